@@ -1,0 +1,33 @@
+# The habits. Each target is one command; `make` lists them.
+PYTHON ?= python3
+
+.PHONY: help build test lint format bench parity clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+build: ## compile the extension and install the package in place, with everything the other targets need
+	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[dev]"
+
+test: ## the tests
+	$(PYTHON) -m pytest
+
+lint: ## ruff, mypy and clang-format, changing nothing
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	clang-format --dry-run -Werror cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp
+
+format: ## let ruff and clang-format rewrite the sources
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+	clang-format -i cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp
+
+bench: ## the first-pass figures of docs/performance.md (needs CRAYON_SHARED)
+	$(PYTHON) -m crayon_hf.parity.bench gpt2 llama3 qwen cl100k_base o200k_base
+
+parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
+	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --cpu scalar,avx2
+
+clean: ## remove what builds and tests leave behind
+	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,68 @@
+// The extension module crayon_hf._core.
+#include <pybind11/pybind11.h>
+
+#include <system_error>
+
+#include "bindings.h"
+#include "crayon/error.h"
+
+namespace py = pybind11;
+
+void bind_structures(py::module_& m);
+void bind_pretokenize(py::module_& m);
+void bind_normalize(py::module_& m);
+
+namespace {
+
+const char* class_name(crayon::ErrorKind kind) {
+    switch (kind) {
+        case crayon::ErrorKind::cartridge:
+            return "CartridgeError";
+        case crayon::ErrorKind::vocabulary:
+            return "VocabularyError";
+        case crayon::ErrorKind::unsupported:
+            return "UnsupportedError";
+        case crayon::ErrorKind::utf8:
+            return "InvalidUtf8Error";
+        case crayon::ErrorKind::token_id:
+            return "TokenIdError";
+        case crayon::ErrorKind::argument:
+            break;
+    }
+    return nullptr;
+}
+
+void translate(std::exception_ptr pointer) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const crayon::Error& error) {
+        const char* name = class_name(error.kind());
+        if (name == nullptr) {
+            PyErr_SetString(PyExc_ValueError, error.what());
+            return;
+        }
+        const py::object type = py::module_::import("crayon_hf.errors").attr(name);
+        PyErr_SetString(type.ptr(), error.what());
+    } catch (const std::system_error& error) {
+        // OSError picks the subclass (FileNotFoundError, ...) from errno. The message is the path: see map_file.
+        std::string path = error.what();
+        const size_t colon = path.rfind(": ");
+        if (colon != std::string::npos) path.resize(colon);
+        const py::object type = py::reinterpret_borrow<py::object>(PyExc_OSError);
+        const py::object value = type(error.code().value(), error.code().message(), path);
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
+    }
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+    m.doc() = "The compiled engine of crayon_hf.";
+    m.attr("__version__") = CRAYON_VERSION;
+    py::register_exception_translator(&translate);
+    bind_structures(m);
+    bind_pretokenize(m);
+    bind_normalize(m);
+    crayon::python::bind_encoding(m);
+    crayon::python::bind_engine(m);
+}

@@ -1,0 +1,228 @@
+// The version 3 cartridge: layout, writer, mapped reader. docs/cartridge-format.md is the contract; this header is its
+// only other home. All integers are little-endian, every section starts on a multiple of 64 bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crayon/bytes.h"
+#include "crayon/double_array.h"
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+namespace crayon {
+
+constexpr char kMagic[4] = {'C', 'R', 'A', 'Y'};
+constexpr uint32_t kVersion = 3;
+constexpr uint32_t kRevision = 1;  // grows when sections change meaning; a reader refuses any but its own
+constexpr size_t kSectionAlignment = 64;
+constexpr uint32_t kMaxSections = 256;
+constexpr uint32_t kSectionTypes = 20;  // one more than the largest Section
+
+struct Header {
+    char magic[4];
+    uint32_t version;
+    uint64_t file_size;
+    uint32_t section_count;
+    uint32_t revision;
+    uint64_t checksum;          // XXH64 of header (this field as zero) and section table
+    uint8_t source_digest[32];  // SHA-256 of the tokenizer.json
+};
+static_assert(sizeof(Header) == 64, "the header is 64 bytes");
+
+enum class Section : uint32_t {
+    metadata = 1,       // JSON text
+    program = 2,        // Program
+    trie = 3,           // double array over the bytes of the model's tokens; value = id
+    token_offsets = 4,  // uint32[n_ids + 1] into token_bytes
+    token_bytes = 5,
+    token_flags = 6,       // uint8[n_ids], TokenFlag
+    token_trim = 7,        // uint16[n_ids] leading, then uint16[n_ids] trailing white-space characters of the string
+    byte_ids = 8,          // uint32[256]
+    merge_products = 9,    // uint32[n_merges]: id made by the merge of that rank
+    pair_table = 10,       // uint64[power of two], PairSlot
+    byte_pair_ranks = 11,  // uint32[65536]: rank of the pair (byte a, byte b) at a * 256 + b, kNoRank when none
+    word_table = 12,       // WordEntry[2 * power of two], two to a bucket
+    added_tokens = 13,     // AddedToken[]
+    added_trie = 14,       // double array over contents looked for in the text; value = index in added_tokens
+    added_trie_normalized = 15,  // the same, looked for in the normalized text
+    post_processor = 16,         // uint32[], see post_program.h
+    raw_tokens = 17,             // uint32[]: ids of tokens with TokenFlag::raw, sorted by their bytes
+    certificate = 18,            // JSON text, optional
+    pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
+};
+const char* section_name(uint32_t type);
+
+struct SectionEntry {
+    uint32_t type;
+    uint32_t flags;  // bit 0: a reader that does not know this type must refuse the file
+    uint64_t offset;
+    uint64_t size;
+    uint64_t checksum;  // XXH64, seed 0
+};
+static_assert(sizeof(SectionEntry) == 32, "a section entry is 32 bytes");
+constexpr uint32_t kSectionRequired = 1;
+
+struct Program {
+    uint32_t family;      // Family
+    uint32_t flavor;      // Flavor
+    uint32_t normalizer;  // NormalizerKind
+    uint32_t flags;       // ProgramFlag
+    uint32_t n_ids;       // largest id + 1
+    uint32_t model_size;  // tokens of the model, without added ones
+    uint32_t vocab_size;  // with added ones
+    uint32_t n_merges;
+    uint32_t max_token_bytes;
+    uint32_t reserved[7];
+};
+static_assert(sizeof(Program) == 64, "the program is 64 bytes");
+
+enum class NormalizerKind : uint32_t { none = 0, nfc = 1 };
+enum ProgramFlag : uint32_t { kIgnoreMerges = 1, kAddPrefixSpace = 2 };
+
+enum TokenFlag : uint8_t {
+    kPresent = 1,   // the id has a token (ids may have holes)
+    kRaw = 2,       // the bytes are the string itself, not what it spells: no text becomes it
+    kModel = 4,     // in the model's vocabulary
+    kAdded = 8,     // an added token
+    kSpecial = 16,  // a special one
+    kWhole = 32,    // a pretoken of exactly these bytes becomes this one id
+};
+
+constexpr uint32_t kNoRank = 0xFFFFFFFFu;
+// left:21 right:21 rank:22, from the top; all ones when empty.
+constexpr uint64_t kEmptyPair = ~uint64_t(0);
+constexpr uint32_t kIdBits = 21;
+constexpr uint32_t kRankBits = 22;
+constexpr uint32_t kMaxIds = (1u << kIdBits) - 1;
+constexpr uint32_t kMaxMerges = (1u << kRankBits) - 1;
+
+inline uint64_t pair_key(uint32_t left, uint32_t right) {
+    return uint64_t(left) << kIdBits | right;
+}
+// Fibonacci hashing: the upper bits of key * 2^64 / phi, `shift` = 64 - log2(slots). Then linear probing.
+inline uint64_t pair_hash(uint64_t key, uint32_t shift) {
+    return key * 0x9E3779B97F4A7C15ull >> shift;
+}
+
+// Hashing spreads real vocabularies so that a search in either table meets some hundred full places at most. A file
+// that was made to collide would pass for a hang.
+constexpr size_t kLongestChain = 1024;
+
+constexpr size_t kWordKeyBytes = 15;
+constexpr size_t kWordIds = 4;
+// A pretoken of up to 15 bytes and the up to four ids it becomes. `key` is the bytes, zero padded, and in the last byte
+// the length (low nibble) and the number of ids (high nibble); all zero when empty.
+struct WordEntry {
+    uint64_t key[2];
+    uint32_t ids[kWordIds];
+};
+static_assert(sizeof(WordEntry) == 32, "two word entries to a cache line");
+constexpr uint64_t kWordKeyMask = 0x0FFFFFFFFFFFFFFFull;  // of key[1]: all but the number of ids
+
+// Both halves of the 128-bit product of the two salted key words, folded.
+inline uint64_t word_hash(uint64_t lo, uint64_t hi) {
+    const uint64_t a = lo ^ 0x9E3779B97F4A7C15ull, b = hi ^ 0xD6E8FEB86659FD93ull;
+#if defined(_MSC_VER)
+    uint64_t high;
+    const uint64_t low = _umul128(a, b, &high);
+    return low ^ high;
+#else
+    const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#endif
+}
+
+struct AddedToken {
+    uint32_t id;
+    uint32_t flags;  // AddedFlag
+};
+enum AddedFlag : uint32_t {
+    kSingleWord = 1,
+    kLstrip = 2,
+    kRstrip = 4,
+    kNormalized = 8,
+    kSpecialToken = 16,
+};
+
+// Collects sections and lays them out. The result is a function of its inputs alone.
+class CartridgeWriter {
+  public:
+    void add(Section type, std::string bytes, uint32_t flags = kSectionRequired);
+    template <typename T>
+    void add_array(Section type, const std::vector<T>& values, uint32_t flags = kSectionRequired) {
+        add(type, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)), flags);
+    }
+    void add_trie(Section type, const DoubleArray& trie);
+    std::string finish(const std::array<uint8_t, 32>& source_digest) const;
+
+  private:
+    struct Part {
+        Section type;
+        uint32_t flags;
+        std::string bytes;
+    };
+    std::vector<Part> parts_;
+};
+
+// A read-only map of a file, or a copy in memory. Position-independent: nothing in it is relocated.
+class Storage {
+  public:
+    virtual ~Storage() = default;
+    virtual Bytes bytes() const = 0;
+};
+// Raises std::system_error when the file cannot be opened or mapped, Error(cartridge) when it is no regular file.
+std::shared_ptr<const Storage> map_file(const std::string& path);
+std::shared_ptr<const Storage> own_bytes(Bytes bytes);
+
+// The sections of a cartridge, used in place. Opening costs constant time: header, table and sizes are checked, the
+// contents are not (verify_cartridge does that).
+class Cartridge {
+  public:
+    explicit Cartridge(std::shared_ptr<const Storage> storage);
+
+    const Header& header() const { return *header_; }
+    const Program& program() const { return *program_; }
+    Bytes file() const { return storage_->bytes(); }
+    Bytes section(Section type) const { return sections_[size_t(type)]; }
+    Array<SectionEntry> table() const { return table_; }
+
+    DoubleArrayView trie, added_trie, added_trie_normalized;
+    Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, post_processor, raw_tokens;
+    Array<uint8_t> token_flags;
+    Array<uint16_t> token_trim;
+    Array<uint64_t> pair_table, pair_filter;
+    Array<WordEntry> word_table;
+    Array<AddedToken> added_tokens;
+    Bytes token_bytes, metadata;
+
+    Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
+
+  private:
+    template <typename T>
+    Array<T> array(Section type, size_t count) const;
+    template <typename T>
+    Array<T> array(Section type) const;
+    DoubleArrayView trie_view(Section type) const;
+
+    std::shared_ptr<const Storage> storage_;
+    const Header* header_ = nullptr;
+    const Program* program_ = nullptr;
+    Array<SectionEntry> table_;
+    std::array<Bytes, kSectionTypes> sections_{};
+};
+
+// Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the
+// first fault. After it no use of the cartridge can read outside it or loop without end.
+void verify_cartridge(const Cartridge& cartridge);
+
+// XXH64 (Y. Collet, the xxHash specification).
+uint64_t xxh64(Bytes data, uint64_t seed = 0);
+
+}  // namespace crayon

@@ -1,0 +1,20 @@
+// Choice of the instruction set at run time.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace crayon {
+
+enum class CpuLevel { scalar = 0, avx2 = 1 };
+
+const char* cpu_level_name(CpuLevel level);
+
+// The levels that this build and this CPU can both run, worst first.
+std::vector<CpuLevel> available_cpu_levels();
+
+// The best available level, or the one that CRAYON_CPU names ("scalar", "avx2"). An unknown name, or a level that this
+// machine cannot run, raises Error(argument). Read once per call: engines ask when they are opened.
+CpuLevel selected_cpu_level();
+
+}  // namespace crayon

@@ -1,0 +1,86 @@
+// A growing array of ids that does not initialise what it reserves, and can give its memory away.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace crayon {
+
+class IdBuffer {
+  public:
+    IdBuffer() = default;
+    ~IdBuffer() { std::free(data_); }
+    IdBuffer(IdBuffer&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+        other.release();
+    }
+    IdBuffer& operator=(IdBuffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
+    IdBuffer(const IdBuffer&) = delete;
+
+    int32_t* data() { return data_; }
+    const int32_t* data() const { return data_; }
+    size_t size() const { return size_; }
+    int32_t* end() { return data_ + size_; }
+
+    // Room for `more` ids past the end; write them at end() and call advance().
+    void reserve_more(size_t more) {
+        if (capacity_ - size_ < more) grow(size_ + more);
+    }
+    void advance(size_t n) { size_ += n; }
+    void push(int32_t id) {
+        reserve_more(1);
+        data_[size_++] = id;
+    }
+    void append(const int32_t* ids, size_t n) {
+        if (n == 0) return;
+        reserve_more(n);
+        std::memcpy(end(), ids, n * sizeof *ids);
+        size_ += n;
+    }
+    void clear() { size_ = 0; }
+    // Frees the memory when there is room for more than `limit` ids.
+    void trim(size_t limit) {
+        if (capacity_ > limit) {
+            std::free(data_);
+            release();
+        }
+    }
+    // The caller frees it with std::free.
+    int32_t* release() {
+        int32_t* data = data_;
+        data_ = nullptr;
+        size_ = capacity_ = 0;
+        return data;
+    }
+    void shrink_to_fit() {
+        if (size_ == capacity_ || size_ == 0) return;
+        if (void* smaller = std::realloc(data_, size_ * sizeof *data_)) {
+            data_ = static_cast<int32_t*>(smaller);
+            capacity_ = size_;
+        }
+    }
+
+  private:
+    void grow(size_t needed) {
+        size_t capacity = capacity_ + capacity_ / 2;
+        if (capacity < needed) capacity = needed;
+        if (capacity < 1024) capacity = 1024;
+        void* larger = std::realloc(data_, capacity * sizeof *data_);
+        if (larger == nullptr) throw std::bad_alloc();
+        data_ = static_cast<int32_t*>(larger);
+        capacity_ = capacity;
+    }
+
+    int32_t* data_ = nullptr;
+    size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace crayon

@@ -1,0 +1,74 @@
+// A small JSON reader (RFC 8259) for tokenizer.json files, as strict as serde_json: no comments, no trailing commas, no
+// lone surrogates, UTF-8 only, nesting at most 127 deep. Values live in one document; strings without escapes point
+// into the input, which must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace crayon::json {
+
+// Small and trivially copied: strings, arrays and objects are owned by the Document (or, for strings, by the input).
+class Value {
+  public:
+    // `integer` is a number without fraction or exponent that fits int64_t; every other number is `number`.
+    enum class Type : uint8_t { null, boolean, integer, number, string, array, object };
+    using Member = std::pair<std::string_view, Value>;
+
+    Type type() const { return type_; }
+    bool is_null() const { return type_ == Type::null; }
+    bool is_string() const { return type_ == Type::string; }
+    bool is_array() const { return type_ == Type::array; }
+    bool is_object() const { return type_ == Type::object; }
+
+    // Each raises Error(vocabulary) that names `what` when the value is of another type.
+    bool as_bool(const char* what) const;
+    int64_t as_integer(const char* what) const;
+    double as_number(const char* what) const;  // an integer is a number, too
+    std::string_view as_string(const char* what) const;
+    const std::vector<Value>& as_array(const char* what) const;
+    const std::vector<Member>& as_object(const char* what) const;
+
+    // The member of that name (the last one, when a name is repeated), or null when there is none or this is no object.
+    const Value* find(std::string_view name) const;
+
+  private:
+    friend class Parser;
+    Type type_ = Type::null;
+    uint32_t size_ = 0;  // of the string
+    union {
+        bool boolean_;
+        int64_t integer_ = 0;
+        double number_;
+        const char* string_;
+        const std::vector<Value>* array_;
+        const std::vector<Member>* object_;
+    };
+};
+
+struct Document {
+    Value root;
+    // What the values point to. Moving a deque keeps its elements where they are; copying one would not.
+    std::deque<std::string> unescaped;  // strings that had escapes
+    std::deque<std::vector<Value>> arrays;
+    std::deque<std::vector<Value::Member>> objects;
+
+    Document() = default;
+    Document(Document&&) = default;
+    Document& operator=(Document&&) = default;
+};
+
+// Error(vocabulary) with the byte offset, line and column of the fault. At most 4 GiB of text.
+Document parse(std::string_view text);
+
+// The JSON text of a string, quotes included, non-ASCII kept as UTF-8.
+std::string quote(std::string_view text);
+
+// The JSON text of a value without white space, members in their order, numbers in their shortest form.
+std::string serialize(const Value& value);
+
+}  // namespace crayon::json

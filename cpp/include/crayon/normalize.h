@@ -1,0 +1,26 @@
+// Normalizers, with alignments to the text they came from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "crayon/bytes.h"
+
+namespace crayon {
+
+// For one byte of normalized text: the byte range of the original text that the reference aligns it with.
+struct Alignment {
+    uint32_t start;
+    uint32_t end;
+};
+
+// True when NFC (Unicode 9.0, as in tokenizers 0.23) surely leaves the text as it is. False may be wrong: then run it.
+bool is_nfc_quick(Bytes text);
+
+// Canonical composition (UAX #15) of valid UTF-8 text with the tables of Unicode 9.0. `out` is replaced. When
+// `alignments` is not null it gets one entry per byte of `out`, equal to what tokenizers' NormalizedString records.
+void normalize_nfc(Bytes text, std::string* out, std::vector<Alignment>* alignments);
+
+}  // namespace crayon

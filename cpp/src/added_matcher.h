@@ -1,0 +1,38 @@
+// Finds added tokens in a text, as tokenizers' AddedVocabulary does: leftmost-longest over all contents, then the
+// conditions of each token (single_word, lstrip, rstrip).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "crayon/cartridge.h"
+
+namespace crayon {
+
+constexpr int32_t kPlainText = -1;
+
+struct Segment {
+    size_t start, stop;  // bytes
+    int32_t added;       // index into the cartridge's added tokens, or kPlainText
+};
+
+class AddedMatcher {
+  public:
+    AddedMatcher() = default;
+    AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
+
+    bool empty() const { return trie_.size == 0; }
+    // Replaces `out` by segments that cover `text` in order. Neighbours may overlap in white space that rstrip took and
+    // a following token begins with, as in the reference. `special_as_text` passes over special tokens.
+    void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;
+
+  private:
+    size_t next_candidate(Bytes text, size_t from) const;
+
+    DoubleArrayView trie_;
+    Array<AddedToken> tokens_;
+    std::array<bool, 256> starts_{};
+    int only_start_ = -1;  // the byte that every content begins with, if there is one
+};
+
+}  // namespace crayon

@@ -1,0 +1,20 @@
+// The scanners of each instruction set, for the dispatch in pretokenize.cpp.
+#pragma once
+
+#include "crayon/pretokenize.h"
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define CRAYON_X86_64 1
+#else
+#define CRAYON_X86_64 0
+#endif
+
+namespace crayon {
+
+ScanFunction scalar_scanner(Family family);
+
+#if CRAYON_X86_64
+ScanFunction avx2_scanner(Family family);
+#endif
+
+}  // namespace crayon

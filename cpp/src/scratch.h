@@ -1,0 +1,89 @@
+// A thread's working memory for one engine, and the pool that lends it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "added_matcher.h"
+#include "crayon/id_buffer.h"
+#include "crayon/normalize.h"
+#include "merge.h"
+#include "word_table.h"
+
+namespace crayon {
+
+// A lossy cache of pretokens that are more than one token: two entries to a bucket, the newer first, full keys.
+class WordCache {
+  public:
+    static constexpr uint64_t kBuckets = uint64_t(1) << 13;  // 512 KiB
+
+    const WordEntry* find(uint64_t hash, WordKey key) const {
+        const WordEntry* bucket = &entries_[2 * (hash & (kBuckets - 1))];
+        if (word_matches(bucket[0], key)) return bucket;
+        if (word_matches(bucket[1], key)) return bucket + 1;
+        return nullptr;
+    }
+    void insert(uint64_t hash, WordKey key, const uint32_t* ids, size_t count) {
+        WordEntry* bucket = &entries_[2 * (hash & (kBuckets - 1))];
+        bucket[1] = bucket[0];
+        bucket[0] = make_word_entry(key, ids, count);
+    }
+
+  private:
+    std::unique_ptr<WordEntry[]> entries_{new WordEntry[2 * kBuckets]()};
+};
+
+class Scratch {
+  public:
+    static constexpr size_t kBlock = 256;  // pretokens looked up together
+
+    WordCache cache;
+    Merger merger;
+    size_t ends[kBlock];
+    WordKey keys[kBlock];
+    uint64_t hashes[kBlock];
+    std::vector<Segment> segments, inner_segments;
+    std::string normalized, prefixed;
+    std::vector<uint32_t> characters;  // characters that begin before each byte of the text
+    std::vector<Alignment> alignments;
+    IdBuffer ids;
+
+    // Gives back what an unusually large input made grow.
+    void trim() {
+        merger.trim();
+        ids.trim(size_t(1) << 18);
+        if (normalized.capacity() > size_t(1) << 20) std::string().swap(normalized);
+        if (prefixed.capacity() > size_t(1) << 20) std::string().swap(prefixed);
+        if (characters.capacity() > size_t(1) << 18) std::vector<uint32_t>().swap(characters);
+        if (alignments.capacity() > size_t(1) << 17) std::vector<Alignment>().swap(alignments);
+        if (segments.capacity() > size_t(1) << 15) std::vector<Segment>().swap(segments);
+        if (inner_segments.capacity() > size_t(1) << 15) std::vector<Segment>().swap(inner_segments);
+    }
+};
+
+// Never waits for a lock: a child of fork() would wait for ever on one that a thread of its parent held.
+class ScratchPool {
+  public:
+    std::unique_ptr<Scratch> take() {
+        std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (!lock.owns_lock() || free_.empty()) return std::make_unique<Scratch>();
+        std::unique_ptr<Scratch> scratch = std::move(free_.back());
+        free_.pop_back();
+        return scratch;
+    }
+    void give(std::unique_ptr<Scratch> scratch) {
+        scratch->trim();
+        std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (lock.owns_lock() && free_.size() < kKept) free_.push_back(std::move(scratch));
+    }
+
+  private:
+    static constexpr size_t kKept = 64;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Scratch>> free_;
+};
+
+}  // namespace crayon

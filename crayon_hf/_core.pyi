@@ -1,0 +1,199 @@
+"""The compiled engine. Everything here is stateless or immutable; the Python face adds no algorithms to it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+class Encoding:
+    """One encoded input: parallel lists, one element per token. The interface of ``tokenizers.Encoding``."""
+
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def type_ids(self) -> list[int]: ...
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def attention_mask(self) -> list[int]: ...
+    @property
+    def special_tokens_mask(self) -> list[int]: ...
+    @property
+    def word_ids(self) -> list[int | None]: ...
+    @property
+    def words(self) -> list[int | None]: ...
+    @property
+    def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def n_sequences(self) -> int: ...
+    @property
+    def overflowing(self) -> list[Encoding]: ...
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None: ...
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None: ...
+    def token_to_sequence(self, token_index: int) -> int | None: ...
+    def token_to_chars(self, token_index: int) -> tuple[int, int] | None: ...
+    def token_to_word(self, token_index: int) -> int | None: ...
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
+    def __len__(self) -> int: ...
+
+class Engine:
+    """An immutable view of a cartridge. Safe to share between threads; releases the GIL while it works.
+
+    ``special_as_text=True`` treats special added tokens in the text as plain text.
+    ``threads=0`` means as many as ``CRAYON_NUM_THREADS`` says, else one per core.
+    """
+
+    @staticmethod
+    def open(path: str, verify: bool = False) -> Engine:
+        """Map a cartridge. ``verify`` reads it whole and checks every checksum and index first.
+
+        Raises FileNotFoundError and other OSError as open() does, CartridgeError for anything wrong inside."""
+    @staticmethod
+    def from_bytes(data: bytes) -> Engine:
+        """A cartridge held in memory, verified whole."""
+    @property
+    def cpu(self) -> str:
+        """The instruction set in use: "scalar" or "avx2"."""
+    @property
+    def source_digest(self) -> str:
+        """SHA-256 (hex) of the tokenizer.json that the cartridge was compiled from."""
+    @property
+    def metadata(self) -> str:
+        """The cartridge's metadata, a JSON object as text."""
+    def info(self) -> dict[str, Any]: ...
+    # -- encoding
+    def encode(
+        self,
+        sequence: str | Sequence[str],
+        pair: str | Sequence[str] | None = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+    ) -> Encoding: ...
+    def encode_batch(
+        self,
+        inputs: Sequence[Any],
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        offsets: bool = True,
+        threads: int = 0,
+    ) -> list[Encoding]: ...
+    def encode_ids(
+        self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
+    ) -> list[int]: ...
+    def encode_bytes(self, data: bytes) -> list[int]:
+        """Any bytes at all, valid UTF-8 or not: no added tokens, no normalizer, no post-processor; lossless."""
+    class MergeWay:
+        """The ways of merging that must agree; `usual` chooses by length."""
+
+        usual: Engine.MergeWay
+        short_arrays: Engine.MergeWay
+        sweeps: Engine.MergeWay
+        heap: Engine.MergeWay
+
+    def merge_pretoken(self, pretoken: bytes, way: MergeWay) -> list[int]:
+        """What merging alone makes of one pretoken: the word table and added tokens are left out."""
+    def encode_ragged(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """(ids, row_splits): the ids of text i are ids[row_splits[i]:row_splits[i + 1]]."""
+    def count_tokens(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+    ) -> list[int]: ...
+    # -- decoding. `ids` is any sequence of ints or an integer ndarray
+    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str: ...
+    def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes: ...
+    def decode_batch(
+        self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0
+    ) -> list[str]: ...
+    # -- vocabulary
+    def token_to_id(self, token: str) -> int | None: ...
+    def id_to_token(self, id: int) -> str | None: ...
+    def id_to_bytes(self, id: int) -> bytes | None: ...
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]: ...
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int: ...
+    def added_tokens(self) -> list[dict[str, Any]]:
+        """In order of id: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
+    def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
+
+def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
+    """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.
+
+    `flavor` says whose Unicode tables the pretokenizer follows: "oniguruma" (tokenizers) or "rust_regex" (tiktoken).
+    Raises VocabularyError (malformed) or UnsupportedError (well-formed, not native: the message names what)."""
+
+def verify_cartridge(path: str) -> None:
+    """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
+
+def cartridge_sections(path: str) -> list[dict[str, Any]]:
+    """The section table: dicts with name, type, offset, size, checksum."""
+
+def cpu_levels() -> list[str]:
+    """The instruction sets that this build and this CPU can run, worst first."""
+
+# -- building blocks, exposed for tests, converters and tools
+def merges_from_ranks(tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
+    """(left, right, product) indices into `tokens` (in order of rank), one per token that merging can reach."""
+
+def build_double_array(
+    keys: Sequence[tuple[bytes, int]],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """(base, check, values) of the packed trie; keys sorted bytewise and unique."""
+
+def read_cartridge_v2(data: bytes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def write_cartridge_v2(
+    base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], values: npt.NDArray[np.int32]
+) -> bytes: ...
+def list_double_array(
+    base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], values: npt.NDArray[np.int32]
+) -> list[tuple[bytes, int]]: ...
+def pretokenize(data: bytes, family: str, flavor: str = "oniguruma", cpu: str = "", capacity: int = 1024) -> list[int]:
+    """End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set.
+
+    `capacity` is how many pretokens one call of the scanner may give."""
+
+def known_patterns(flavor: str) -> list[str]:
+    """Every pattern that family_of_pattern knows."""
+
+def added_token_classes() -> bytes:
+    """One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them."""
+
+def utf8_chars(data: bytes, backwards: bool = False) -> list[tuple[int, int, bool]]:
+    """(code point, bytes, valid) for each character; an invalid byte is one character."""
+
+def utf8_error(data: bytes) -> int:
+    """Offset of the first byte that is not valid UTF-8, or the size."""
+
+def utf8_lossy(data: bytes) -> str:
+    """The text with every maximal invalid subpart replaced by U+FFFD."""
+
+def char_classes(flavor: str) -> bytes:
+    """One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
+
+def normalize_nfc(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+    """The NFC form by the reference's tables, and for each of its bytes the original byte range it is aligned with."""
+
+def nfc_quick_check(text: bytes) -> bool: ...
+def canonical_pattern(family: str) -> str:
+    """The regular expression of a pretokenizer family, spelled so that ``tokenizers`` reads it as we do."""
+
+def family_of_pattern(pattern: str, flavor: str) -> str | None:
+    """The native family of a published pattern in an engine's reading; None when it is not native."""
+
+def json_normalize(data: bytes) -> str:
+    """Parse a JSON document as the compiler does and write it again, without white space."""

@@ -1,0 +1,9 @@
+"""The byte-level alphabet of GPT-2: how vocabularies spell bytes as printable characters."""
+
+from __future__ import annotations
+
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_REST = [byte for byte in range(256) if byte not in set(_PRINTABLE)]
+
+BYTE_LEVEL = {byte: byte for byte in _PRINTABLE} | {byte: 0x100 + i for i, byte in enumerate(_REST)}
+"""Byte to code point, for `str.translate`: what is printable in Latin-1 spells itself, the rest U+0100 and on."""

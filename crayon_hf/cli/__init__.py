@@ -1,0 +1,51 @@
+"""The command line: ``crayon-hf``, or ``python -m crayon_hf.cli``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+
+from crayon_hf.cli.arguments import UsageError, build_parser
+from crayon_hf.errors import CrayonError, DelegatedWarning
+
+__all__ = ["main"]
+
+OK, FAILED, USAGE = 0, 1, 2
+INTERRUPTED, BROKEN_PIPE = 128 + signal.SIGINT, 128 + 13  # as a shell reports a death by signal; 13 is SIGPIPE
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage."""
+    try:
+        arguments = build_parser().parse_args(argv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", DelegatedWarning)
+            warnings.showwarning = _show_warning
+            code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Nobody reads any more; what is still buffered must not complain about that at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except UsageError as error:
+        return _fail(str(error), USAGE)
+    except OSError as error:
+        named = error.filename is not None and error.strerror is not None
+        return _fail(f"{error.filename}: {error.strerror}" if named else str(error), FAILED)
+    except (CrayonError, ValueError, MemoryError) as error:
+        return _fail(str(error) or type(error).__name__, FAILED)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"crayon-hf: error: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"crayon-hf: warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -1,0 +1,179 @@
+"""What the commands are called and what they take."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from crayon_hf import __version__
+from crayon_hf.cli import commands
+
+_EXAMPLES = """\
+examples:
+  crayon-hf encode "Hello, world!"              the ids of a text
+  crayon-hf encode "Hello, world!" --json       with tokens and offsets
+  crayon-hf decode 15496 11 995                 back to text
+  cat book.txt | crayon-hf count                how many tokens a text has
+  crayon-hf count -t llama3/tokenizer.json -f book.txt
+  crayon-hf convert llama3/tokenizer.json -o llama3.dat
+
+A tokenizer (-t) is the name of a profile, or the path of a tokenizer.json, a cartridge (.dat) or a rank file
+(.tiktoken). Without -t it is the profile "lite", which is part of the package and needs no network.
+"""
+
+
+class UsageError(Exception):
+    """The command line itself is wrong."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (try: {self.prog} --help)")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser; what it returns has the command's function as `run`."""
+    parser = _Parser(
+        prog="crayon-hf",
+        description="Text to token ids and back: the same ids as tokenizers and tiktoken, many times faster.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"crayon-hf {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_encode(subparsers)
+    _add_decode(subparsers)
+    _add_count(subparsers)
+    _add_convert(subparsers)
+    _add_info(subparsers)
+    _add_bench(subparsers)
+    return parser
+
+
+def _command(subparsers: Any, name: str, run: Any, help: str, description: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = subparsers.add_parser(
+        name, help=help, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_tokenizer(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-t",
+        "--tokenizer",
+        default="lite",
+        metavar="NAME_OR_PATH",
+        help='a profile name, a tokenizer.json, a .dat or a .tiktoken file (default: the profile "lite")',
+    )
+
+
+def _add_texts(command: argparse.ArgumentParser) -> None:
+    command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
+    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
+    command.add_argument("--no-special", action="store_true", help="do not add special tokens around the text")
+    command.add_argument(
+        "--special-as-text", action="store_true", help="read special tokens inside the text as ordinary text"
+    )
+    command.add_argument("--bytes", action="store_true", help="the input is any bytes, not UTF-8 text; lossless")
+    _add_tokenizer(command)
+
+
+def _add_encode(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "encode",
+        commands.encode,
+        "text to ids",
+        "Prints the ids of each text on a line of its own, separated by spaces.\n"
+        "A text from a file or from standard input is taken as it is, its last newline included.",
+    )
+    _add_texts(command)
+    command.add_argument("--json", action="store_true", help="print an object with ids, tokens and offsets per text")
+
+
+def _add_count(subparsers: Any) -> None:
+    command = _command(
+        subparsers, "count", commands.count, "how many tokens a text has", "Prints the number of tokens of each text."
+    )
+    _add_texts(command)
+
+
+def _add_decode(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "decode",
+        commands.decode,
+        "ids to text",
+        "Prints the text of some ids. They may be separated by spaces or commas, or be JSON, as encode prints them.\n"
+        "From standard input, each line is a text of its own.",
+    )
+    command.add_argument("ids", nargs="*", help='the ids; "-", or none at all, reads standard input')
+    command.add_argument("--special", action="store_true", help="keep special tokens in the text")
+    command.add_argument("--bytes", action="store_true", help="write the exact bytes, with no newline after them")
+    _add_tokenizer(command)
+
+
+def _add_convert(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "convert",
+        commands.convert,
+        "compile a vocabulary to a cartridge",
+        "Compiles a tokenizer.json or a rank file (.tiktoken) to a cartridge; its tokenizer.json goes beside it.\n"
+        "Published rank files are recognised; any other needs --pattern or --name.",
+    )
+    command.add_argument("source", help="a tokenizer.json, a .tiktoken or a .dat file")
+    command.add_argument("-o", "--output", required=True, metavar="OUT.dat", help="OUT.json is written beside it")
+    command.add_argument("--pattern", help="rank files: the pattern that splits text")
+    command.add_argument("--name", help="rank files: the encoding whose pattern and special tokens are used")
+    command.add_argument(
+        "--special",
+        action="append",
+        type=_special_token,
+        metavar="TOKEN=ID",
+        help="rank files: a special token and its id; may be repeated",
+    )
+
+
+def _add_info(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "info",
+        commands.info,
+        "what a tokenizer is",
+        "Prints the facts of a tokenizer: its engine, its vocabulary and the sections of its cartridge.",
+    )
+    _add_tokenizer(command)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_bench(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "bench",
+        commands.bench,
+        "how fast it is here",
+        "Measures encoding speed beside the reference libraries, after a check that the ids are the same.\n"
+        "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
+    )
+    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
+    _add_tokenizer(command)
+    command.add_argument("--threads", type=_counts, default=[1, 2], metavar="LIST", help="default: 1,2")
+    command.add_argument("--rounds", type=int, default=3, metavar="N", help="default: %(default)s")
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    command.add_argument("--json", action="store_true", help="print every round as JSON instead of a table")
+
+
+def _counts(text: str) -> list[int]:
+    if not all(word.isdecimal() and int(word) > 0 for word in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 1,2")
+    return [int(word) for word in text.split(",")]
+
+
+def _special_token(text: str) -> tuple[str, int]:
+    token, separator, id = text.rpartition("=")
+    if not separator or not token or not id.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
+    return token, int(id)

@@ -1,0 +1,39 @@
+"""The errors that crayon_hf raises; every one is a ``CrayonError``."""
+
+from __future__ import annotations
+
+
+class CrayonError(Exception):
+    """Base of all errors of this package."""
+
+
+class CartridgeError(CrayonError, ValueError):
+    """A cartridge (``.dat``) is damaged, of a version that is not read, or not what its place says it is."""
+
+
+class VocabularyError(CrayonError, ValueError):
+    """A vocabulary source (``tokenizer.json``, rank file, ...) is malformed or contradicts itself."""
+
+
+class UnsupportedError(VocabularyError):
+    """A well-formed vocabulary has a component that the engine does not compile; the reference can run it."""
+
+
+class InvalidUtf8Error(CrayonError, ValueError):
+    """Bytes that had to be UTF-8 text are not; the message gives the offset."""
+
+
+class TokenIdError(CrayonError, ValueError):
+    """An id that the vocabulary does not have."""
+
+
+class ProfileNotFoundError(CrayonError, FileNotFoundError):
+    """No cartridge of that name is in the search path; the message lists where it was looked for."""
+
+
+class SourceMissingError(CrayonError, FileNotFoundError):
+    """The ``tokenizer.json`` that a cartridge was compiled from is needed, and is not beside it (or has changed)."""
+
+
+class DelegatedWarning(UserWarning):
+    """A tokenizer has a component that is not native: the reference library encodes, right but slower."""

@@ -1,0 +1,81 @@
+"""What is wrong with an input that a reference library refused, in the words of the native engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+
+def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
+    """The error for one input of `encode`: text, or with `is_pretokenized` a list of texts. None when it is fine."""
+    if not is_pretokenized:
+        return _text_refusal(value, what)
+    if not isinstance(value, (list, tuple)):
+        return TypeError(f"{what} is {_kind(value)}, expected a list of str (is_pretokenized=True)")
+    return _first(_text_refusal(word, f"word {i} of {what}") for i, word in enumerate(value))
+
+
+def batch_refusal(inputs: Any, is_pretokenized: bool) -> TypeError | None:
+    """The error for the inputs of `encode_batch`: each is one input, or a pair of them."""
+    if not _is_list(inputs):
+        return TypeError(f"input is {_kind(inputs)}, expected a list")
+    return _first(_item_refusal(item, is_pretokenized, f"item {i} of the batch") for i, item in enumerate(inputs))
+
+
+def check_list(texts: Any, what: str = "texts") -> None:
+    """Refuse what is not a list of texts: a str is a sequence of str to Python, and surely not meant."""
+    if not _is_list(texts):
+        raise TypeError(f"{what} is {_kind(texts)}, expected a list")
+
+
+def kind_refusal(text: Any, what: str) -> TypeError | None:
+    """The error for what is not str."""
+    if isinstance(text, str):
+        return None
+    hint = " (decode it, or use encode_bytes for bytes that are no text)" if isinstance(text, bytes) else ""
+    return TypeError(f"{what} is {_kind(text)}, expected str{hint}")
+
+
+def _item_refusal(item: Any, is_pretokenized: bool, what: str) -> TypeError | None:
+    if _is_pair(item, is_pretokenized):
+        return refusal(item[0], is_pretokenized, f"the first sequence of {what}") or refusal(
+            item[1], is_pretokenized, f"the second sequence of {what}"
+        )
+    if not is_pretokenized and isinstance(item, (list, tuple)):
+        return TypeError(f"{what} is a {type(item).__name__} of {len(item)}, expected str or a pair of str")
+    return refusal(item, is_pretokenized, what)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+def _is_pair(item: Any, is_pretokenized: bool) -> bool:
+    if not isinstance(item, (list, tuple)) or len(item) != 2:
+        return False
+    return not is_pretokenized or any(isinstance(part, (list, tuple)) for part in item)
+
+
+def _text_refusal(text: Any, what: str) -> TypeError | None:
+    if not isinstance(text, str):
+        return kind_refusal(text, what)
+    position = _surrogate_at(text)
+    if position is None:
+        return None
+    return TypeError(f"{what} has a lone surrogate, which is no text: U+{ord(text[position]):04X} at {position}")
+
+
+def _surrogate_at(text: str) -> int | None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
+def _first(errors: Iterator[TypeError | None]) -> TypeError | None:
+    return next((error for error in errors if error is not None), None)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__

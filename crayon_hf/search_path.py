@@ -1,0 +1,62 @@
+"""Profiles: cartridges found by name in a list of directories."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from crayon_hf.errors import ProfileNotFoundError
+
+_SUFFIXES = (".dat", ".json")
+
+
+class Profile(NamedTuple):
+    """The files of one profile; at least one of the two is there."""
+
+    name: str
+    cartridge: Path | None
+    source: Path | None
+
+
+def search_path() -> list[Path]:
+    """The directories that are searched, in order: an override comes first, since it must be able to override."""
+    override = [Path(entry) for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
+    return [
+        *override,
+        Path(__file__).parent / "profiles",
+        Path(os.path.expanduser("~")) / ".cache" / "xerv" / "crayon" / "profiles",
+        Path("/var/cache/crayon"),
+    ]
+
+
+def find_profile(name: str) -> Profile:
+    """The files of profile `name` in the first directory that has any. ProfileNotFoundError lists what there is."""
+    _check_name(name)
+    for directory in search_path():
+        cartridge, source = (directory / f"{name}{suffix}" for suffix in _SUFFIXES)
+        has_cartridge, has_source = cartridge.is_file(), source.is_file()
+        if has_cartridge or has_source:
+            return Profile(name, cartridge if has_cartridge else None, source if has_source else None)
+    raise ProfileNotFoundError(_not_found_message(name))
+
+
+def profile_names(directory: Path) -> list[str]:
+    """The names of the profiles in one directory; none when it is not there or cannot be read."""
+    try:
+        entries = list(directory.iterdir())
+    except OSError:
+        return []
+    return sorted({entry.stem for entry in entries if entry.suffix in _SUFFIXES and not entry.name.startswith(".")})
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a profile name is str, not {type(name).__name__}")
+    if not name or name.startswith(".") or ".." in name or any(c in name for c in "/\\\0") or Path(name).name != name:
+        raise ValueError(f"{name!r} is not a profile name: it must be a plain file name without its suffix")
+
+
+def _not_found_message(name: str) -> str:
+    places = (f"{directory} ({', '.join(profile_names(directory)) or 'none'})" for directory in search_path())
+    return f"no profile {name!r}; searched, with the profiles that are there: {'; '.join(places)}"

@@ -1,0 +1,59 @@
+"""The registry of categories of hostile strings, and the pieces that categories share.
+
+No category asks Python's Unicode database anything, because its version changes with Python's: code points are written
+out in ``alphabets``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import alphabets as abc
+from .randomness import Source
+
+Category = Callable[[Source, Sequence[str]], str]
+"""From a random source and the vocabulary's special tokens to a string."""
+
+CATEGORIES: dict[str, Category] = {}
+
+
+def category(function: Category) -> Category:
+    """Enter a category under the name of its function."""
+    CATEGORIES[function.__name__] = function
+    return function
+
+
+def length(rng: Source, usual: int, longest: int, rare: float) -> int:
+    """Mostly up to ``usual``; with probability ``rare`` up to ``longest``."""
+    return rng.between(1, longest) if rng.chance(rare) else rng.between(1, usual)
+
+
+def word(rng: Source, longest: int = 12) -> str:
+    """A real word, so that long tokens are met, or letters."""
+    if longest >= 5 and rng.chance(0.5):
+        return rng.pick(abc.WORDS)
+    return rng.text(abc.FREQUENT_LETTERS, 1, longest)
+
+
+def cased(rng: Source, word: str) -> str:
+    style = rng.below(4)
+    if style == 0:
+        return word
+    if style == 1:
+        return abc.ascii_upper(word)
+    if style == 2:
+        return abc.ascii_upper(word[:1]) + word[1:]
+    return "".join([abc.ascii_upper(ch) if rng.chance(0.5) else ch for ch in word])
+
+
+def words(rng: Source, low: int, high: int) -> str:
+    return " ".join([cased(rng, word(rng)) for _ in range(rng.between(low, high))])
+
+
+def any_code_point(rng: Source) -> str:
+    code = rng.below(0x110000 - 0x800)
+    return chr(code if code < 0xD800 else code + 0x800)
+
+
+def from_ranges(rng: Source, ranges: Sequence[tuple[int, int]], low: int, high: int) -> str:
+    return "".join([chr(rng.between(*rng.pick(ranges))) for _ in range(rng.between(low, high))])

@@ -1,0 +1,21 @@
+"""Child processes that import exactly what this one imports."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+_PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv.pop(1))
+from importlib import import_module
+sys.exit(import_module(sys.argv.pop(1)).main())
+"""
+
+
+def child_command(module: str, *arguments: str) -> list[str]:
+    """The command that runs ``main()`` of a module of this package in a fresh interpreter.
+
+    ``python -m`` would put the working directory first, where another crayon_hf, or half of one, may lie.
+    """
+    return [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), f"{__package__}.{module}", *arguments]

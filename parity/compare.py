@@ -1,0 +1,354 @@
+"""Ours against the reference on many inputs: counts by category, and the smallest input that differs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .minimise import minimise
+from .records import (
+    DEFAULT,
+    FieldDifference,
+    Item,
+    Mode,
+    Outcome,
+    Side,
+    attempt,
+    compare_outcomes,
+    has_surrogates,
+    input_digest,
+)
+
+T = TypeVar("T")
+
+BATCH_ITEMS = 256
+BATCH_CHARACTERS = 400_000
+KEPT_PER_CATEGORY = 3
+"""Differing inputs that are kept for minimising, the shortest of each category."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One differing input, as it was found and as small as it could be made."""
+
+    category: str
+    found: Item
+    smallest: Item
+    fields: list[FieldDifference]
+    alone: bool = True
+    """False when the input differs in its batch but not when it is encoded alone."""
+
+    def lines(self) -> list[str]:
+        """The report of it; characters outside ASCII are escaped."""
+        shown = ", ".join(_clip(ascii(text), 400) for text in self.smallest)
+        lines = [f"{self.category}: {shown}  ({_length(self.smallest)} characters, found in {_length(self.found)})"]
+        if not self.alone:
+            lines.append("  only within its batch, not alone")
+        return lines + [f"  {line}" for each in self.fields for line in describe(each)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values, for ``--json``."""
+        return {
+            "category": self.category,
+            "smallest": [ascii(text) for text in self.smallest],
+            "found": [_clip(ascii(text), 2000) for text in self.found],
+            "alone": self.alone,
+            "fields": [
+                {"field": each.field, "ours": _clip(ascii(each.ours)), "reference": _clip(ascii(each.reference))}
+                for each in self.fields
+            ],
+        }
+
+
+@dataclass
+class Result:
+    """What a comparison found."""
+
+    inputs: Counter[str] = field(default_factory=Counter)
+    differing: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    characters: int = 0
+    seconds: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """How many inputs were compared."""
+        return sum(self.inputs.values())
+
+    @property
+    def total_differing(self) -> int:
+        """How many of them differ."""
+        return sum(self.differing.values())
+
+
+def describe(difference: FieldDifference) -> list[str]:
+    """Both values of a field, around the first place where they part."""
+    ours, reference = difference.ours, difference.reference
+    sequences = (list, tuple, str, bytes)
+    if not isinstance(ours, sequences) or not isinstance(reference, sequences) or type(ours) is not type(reference):
+        return [
+            f"{difference.field}: ours {_clip(ascii(ours))}",
+            f"{'':{len(difference.field)}}  reference {_clip(ascii(reference))}",
+        ]
+    at = next(
+        (i for i, (a, b) in enumerate(zip(ours, reference, strict=False)) if a != b), min(len(ours), len(reference))
+    )
+    start = 0 if max(len(ours), len(reference)) <= 24 else max(0, at - 4)
+    where = f"from {start}" if start else "whole"
+    return [
+        f"{difference.field}: first difference at {at}, lengths {len(ours)} and {len(reference)}",
+        f"  ours      ({where}) {_clip(ascii(ours[start:]))}",
+        f"  reference ({where}) {_clip(ascii(reference[start:]))}",
+    ]
+
+
+def _clip(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _length(item: Item) -> int:
+    return sum(map(len, item))
+
+
+class FastPaths:
+    """Our calls that make no Encodings, which must say the same as ``encode_batch``."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def differences(
+        self, items: Sequence[Item], outcomes: Sequence[Outcome], mode: Mode
+    ) -> list[list[FieldDifference]]:
+        """For each single text that could be encoded, the fast paths that disagree with its outcome."""
+        found: list[list[FieldDifference]] = [[] for _ in items]
+        chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
+        if not chosen or mode.words:
+            return found
+        self.tokenizer.encode_special_tokens = mode.special_as_text
+        texts = [items[i][0] for i in chosen]
+        special = {"add_special_tokens": mode.add_special_tokens}
+        said: dict[str, Any] = {
+            "encode_ragged": attempt(self._ragged, texts, special),
+            "encode_batch_fast": attempt(self._fast, texts, special),
+            "encode": [attempt(self._one, text, special) for text in texts],
+            "count_tokens": attempt(self._counts, texts, special),
+        }
+        utf8 = [place for place, i in enumerate(chosen) if not has_surrogates(items[i])]
+        of_bytes = attempt(self._ragged, [texts[place].encode() for place in utf8], special)
+        for place, i in enumerate(chosen):
+            ids = outcomes[i].fields["ids"]
+            for name, values in said.items():
+                value = values if isinstance(values, Outcome) else values[place]
+                expected = len(ids) if name == "count_tokens" else ids
+                if value != expected:
+                    found[i].append(FieldDifference(f"own {name}", _plain(value), expected))
+        for row, place in enumerate(utf8):
+            ids = outcomes[chosen[place]].fields["ids"]
+            value = of_bytes if isinstance(of_bytes, Outcome) else of_bytes[row]
+            if value != ids:
+                found[chosen[place]].append(FieldDifference("own encode_ragged of bytes", _plain(value), ids))
+        return found
+
+    def _one(self, text: str, special: dict[str, bool]) -> list[int]:
+        ids: list[int] = self.tokenizer.encode(text, **special).ids
+        return ids
+
+    def _counts(self, texts: list[str], special: dict[str, bool]) -> list[int]:
+        return _whole(list(self.tokenizer.count_tokens(texts, **special)), texts)
+
+    def _fast(self, texts: list[str], special: dict[str, bool]) -> list[list[int]]:
+        return _whole([encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts, **special)], texts)
+
+    def _ragged(self, texts: list[Any], special: dict[str, bool]) -> list[list[int]]:
+        ids, splits = self.tokenizer.encode_ragged(texts, **special)
+        flat, ends = ids.tolist(), splits.tolist()
+        if ends[:1] != [0] or ends[-1] != len(flat):
+            raise ValueError(f"row_splits do not fit {len(flat)} ids")
+        return _whole([flat[start:end] for start, end in pairwise(ends)], texts)
+
+
+def _whole(results: list[T], texts: list[Any]) -> list[T]:
+    if len(results) != len(texts):
+        raise ValueError(f"{len(results)} results for {len(texts)} texts")
+    return results
+
+
+def _plain(value: Any) -> Any:
+    return f"{value.error[0]}: {value.message}" if isinstance(value, Outcome) else value
+
+
+class ReferenceDigests:
+    """Outcomes of the reference from an earlier run, as 24 bytes each: of the input, then of the outcome."""
+
+    WIDTH = 24
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._kept = path.read_bytes() if path.is_file() else b""
+        self._new: list[bytes] = []
+        self.complete = bool(self._kept)
+
+    def get(self, index: int, item: Item) -> bytes | None:
+        """The digest of the outcome of input number ``index``, if it is this input that was seen there."""
+        entry = self._kept[index * self.WIDTH : (index + 1) * self.WIDTH]
+        return entry[8:] if entry[:8] == input_digest(item) else None
+
+    def add(self, item: Item, outcome: Outcome) -> None:
+        """Keep the outcome of the next input."""
+        self._new.append(input_digest(item) + (outcome.digest() or bytes(16)))
+
+    def save(self) -> None:
+        """Write what was added, as a whole or not at all."""
+        if not self.complete:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.path.with_name(f"{self.path.name}.{time.monotonic_ns()}.tmp")
+            temporary.write_bytes(b"".join(self._new))
+            temporary.replace(self.path)
+
+
+@dataclass
+class Comparison:
+    """Our side against the reference's, in one mode."""
+
+    ours: Side
+    open_reference: Callable[[], Side]
+    """Called when the reference is needed for the first time: kept digests may make it unnecessary."""
+    mode: Mode = DEFAULT
+    fast_paths: FastPaths | None = None
+    digests: ReferenceDigests | None = None
+    on_batch: Callable[[int], None] = lambda first: None
+    """Told the number of each batch's first input before it is run, so that a crash can be placed."""
+    minimise_seconds: float = 20.0
+
+    def __post_init__(self) -> None:
+        self._reference: Side | None = None
+
+    @property
+    def reference(self) -> Side:
+        """The reference's side, opened now if it was not yet."""
+        if self._reference is None:
+            self._reference = self.open_reference()
+        return self._reference
+
+    def differences_of(self, item: Item) -> list[FieldDifference]:
+        """What differs when the item is encoded alone."""
+        ours = self.ours.outcomes([item], self.mode)
+        found = compare_outcomes(ours[0], self.reference.outcomes([item], self.mode)[0])
+        if self.fast_paths is not None:
+            found = found + self.fast_paths.differences([item], ours, self.mode)[0]
+        return found
+
+    def run(self, inputs: Iterable[tuple[str, Item]], reports: int = 5) -> Result:
+        """Compare on all inputs, each with its category; the smallest ``reports`` differences are minimised."""
+        result = Result()
+        started = time.monotonic()
+        kept: dict[str, list[tuple[int, Item, list[FieldDifference]]]] = {}
+        first = 0
+        for batch in batches(inputs):
+            self.on_batch(first)
+            items = [item for _, item in batch]
+            for (category, item), found in zip(batch, self._compare(first, items), strict=True):
+                result.inputs[category] += 1
+                result.characters += _length(item)
+                if found:
+                    result.differing[category] += 1
+                    of_category = kept.setdefault(category, [])
+                    of_category.append((_length(item), item, found))
+                    of_category.sort(key=lambda entry: entry[:2])
+                    del of_category[KEPT_PER_CATEGORY:]
+            first += len(batch)
+        if self.digests is not None:
+            self.digests.save()
+        result.seconds = time.monotonic() - started
+        result.differences = self._report(kept, reports)
+        return result
+
+    def _compare(self, first: int, items: list[Item]) -> list[list[FieldDifference]]:
+        ours = self.ours.outcomes(items, self.mode)
+        if self.digests is not None and self.digests.complete:
+            found = self._compare_digests(first, items, ours)
+        else:
+            reference = self.reference.outcomes(items, self.mode)
+            if self.digests is not None:
+                for item, outcome in zip(items, reference, strict=True):
+                    self.digests.add(item, outcome)
+            found = [compare_outcomes(*pair) for pair in zip(ours, reference, strict=True)]
+        if self.fast_paths is not None:
+            own = self.fast_paths.differences(items, ours, self.mode)
+            found = [a + b for a, b in zip(found, own, strict=True)]
+        return found
+
+    def _compare_digests(self, first: int, items: list[Item], ours: list[Outcome]) -> list[list[FieldDifference]]:
+        assert self.digests is not None
+        doubtful = []
+        for i, (item, outcome) in enumerate(zip(items, ours, strict=True)):
+            kept = self.digests.get(first + i, item)
+            if kept is None or kept != outcome.digest():
+                doubtful.append(i)
+        found: list[list[FieldDifference]] = [[] for _ in items]
+        if doubtful:
+            # Unequal digests say nothing of why, and equal errors can have two classes: ask the reference itself.
+            reference = self.reference.outcomes([items[i] for i in doubtful], self.mode)
+            for i, outcome in zip(doubtful, reference, strict=True):
+                found[i] = compare_outcomes(ours[i], outcome)
+        return found
+
+    def _report(self, kept: dict[str, list[tuple[int, Item, list[FieldDifference]]]], reports: int) -> list[Difference]:
+        candidates = sorted((entry[0][0], category, entry) for category, entry in kept.items())[:reports]
+        differences = []
+        seen: set[Item] = set()
+        for _, category, entries in candidates:
+            _, item, fields = entries[0]
+            difference = self._smallest(category, item, fields)
+            if difference.smallest not in seen:
+                seen.add(difference.smallest)
+                differences.append(difference)
+        return sorted(differences, key=lambda each: (_length(each.smallest), each.smallest))
+
+    def _smallest(self, category: str, item: Item, fields: list[FieldDifference]) -> Difference:
+        alone = self.differences_of(item)
+        if not alone:
+            return Difference(category, item, item, fields, alone=False)
+        # Keep to the first field that differs, lest a smaller but unrelated difference takes over.
+        wanted = alone[0].field
+        tame = not has_surrogates(item)
+
+        def differs(candidate: Item) -> bool:
+            if tame and has_surrogates(candidate):
+                return False
+            return any(each.field == wanted for each in self.differences_of(candidate))
+
+        smallest = minimise(item, differs, seconds=self.minimise_seconds)
+        return Difference(category, item, smallest, self.differences_of(smallest))
+
+
+def batches(inputs: Iterable[tuple[str, Item]]) -> Iterator[list[tuple[str, Item]]]:
+    """Batches of bounded length, in order. Their cuts depend on the inputs alone."""
+    batch: list[tuple[str, Item]] = []
+    characters = 0
+    for entry in inputs:
+        batch.append(entry)
+        characters += _length(entry[1])
+        if len(batch) >= BATCH_ITEMS or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def singles(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Item]]:
+    """Each text alone."""
+    return ((category, (text,)) for category, text in texts)
+
+
+def pairs(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Item]]:
+    """Each text with the one before it."""
+    previous = ""
+    for category, text in texts:
+        yield category, (text, previous)
+        previous = text

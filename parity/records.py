@@ -1,0 +1,297 @@
+"""What one side says about one input, in a form that can be compared, hashed and kept.
+
+A *side* is the reference or ours behind one method, ``outcomes(items, mode)``. An item is a tuple of one text, or of
+two (a pair). An ``Outcome`` is a record, field by field, or the class of the error that was raised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+Item = tuple[str, ...]
+
+ENCODING_FIELDS = (
+    "ids",
+    "offsets",
+    "tokens",
+    "type_ids",
+    "special_tokens_mask",
+    "word_ids",
+    "attention_mask",
+    "sequence_ids",
+    "n_sequences",
+)
+LOOKUP_LIMIT = 16
+"""Inputs of at most this many characters also have every position looked up, in both directions."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How an item is encoded."""
+
+    add_special_tokens: bool = True
+    words: bool = False
+    """Split the text at spaces and encode the parts as pretokenized input."""
+    special_as_text: bool = False
+    """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
+
+    @property
+    def label(self) -> str:
+        """Its name in reports, empty for the default."""
+        parts = [
+            "" if self.add_special_tokens else "no-special",
+            "words" if self.words else "",
+            "as-text" if self.special_as_text else "",
+        ]
+        return "+".join(part for part in parts if part)
+
+    def arguments(self, item: Item) -> Any:
+        """The item as ``encode_batch`` wants it."""
+        parts = tuple(text.split(" ") for text in item) if self.words else item
+        return parts[0] if len(parts) == 1 else parts
+
+
+DEFAULT = Mode()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A record, or the error instead of it, as the names of its class and the class's bases."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    error: tuple[str, ...] = ()
+    message: str = ""
+
+    @staticmethod
+    def of_error(error: BaseException) -> Outcome:
+        """The outcome of a call that raised."""
+        names = tuple(cls.__name__ for cls in type(error).__mro__ if cls not in (object, BaseException))
+        return Outcome(error=names, message=str(error))
+
+    def digest(self) -> bytes | None:
+        """16 bytes that are equal for equal outcomes; None for values that no reference gives."""
+        # Version 2 of marshal writes equal values as equal bytes; later versions depend on object identity.
+        value = self.error[:1] if self.error else tuple(self.fields.items())
+        try:
+            return hashlib.blake2b(marshal.dumps(value, 2), digest_size=16).digest()
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class FieldDifference:
+    """One field on which the two sides disagree."""
+
+    field: str
+    ours: Any
+    reference: Any
+
+
+def compare_outcomes(ours: Outcome, reference: Outcome) -> list[FieldDifference]:
+    """The fields that differ. Our error must be caught by who catches the reference's: the same class or one below."""
+    if ours.error or reference.error:
+        if ours.error and reference.error and reference.error[0] in ours.error:
+            return []
+        return [FieldDifference("error", _what(ours), _what(reference))]
+    names = [*reference.fields, *(name for name in ours.fields if name not in reference.fields)]
+    pairs = [(name, ours.fields.get(name), reference.fields.get(name)) for name in names]
+    return [FieldDifference(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def _what(outcome: Outcome) -> Any:
+    return f"{outcome.error[0]}: {outcome.message}" if outcome.error else outcome.fields.get("ids")
+
+
+def input_digest(item: Item) -> bytes:
+    """8 bytes that tell inputs apart."""
+    return hashlib.blake2b(marshal.dumps(item, 2), digest_size=8).digest()
+
+
+def has_surrogates(item: Item) -> bool:
+    """Whether a text of the item cannot be UTF-8."""
+    for text in item:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return True
+    return False
+
+
+class Side(Protocol):
+    """The reference, or ours."""
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+
+
+def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of the call, or its error as an Outcome. A panic of a Rust extension is an error like others."""
+    try:
+        return call(*arguments)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
+        return Outcome.of_error(error)
+
+
+def each(batch: Callable[[list[Any]], list[Any]], one: Callable[[Any], Any], inputs: list[Any]) -> list[Any]:
+    """The batch call; where it fails as a whole, one call for each input, errors as Outcomes."""
+    results = attempt(batch, inputs)
+    if isinstance(results, Outcome) or len(results) != len(inputs):
+        return [attempt(one, value) for value in inputs]
+    return list(results)
+
+
+def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
+    """Everything an ``Encoding`` says, as plain values."""
+    fields = {name: getattr(encoding, name) for name in ENCODING_FIELDS}
+    overflowing = encoding.overflowing
+    if overflowing:
+        fields["overflowing"] = [tuple(encoding_fields(part, ()).items()) for part in overflowing]
+    if item and sum(map(len, item)) <= LOOKUP_LIMIT:
+        fields["lookups"] = _lookups(encoding, item)
+    return fields
+
+
+def _outcome(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
+    """The fields made of the parts, unless a part is an error already or making them is one."""
+    for part in parts:
+        if isinstance(part, Outcome):
+            return part
+    made = attempt(fields, *parts)
+    return made if isinstance(made, Outcome) else Outcome(made)
+
+
+def _lookups(encoding: Any, item: Item) -> list[Any]:
+    found: list[Any] = []
+    for token in range(len(encoding) + 1):
+        found.append(encoding.token_to_chars(token))
+        found.append(encoding.token_to_word(token))
+        found.append(encoding.token_to_sequence(token))
+    for sequence, text in enumerate(item):
+        for position in range(len(text) + 1):
+            found.append(encoding.char_to_token(position, sequence))
+            found.append(encoding.char_to_word(position, sequence))
+            found.append(encoding.word_to_tokens(position, sequence))
+            found.append(encoding.word_to_chars(position, sequence))
+    return found
+
+
+class TokenizersSide:
+    """Anything with the interface of ``tokenizers.Tokenizer``: the reference itself, or ours."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        tokenizer = self.tokenizer
+        tokenizer.encode_special_tokens = mode.special_as_text
+        options = {"is_pretokenized": mode.words, "add_special_tokens": mode.add_special_tokens}
+
+        def one(arguments: Any) -> Any:
+            if isinstance(arguments, tuple):
+                return tokenizer.encode(arguments[0], arguments[1], **options)
+            return tokenizer.encode(arguments, **options)
+
+        # One text that cannot be encoded fails a whole batch, so that those go one by one.
+        results: list[Any] = [None] * len(items)
+        whole = [i for i, item in enumerate(items) if not has_surrogates(item)]
+        inputs = [mode.arguments(items[i]) for i in whole]
+        for i, result in zip(whole, each(partial(tokenizer.encode_batch, **options), one, inputs), strict=True):
+            results[i] = result
+        for i in set(range(len(items))).difference(whole):
+            results[i] = attempt(one, mode.arguments(items[i]))
+        outcomes = [_outcome(encoding_fields, result, item) for result, item in zip(results, items, strict=True)]
+        self._decode(outcomes)
+        return outcomes
+
+    def _decode(self, outcomes: list[Outcome]) -> None:
+        done = [outcome for outcome in outcomes if not outcome.error]
+        sequences = [outcome.fields["ids"] for outcome in done]
+        for name, skip in (("decoded", True), ("decoded_with_special", False)):
+            batch = partial(self.tokenizer.decode_batch, skip_special_tokens=skip)
+            one = partial(self.tokenizer.decode, skip_special_tokens=skip)
+            for outcome, text in zip(done, each(batch, one, sequences), strict=True):
+                outcome.fields[name] = ("error", text.error[0]) if isinstance(text, Outcome) else text
+
+
+class TiktokenSide:
+    """A ``tiktoken.Encoding``. It knows one mode only: every special token allowed, and none (``ordinary``)."""
+
+    def __init__(self, encoding: Any, threads: int = 2) -> None:
+        self.encoding = encoding
+        self.threads = threads
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        encoding, threads = self.encoding, self.threads
+        texts = [item[0] for item in items]
+        with_special = partial(encoding.encode_batch, allowed_special="all", num_threads=threads)
+        ids = each(with_special, partial(encoding.encode, allowed_special="all"), texts)
+        ordinary = each(partial(encoding.encode_ordinary_batch, num_threads=threads), encoding.encode_ordinary, texts)
+        return [_outcome(self._fields, *parts) for parts in zip(ids, ordinary, items, strict=True)]
+
+    def _fields(self, ids: list[int], ordinary: list[int], item: Item) -> dict[str, Any]:
+        fields: dict[str, Any] = {"ids": ids, "ordinary": ordinary}
+        fields["decoded_bytes"] = self.encoding.decode_bytes(ids)
+        fields["decoded_with_special"] = self.encoding.decode(ids)
+        if not has_surrogates(item):  # with them, the text that tiktoken counts in is not the caller's
+            fields["starts"] = self.encoding.decode_with_offsets(ids)[1]
+        return fields
+
+
+class OurTiktokenSide:
+    """Ours, opened from a rank file, in the terms of ``TiktokenSide``."""
+
+    def __init__(self, tokenizer: Any, ordinary: Any) -> None:
+        self.tokenizer = tokenizer
+        self.ordinary = ordinary  # the same vocabulary, a second handle, so that no state is switched back and forth
+        ordinary.encode_special_tokens = True
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        texts = [item[0] for item in items]
+        encodings = each(self.tokenizer.encode_batch, self.tokenizer.encode, texts)
+        ordinary = each(self.ordinary.encode_batch, self.ordinary.encode, texts)
+        return [_outcome(self._fields, *parts) for parts in zip(encodings, ordinary, items, strict=True)]
+
+    def _fields(self, encoding: Any, ordinary: Any, item: Item) -> dict[str, Any]:
+        ids = encoding.ids
+        fields: dict[str, Any] = {"ids": ids, "ordinary": ordinary.ids}
+        fields["decoded_bytes"] = self.tokenizer.decode_bytes(ids)
+        fields["decoded_with_special"] = self.tokenizer.decode(ids, skip_special_tokens=False)
+        if not has_surrogates(item):
+            fields["starts"] = [start for start, _ in encoding.offsets]
+        return fields
+
+
+class OurBytesSide:
+    """Our calls that take any bytes. An item holds the bytes as Latin-1 text."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        return [_outcome(self._fields, item) for item in items]
+
+    def _fields(self, item: Item) -> dict[str, Any]:
+        data = item[0].encode("latin-1")
+        ids = self.tokenizer.encode_bytes(data)
+        decoded = self.tokenizer.decode_bytes(ids)
+        return {"bytes": decoded, "text": self.tokenizer.decode(ids, skip_special_tokens=False)}
+
+
+class SameBytesSide:
+    """What ``OurBytesSide`` must say: the same bytes again, and as text what Python makes of them."""
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        encoded = [item[0].encode("latin-1") for item in items]
+        return [Outcome({"bytes": data, "text": data.decode("utf-8", "replace")}) for data in encoded]

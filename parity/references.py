@@ -1,0 +1,195 @@
+"""The one definition of what is right for each vocabulary: its files, its reference, and how both sides open it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
+
+TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")
+TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
+NAMES = TOKENIZERS + TIKTOKEN
+OPENAI = "tiktoken_ext.openai_public"
+
+
+class UnknownVocabularyError(ValueError):
+    """A vocabulary that cannot be found, or whose reference is not known."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A vocabulary and its reference."""
+
+    name: str
+    kind: str
+    """The package whose output is right: ``tokenizers`` or ``tiktoken``."""
+    path: Path
+    encoding: str = ""
+    """tiktoken only: the published encoding whose pattern and special tokens apply."""
+    pattern: str | None = None
+    """tiktoken only: the pattern, where no published encoding gives it."""
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def reference_version(self) -> str:
+        """Package and version of the reference."""
+        return f"{self.kind} {version(self.kind)}"
+
+    def digest(self) -> str:
+        """SHA-256 of the file, for keys of kept results."""
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+    def specials(self) -> tuple[str, ...]:
+        """The added tokens, special or not, in order of id: what hostile strings put into text."""
+        if self.kind == "tiktoken":
+            ids: dict[str, int] = self._tiktoken_pieces()["special_tokens"]
+            return tuple(sorted(ids, key=lambda token: ids[token]))
+        added = json.loads(self.path.read_bytes()).get("added_tokens") or []
+        return tuple(entry["content"] for entry in sorted(added, key=lambda entry: entry["id"]))
+
+    def token_bytes(self) -> list[bytes]:
+        """What the ordinary tokens stand for, in order of id."""
+        if self.kind == "tiktoken":
+            ranks: dict[bytes, int] = self._tiktoken_pieces()["mergeable_ranks"]
+            return sorted(ranks, key=lambda token: ranks[token])
+        vocab = json.loads(self.path.read_bytes())["model"]["vocab"]
+        names = [name for name, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=lambda name: vocab[name])
+        byte_of = {char: byte for byte, char in byte_level_alphabet().items()}
+        if set(byte_of) <= set(names):
+            return [bytes(byte_of[char] for char in name) for name in names if all(char in byte_of for char in name)]
+        return [name.replace("\u2581", " ").removeprefix("##").encode() for name in names]
+
+    def open_reference(self) -> Any:
+        """A ``tokenizers.Tokenizer`` or a ``tiktoken.Encoding``, made from the local file without network."""
+        if self.kind == "tokenizers":
+            import tokenizers
+
+            return tokenizers.Tokenizer.from_file(str(self.path))
+        import tiktoken
+
+        return tiktoken.Encoding(**self._tiktoken_pieces())
+
+    def open_ours(self) -> Any:
+        """Our ``Tokenizer`` of the same file."""
+        import crayon_hf
+
+        if self.kind == "tokenizers":
+            return crayon_hf.Tokenizer.from_file(str(self.path))
+        if self.pattern is None:
+            return crayon_hf.Tokenizer.from_tiktoken(str(self.path), name=self.encoding)
+        return crayon_hf.Tokenizer.from_tiktoken(
+            str(self.path), pattern=self.pattern, special_tokens=dict(self.special_tokens)
+        )
+
+    def reference_side(self, threads: int = 1) -> Side:
+        """The reference, ready for comparison; ``threads`` is for tiktoken, which takes no count from outside."""
+        opened = self.open_reference()
+        return TokenizersSide(opened) if self.kind == "tokenizers" else TiktokenSide(opened, threads)
+
+    def our_side(self, open_ours: Callable[[], Any]) -> Side:
+        """Ours, ready for comparison; ``open_ours`` is ``self.open_ours`` or opens something that stands in for it."""
+        if self.kind == "tokenizers":
+            return TokenizersSide(open_ours())
+        return OurTiktokenSide(open_ours(), open_ours())
+
+    def _tiktoken_pieces(self) -> dict[str, Any]:
+        if self.pattern is not None:
+            return {
+                "name": self.name,
+                "pat_str": self.pattern,
+                "mergeable_ranks": read_ranks(self.path),
+                "special_tokens": dict(self.special_tokens),
+            }
+        return tiktoken_pieces(self.encoding, self.path)
+
+
+def read_ranks(path: Path) -> dict[bytes, int]:
+    """A rank file: on each line a token in base64 and its rank."""
+    lines = (line.split() for line in path.read_bytes().splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in lines}
+
+
+def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
+    """The arguments of ``tiktoken.Encoding`` for a published encoding whose rank file is at ``path``.
+
+    tiktoken's own constructor functions are run, so that pattern and special tokens are tiktoken's; a copy of them sees
+    a loader that reads the local file, and nothing of tiktoken is changed.
+    """
+    openai_public = import_module(OPENAI)
+    expected: list[str | None] = []
+
+    def load(blobpath: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        expected.append(expected_hash)
+        return read_ranks(path)
+
+    namespace: dict[str, Any] = {**vars(openai_public), "load_tiktoken_bpe": load}
+    for name, value in vars(openai_public).items():
+        if isinstance(value, types.FunctionType) and value.__module__ == openai_public.__name__:
+            namespace[name] = types.FunctionType(value.__code__, namespace, name, value.__defaults__)
+    pieces: dict[str, Any] = namespace[encoding]()
+    if len(expected) != 1:
+        raise UnknownVocabularyError(f"{encoding} is not made from one rank file")
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if expected[0] not in (None, found):
+        raise UnknownVocabularyError(f"{path} is not the published rank file of {encoding}: SHA-256 {found}")
+    return pieces
+
+
+def byte_level_alphabet() -> dict[int, str]:
+    """The printable character that byte-level vocabularies write for each byte."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + i) for i, byte in enumerate(rest)}
+
+
+def published_encodings() -> list[str]:
+    """The encodings that tiktoken defines, but for its old-style gpt2, which is r50k_base."""
+    if find_spec("tiktoken_ext") is None:
+        raise UnknownVocabularyError("the reference of a rank file is tiktoken, which is not installed")
+    return [name for name in import_module(OPENAI).ENCODING_CONSTRUCTORS if name != "gpt2"]
+
+
+def shared_directory() -> Path | None:
+    """The directory named by ``CRAYON_SHARED``, with ``vocab`` and ``corpus``."""
+    value = os.environ.get("CRAYON_SHARED")
+    return Path(value) if value else None
+
+
+def find(spec: str, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
+    """A vocabulary by name (below ``$CRAYON_SHARED/vocab``), or by the path of a ``tokenizer.json`` or a rank file.
+
+    A directory stands for the ``tokenizer.json`` in it. A rank file needs a ``pattern`` unless tiktoken publishes it.
+    """
+    path = Path(spec)
+    if spec in NAMES and not path.exists():
+        shared = shared_directory()
+        if shared is None:
+            raise UnknownVocabularyError(
+                f"{spec}: set CRAYON_SHARED to the directory that has vocab/{spec}, or give a path"
+            )
+        path = shared / "vocab" / spec / (f"{spec}.tiktoken" if spec in TIKTOKEN else "tokenizer.json")
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    if not path.is_file():
+        raise UnknownVocabularyError(
+            f"no vocabulary {spec!r}: there is no file {path}; known names: {', '.join(NAMES)}"
+        )
+    if path.suffix != ".tiktoken":
+        name = path.parent.name if path.name == "tokenizer.json" else path.stem
+        return Vocabulary(spec if spec in NAMES else name or path.stem, "tokenizers", path)
+    if pattern is not None:
+        return Vocabulary(path.stem, "tiktoken", path, pattern=pattern, special_tokens=dict(special_tokens or {}))
+    if path.stem not in published_encodings():
+        raise UnknownVocabularyError(f"{path}: tiktoken publishes no {path.stem!r}; give the pattern of this rank file")
+    return Vocabulary(path.stem, "tiktoken", path, encoding=path.stem)

@@ -1,0 +1,182 @@
+"""Suites: which inputs, in which mode; and the worker that compares them in a process of its own.
+
+The worker speaks JSON lines, so that the process which started it knows how far it came even when it crashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .byte_strings import generate_bytes
+from .compare import Comparison, FastPaths, ReferenceDigests, pairs, singles
+from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide
+from .references import Vocabulary
+from .strings import generate
+from .texts import DOCUMENT_BYTES, documents, find_text, read_text
+from .token_strings import generate_of_tokens
+
+RECORDS_VERSION = 1
+"""Part of the key of kept reference results: raise it when a record holds something else for the same input."""
+
+GENERATED = ("strings", "tokens", "bytes")
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Inputs from one source, in one mode."""
+
+    source: str
+    """``strings``, ``tokens``, ``bytes``, or the name or path of a text."""
+    strings: int = 0
+    seed: int = 1
+    limit: int | None = None
+    """At most this many bytes of a text."""
+    paired: bool = False
+    mode: Mode = DEFAULT
+
+    @property
+    def name(self) -> str:
+        """Its name in reports: the source, then what is not the default."""
+        labels = [label for label in ("pairs" if self.paired else "", self.mode.label) if label]
+        source = self.source if self.source in GENERATED else Path(self.source).name.split(".")[0]
+        return "/".join([source, *labels])
+
+    def inputs(self, vocabulary: Vocabulary) -> Iterator[tuple[str, Item]]:
+        """Category and item of each input; the category of a text is its name."""
+        if self.source == "strings":
+            texts = generate(self.strings, self.seed, specials=vocabulary.specials())
+        elif self.source == "tokens":
+            texts = generate_of_tokens(vocabulary.token_bytes(), self.strings, self.seed)
+        elif self.source == "bytes":
+            texts = ((name, data.decode("latin-1")) for name, data in generate_bytes(self.strings, self.seed))
+        else:
+            path = find_text(self.source)
+            name = path.name.split(".")[0]
+            texts = ((name, document) for document in documents(read_text(path, self.limit), DOCUMENT_BYTES))
+        return pairs(texts) if self.paired else singles(texts)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one worker does: one vocabulary, one instruction set, several suites."""
+
+    vocabulary: Vocabulary
+    suites: tuple[Suite, ...]
+    cpu: str = ""
+    """The instruction set that was asked for through ``CRAYON_CPU``; empty for the best."""
+    reference_cache: str = ""
+    ours: str = ""
+    """``module:function`` that opens what is compared, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
+    reports: int = 5
+    threads: int = 1
+    allow_delegated: bool = False
+
+    def to_json(self) -> str:
+        """For the standard input of a worker."""
+        return json.dumps(asdict(self), default=str)
+
+    @staticmethod
+    def from_json(text: str) -> Work:
+        """The inverse of ``to_json``."""
+        values = json.loads(text)
+        vocabulary = values.pop("vocabulary")
+        vocabulary["path"] = Path(vocabulary["path"])
+        suites = tuple(Suite(**{**suite, "mode": Mode(**suite["mode"])}) for suite in values.pop("suites"))
+        return Work(vocabulary=Vocabulary(**vocabulary), suites=suites, **values)
+
+    def opener(self) -> Callable[[], Any]:
+        """What opens our tokenizer."""
+        if not self.ours:
+            return self.vocabulary.open_ours
+        module, _, function = self.ours.partition(":")
+        opener = getattr(import_module(module), function)
+        return lambda: opener(self.vocabulary)
+
+
+def run_work(work: Work, emit: Callable[[Event], None]) -> None:
+    """Run every suite; events are ``opened``, ``at``, ``suite`` and ``refused``."""
+    vocabulary = work.vocabulary
+    opener = work.opener()
+    opened = opener()
+    report = opened.engine_report() if hasattr(opened, "engine_report") else {}
+    emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or ""})
+    if report.get("engine") == "delegated" and not work.allow_delegated:
+        emit(
+            {"event": "refused", "reason": f"delegated to the reference, which proves nothing: {report.get('reason')}"}
+        )
+        return
+    if work.cpu and report and report["cpu"] != work.cpu:
+        emit({"event": "refused", "reason": f"asked for {work.cpu}, but {report['cpu']} is in use"})
+        return
+    ours = vocabulary.our_side(opener)
+    for suite in work.suites:
+        digests = None
+        of_bytes = suite.source == "bytes"
+        if work.reference_cache and not of_bytes:
+            digests = ReferenceDigests(Path(work.reference_cache) / _cache_name(vocabulary, suite))
+        comparison = Comparison(
+            OurBytesSide(opened) if of_bytes else ours,
+            SameBytesSide if of_bytes else partial(vocabulary.reference_side, work.threads),
+            suite.mode,
+            FastPaths(opened) if hasattr(opened, "encode_ragged") and not of_bytes else None,
+            digests,
+            on_batch=partial(_at, emit, suite.name),
+        )
+        result = comparison.run(suite.inputs(vocabulary), work.reports)
+        emit(
+            {
+                "event": "suite",
+                "suite": suite.name,
+                "inputs": dict(result.inputs),
+                "differing": dict(result.differing),
+                "characters": result.characters,
+                "seconds": round(result.seconds, 3),
+                "differences": [difference.to_json() for difference in result.differences],
+                "report": [line for difference in result.differences for line in difference.lines()],
+            }
+        )
+
+
+def _at(emit: Callable[[Event], None], suite: str, first: int) -> None:
+    emit({"event": "at", "suite": suite, "first": first})
+
+
+def _cache_name(vocabulary: Vocabulary, suite: Suite) -> str:
+    facts = [
+        RECORDS_VERSION,
+        vocabulary.digest(),
+        vocabulary.reference_version,
+        vocabulary.encoding,
+        vocabulary.pattern,
+    ]
+    key = hashlib.sha256(json.dumps([facts, asdict(suite)]).encode()).hexdigest()[:20]
+    return f"{vocabulary.name}-{suite.name.replace('/', '-')}-{key}.digests"
+
+
+def main() -> int:
+    """The worker: one Work on standard input, events on standard output."""
+    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    work = Work.from_json(sys.stdin.read())
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints is not an event
+
+    def emit(event: Event) -> None:
+        output.write(json.dumps(event) + "\n")
+        output.flush()
+
+    run_work(work, emit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

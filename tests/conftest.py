@@ -1,0 +1,194 @@
+"""What every test file can use: a cache of its own, real vocabularies where there are any, small ones everywhere.
+
+The small vocabularies are trained here, with the trainer of ``tokenizers``, one for each shape of published vocabulary
+that is native. Each fixture is the path of a ``tokenizer.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LLAMA3_PATTERN = (
+    CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+QWEN_PATTERN = LLAMA3_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")
+
+SENTENCES = (
+    "The quick brown fox jumps over the lazy dog; it's what they've said, isn't it? We'll see 12345 of them in 2024.",
+    "Der schnelle braune Fuchs springt über den faulen Hund. Größe, Äpfel, Öl und Übung!",
+    "Le renard brun saute par-dessus le chien paresseux, déjà vu à l'été où naïve Zoë mangeait des crêpes.",
+    "Быстрая коричневая лиса прыгает через ленивую собаку. Сколько это стоит?",
+    "敏捷的棕色狐狸跳过了懒狗。今天天气很好,我们去公园散步吧。",
+    "素早い茶色の狐がのろまな犬を飛び越えた。カタカナとひらがな。",
+    "다람쥐 헌 쳇바퀴에 타고파. 안녕하세요 세계!",
+    "तेज़ भूरी लोमड़ी आलसी कुत्ते के ऊपर कूदती है।",
+    "الثعلب البني السريع يقفز فوق الكلب الكسول",
+    "def encode(self, text: str) -> list[int]:\n    return [self.vocab[t] for t in text.split()]\n",
+    "100% 🙂🙂 👩‍👩‍👧‍👦 ①②③ ½ ٣٤٥ e\u0301 \u00a0\u2003\u3000",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _isolated_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the user's own cache or profiles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CRAYON_CACHE_DIR", str(tmp_path_factory.mktemp("crayon-cache")))
+        patch.delenv("CRAYON_PROFILE_DIR", raising=False)
+        patch.delenv("CRAYON_CPU", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The directory with vocab/ and corpus/ that CRAYON_SHARED names; without it the test is skipped."""
+    directory = os.environ.get("CRAYON_SHARED")
+    if not directory:
+        pytest.skip("CRAYON_SHARED is not set")
+    return Path(directory)
+
+
+@pytest.fixture(scope="session")
+def training_text() -> list[str]:
+    """A little of everything, the same on every machine with the same Python."""
+    return [*SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
+
+
+@pytest.fixture(scope="session")
+def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory that the trained vocabularies are written to."""
+    return tmp_path_factory.mktemp("vocabularies")
+
+
+@pytest.fixture(scope="session")
+def gpt2_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """Byte-level BPE, gpt2 pattern, ByteLevel post-processor, one special token."""
+    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return _train(tokenizer, training_text, vocabularies / "gpt2_like.json", ["<|endoftext|>"])
+
+
+@pytest.fixture(scope="session")
+def llama3_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """The llama3 pattern, `ignore_merges`, special tokens after the vocabulary, a template with a first token."""
+    path = _train(_byte_level(_split(LLAMA3_PATTERN)), training_text, vocabularies / "llama3_like.json", [])
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["model"]["ignore_merges"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(document))
+    tokenizer.add_special_tokens(
+        [AddedToken(f"<|{name}|>", normalized=False) for name in ("begin_of_text", "end_of_text", "eot_id")]
+    )
+    begin = tokenizer.token_to_id("<|begin_of_text|>")
+    tokenizer.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=False),
+            processors.TemplateProcessing(
+                single="<|begin_of_text|> $A",
+                pair="<|begin_of_text|> $A <|begin_of_text|>:1 $B:1",
+                special_tokens=[("<|begin_of_text|>", begin)],
+            ),
+        ]
+    )
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def qwen_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """NFC, single digits, special tokens after the vocabulary."""
+    tokenizer = _byte_level(_split(QWEN_PATTERN))
+    tokenizer.normalizer = normalizers.NFC()
+    path = _train(tokenizer, training_text, vocabularies / "qwen_like.json", [])
+    tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def roberta_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """Roberta's post-processor with trimmed offsets, and a mask token that takes the space before it."""
+    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    path = _train(tokenizer, training_text, vocabularies / "roberta_like.json", ["<s>", "<pad>", "</s>", "<unk>"])
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    tokenizer.post_processor = processors.RobertaProcessing(
+        ("</s>", tokenizer.token_to_id("</s>")), ("<s>", tokenizer.token_to_id("<s>")), add_prefix_space=False
+    )
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def template_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """A template with two kinds of special tokens and two type ids, added tokens of every kind."""
+    tokenizer = _byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    path = _train(tokenizer, training_text, vocabularies / "template_like.json", ["[CLS]", "[SEP]"])
+    tokenizer.add_tokens(
+        [
+            AddedToken("crayon", single_word=True),
+            AddedToken("[L]", lstrip=True),
+            AddedToken("[R]", rstrip=True, normalized=False),
+            AddedToken("    "),
+        ]
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="session", params=["gpt2_like", "llama3_like", "qwen_like", "roberta_like", "template_like"])
+def any_vocabulary(request: pytest.FixtureRequest) -> Path:
+    """Each of the trained vocabularies in turn."""
+    path: Path = request.getfixturevalue(request.param)
+    return path
+
+
+@pytest.fixture(scope="session")
+def wordpiece_like(vocabularies: Path, training_text: list[str]) -> Path:
+    """A vocabulary that is not native: WordPiece with BERT's components."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=1500, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False
+    )
+    tokenizer.train_from_iterator(training_text, trainer)
+    path = vocabularies / "wordpiece_like.json"
+    tokenizer.save(str(path))
+    return path
+
+
+def _byte_level(pre_tokenizer: pre_tokenizers.PreTokenizer) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _split(pattern: str) -> pre_tokenizers.PreTokenizer:
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), byte_level])
+
+
+def _train(tokenizer: Tokenizer, text: list[str], path: Path, special_tokens: list[str]) -> Path:
+    trainer = trainers.BpeTrainer(
+        vocab_size=2000,
+        special_tokens=special_tokens,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(text, trainer)
+    tokenizer.save(str(path))
+    return path

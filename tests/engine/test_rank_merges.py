@@ -1,0 +1,160 @@
+"""Merges from tiktoken's ranks, against merging each token's own bytes with all ranks."""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import _core
+from crayon_hf.errors import VocabularyError
+
+SHARED = os.environ.get("CRAYON_SHARED")
+BYTES = [bytes([b]) for b in range(256)]
+
+
+def bpe(text: bytes, ranks: dict[bytes, int], stop_at: int = 1) -> list[bytes]:
+    """tiktoken's rule: join the neighbours whose bytes have the lowest rank, the leftmost such, until none has one."""
+    parts = [text[i : i + 1] for i in range(len(text))]
+    while len(parts) > stop_at:
+        joined = [ranks.get(a + b, len(ranks)) for a, b in pairwise(parts)]
+        lowest = min(joined)
+        if lowest == len(ranks):
+            break
+        at = joined.index(lowest)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
+
+
+def twin(tokens: list[bytes], some: list[int]) -> list[tuple[int, int, int]]:
+    """The entries for the tokens of these ranks, by the definition."""
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    merges = []
+    for rank in some:
+        if len(tokens[rank]) < 2 or len(bpe(tokens[rank], ranks)) > 1:
+            continue
+        left, right = bpe(tokens[rank], ranks, stop_at=2)
+        merges.append((ranks[left], ranks[right], rank))
+    return merges
+
+
+def apply_merges(text: bytes, tokens: list[bytes], merges: list[tuple[int, int, int]]) -> list[bytes]:
+    """BPE as `tokenizers` does it: only the listed pairs merge, at the rank of their place in the list."""
+    order = {(tokens[a], tokens[b]): place for place, (a, b, _) in enumerate(merges)}
+    parts = [text[i : i + 1] for i in range(len(text))]
+    while len(parts) > 1:
+        found = [order.get(pair, len(merges)) for pair in pairwise(parts)]
+        lowest = min(found)
+        if lowest == len(merges):
+            break
+        at = found.index(lowest)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
+
+
+@st.composite
+def rank_sets(draw: st.DrawFn, alphabet: bytes = b"ab") -> list[bytes]:
+    """Few letters and short tokens in any order, so that most contain others, of higher and of lower rank."""
+    letters = st.sampled_from([bytes([b]) for b in alphabet])
+    longer = st.lists(letters, min_size=2, max_size=7).map(b"".join)
+    tokens = draw(st.lists(longer, unique=True, max_size=25)) + BYTES
+    if draw(st.booleans()):  # single bytes need not come first
+        tokens = draw(st.permutations(tokens))
+    return tokens
+
+
+@settings(max_examples=400, deadline=None)
+@given(rank_sets() | rank_sets(b"abc\xff\x00"))
+def test_equals_the_definition(tokens: list[bytes]) -> None:
+    assert _core.merges_from_ranks(tokens) == twin(tokens, list(range(len(tokens))))
+
+
+@settings(max_examples=200, deadline=None)
+@given(rank_sets(), st.lists(st.sampled_from([b"a", b"b"]), max_size=40).map(b"".join))
+def test_merges_are_equivalent_to_ranks(tokens: list[bytes], text: bytes) -> None:
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    merges = _core.merges_from_ranks(tokens)
+    assert apply_merges(text, tokens, merges) == bpe(text, ranks)
+
+
+def test_non_monotone_ranks() -> None:
+    # "abc" ranks below "bc" and "ab", so it is made as soon as either exists; "xyz" has no way in at all.
+    tokens = [*BYTES, b"abc", b"bc", b"ab", b"xyz", b"aaaa", b"aa"]
+    index = {token: i for i, token in enumerate(tokens)}
+    assert _core.merges_from_ranks(tokens) == [
+        (index[b"a"], index[b"bc"], index[b"abc"]),
+        (index[b"b"], index[b"c"], index[b"bc"]),
+        (index[b"a"], index[b"b"], index[b"ab"]),
+        (index[b"aa"], index[b"aa"], index[b"aaaa"]),
+        (index[b"a"], index[b"a"], index[b"aa"]),
+    ]
+
+
+def test_long_tokens_do_not_take_quadratic_time() -> None:
+    """Powers of two of one letter, up to a megabyte; quadratic merging would take hours."""
+    tokens = [*BYTES, *(b"a" * 2**k for k in range(1, 21))]
+    assert _core.merges_from_ranks(tokens) == [
+        (97 if i == 256 else i - 1, 97 if i == 256 else i - 1, i) for i in range(256, 276)
+    ]
+
+
+def test_tokens_whose_hashes_are_equal() -> None:
+    """The Thue-Morse word and its complement have equal polynomial hashes modulo 2**64, whatever the multiplier."""
+    word, complement = b"a", b"b"
+    for _ in range(12):
+        word, complement = word + complement, complement + word
+    assert _core.merges_from_ranks([*BYTES, word, complement]) == []
+
+
+def test_only_bytes() -> None:
+    assert _core.merges_from_ranks(BYTES) == []
+    assert _core.merges_from_ranks(tuple(reversed(BYTES))) == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ([], "no token is the single byte 0$"),
+        (BYTES[:-1], "no token is the single byte 255$"),
+        ([b for b in BYTES if b != b"a"] + [b"aa"], "no token is the single byte 97$"),
+        ([*BYTES, b""], "the token of rank 256 is empty"),
+        ([*BYTES, b"ab", b"cd", b"ab"], "the tokens of ranks 256 and 258 are the same bytes"),
+        ([*BYTES, b"a"], "the tokens of ranks 97 and 256 are the same bytes"),
+    ],
+)
+def test_refused(tokens: list[bytes], message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        _core.merges_from_ranks(tokens)
+
+
+def test_tokens_must_be_bytes() -> None:
+    with pytest.raises(TypeError):
+        _core.merges_from_ranks([*BYTES, "ab"])  # type: ignore[list-item]
+
+
+def rank_files() -> list[Path]:
+    return sorted(Path(SHARED, "vocab").glob("*/*.tiktoken")) if SHARED else []
+
+
+@pytest.mark.skipif(not rank_files(), reason="CRAYON_SHARED is not set")
+@pytest.mark.parametrize("path", rank_files(), ids=lambda path: path.stem)
+def test_real_rank_files(path: Path) -> None:
+    lines = (line.split() for line in path.read_bytes().splitlines() if line)
+    tokens = [token for _, token in sorted((int(rank), base64.b64decode(token)) for token, rank in lines)]
+    merges = _core.merges_from_ranks(tokens)
+    products = [product for _, _, product in merges]
+    assert products == sorted(set(products))
+    assert all(tokens[a] + tokens[b] == tokens[product] for a, b, product in merges)
+    # The definition on a sample (CRAYON_FULL=1: on all of them), the longest tokens included.
+    some = list(range(len(tokens)))
+    if not os.environ.get("CRAYON_FULL"):
+        longest = sorted(some, key=lambda rank: -len(tokens[rank]))[:50]
+        some = sorted({*random.Random(7).sample(some, 8000), *longest})
+    chosen = set(some)
+    assert [merge for merge in merges if merge[2] in chosen] == twin(tokens, some)

@@ -1,0 +1,147 @@
+"""A tokenizer that is not native goes to its reference, with one warning."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenizers
+
+from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
+
+TEXTS = ("Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  ")
+
+
+@pytest.fixture(scope="module")
+def ours(wordpiece_like):
+    with pytest.warns(DelegatedWarning):
+        return Tokenizer.from_file(wordpiece_like)
+
+
+@pytest.fixture(scope="module")
+def reference(wordpiece_like):
+    return tokenizers.Tokenizer.from_file(str(wordpiece_like))
+
+
+@pytest.fixture(scope="module")
+def odd_pattern(gpt2_like, vocabularies) -> Path:
+    """Byte-level BPE whose pattern is nobody's: only that part is not native."""
+    document = json.loads(gpt2_like.read_bytes())
+    document["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": "[aeiou]+|[^aeiou]+"}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+    path = vocabularies / "odd_pattern.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_one_warning_names_the_component_and_the_caller(wordpiece_like):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tokenizer = Tokenizer.from_file(wordpiece_like)
+        tokenizer.encode("a")
+        tokenizer.encode_batch(["a", "b"])
+        tokenizer.decode([1])
+    (warning,) = caught
+    assert warning.category is DelegatedWarning
+    assert warning.filename == __file__
+    assert "WordPiece" in str(warning.message)
+    assert "slower" in str(warning.message)
+    assert "tokenizers" in str(warning.message)
+
+
+def test_report(ours):
+    assert ours.engine == "delegated"
+    report = ours.engine_report()
+    assert report["engine"] == "delegated"
+    assert "WordPiece" in report["reason"]
+    assert report["cartridge"] is None
+    assert "delegated" in repr(ours)
+
+
+def test_encoding(ours, reference):
+    for text in TEXTS:
+        assert ours.encode(text).ids == reference.encode(text).ids
+        assert ours.encode(text, "pair").type_ids == reference.encode(text, "pair").type_ids
+        assert ours.encode(text).offsets == reference.encode(text).offsets
+    batch = list(TEXTS)
+    expected = [encoding.ids for encoding in reference.encode_batch(batch)]
+    assert [encoding.ids for encoding in ours.encode_batch(batch)] == expected
+    assert [encoding.ids for encoding in ours.encode_batch_fast(batch, threads=2)] == expected
+    ids, splits = ours.encode_ragged(batch)
+    assert (ids.dtype, splits.dtype) == (np.int32, np.int64)
+    assert [ids[a:b].tolist() for a, b in pairwise(splits)] == expected
+    assert ours.count_tokens(batch) == [len(row) for row in expected]
+    assert ours.count_tokens(TEXTS[0]) == len(expected[0])
+    assert ours.count_tokens(TEXTS[0].encode()) == len(expected[0])
+    assert ours.encode(["a", "b"], is_pretokenized=True).ids == reference.encode(["a", "b"], is_pretokenized=True).ids
+
+
+def test_special_tokens_as_text(ours, reference):
+    text = "x [CLS] y"
+    with_special = reference.encode(text).ids
+    ours.encode_special_tokens = True
+    try:
+        reference.encode_special_tokens = True
+        assert ours.encode(text).ids == reference.encode(text).ids != with_special
+        reference.encode_special_tokens = False
+        ours.encode_special_tokens = False
+        assert ours.encode(text).ids == with_special
+    finally:
+        ours.encode_special_tokens = reference.encode_special_tokens = False
+
+
+def test_decoding_and_vocabulary(ours, reference):
+    ids = reference.encode("Hello, world!").ids
+    assert ours.decode(ids) == reference.decode(ids)
+    assert ours.decode_batch([ids, []]) == reference.decode_batch([ids, []])
+    assert ours.decode_bytes(ids) == reference.decode(ids, skip_special_tokens=False).encode()
+    assert ours.get_vocab() == reference.get_vocab()
+    assert ours.get_vocab_size(False) == reference.get_vocab_size(False)
+    assert ours.token_to_id("[CLS]") == reference.token_to_id("[CLS]")
+    assert ours.id_to_token(5) == reference.id_to_token(5)
+    assert ours.num_special_tokens_to_add(True) == 0
+    assert list(map(repr, ours.get_added_tokens_decoder().values())) == list(
+        map(repr, reference.get_added_tokens_decoder().values())
+    )
+
+
+def test_saving(ours, reference, tmp_path):
+    ours.save(tmp_path / "x.json")
+    assert (tmp_path / "x.json").read_text(encoding="utf-8") == reference.to_str(pretty=True)
+    with pytest.raises(UnsupportedError, match=r"no cartridge.*WordPiece"):
+        ours.save(tmp_path / "x.dat")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+    with pytest.raises(UnsupportedError, match="WordPiece"):
+        ours.encode_bytes(b"x")
+
+
+def test_odd_pattern(odd_pattern):
+    with pytest.warns(DelegatedWarning, match="aeiou"):
+        ours = Tokenizer.from_file(odd_pattern)
+    reference = tokenizers.Tokenizer.from_file(str(odd_pattern))
+    ids = ours.encode("Hello, wörld <|endoftext|>").ids
+    assert ids == reference.encode("Hello, wörld <|endoftext|>").ids
+    assert ours.decode_bytes(ids) == "Hello, wörld <|endoftext|>".encode()
+    assert ours.decode_bytes(ids, skip_special_tokens=True) == "Hello, wörld ".encode()
+    (split,) = [ours.token_to_id("Ã")]
+    assert ours.decode_bytes([split]) == b"\xc3"
+
+
+def test_what_the_reference_refuses_too(wordpiece_like, tmp_path):
+    document = json.loads(wordpiece_like.read_bytes())
+    document["model"]["vocab"] = 5
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(VocabularyError, match=r"x\.json"):
+            Tokenizer.from_file(path)

@@ -1,0 +1,39 @@
+"""What importing the package costs, and what it brings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import crayon_hf
+
+
+def run(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_import_is_light():
+    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "json", "argparse"
+    loaded = run(f"import sys, crayon_hf; print([name for name in {heavy} if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_encoding_lists_needs_no_numpy(gpt2_like):
+    program = (
+        "import sys, crayon_hf\n"
+        f"tokenizer = crayon_hf.Tokenizer.from_file({str(gpt2_like)!r})\n"
+        "ids = tokenizer.encode('Hello').ids\n"
+        "assert tokenizer.decode(ids) == 'Hello' and tokenizer.count_tokens(['Hello']) == [len(ids)]\n"
+        "print('numpy' in sys.modules, 'tokenizers' in sys.modules)\n"
+    )
+    assert run(program) == "False False"
+
+
+def test_names():
+    for name in crayon_hf.__all__:
+        assert getattr(crayon_hf, name) is not None
+    assert crayon_hf.__version__.count(".") == 2
+    for name in crayon_hf.__all__:
+        value = getattr(crayon_hf, name)
+        if name.endswith("Error"):
+            assert issubclass(value, crayon_hf.CrayonError)

@@ -1,0 +1,68 @@
+"""Documents: the text again when joined, no character cut, sizes kept."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from crayon_hf.parity.references import UnknownVocabularyError
+from crayon_hf.parity.texts import documents, find_text, load_documents, read_text
+
+TEXT = "A\u00e9\u4e2d\U0001f600 plain words\r\n" * 300
+
+
+@pytest.mark.parametrize("size", [4, 5, 7, 64, 2048, 10**6])
+def test_documents_join_to_the_text(size: int) -> None:
+    parts = list(documents(TEXT.encode(), size))
+    assert "".join(parts) == TEXT
+    assert all(0 < len(part.encode()) <= size for part in parts)
+    assert all(len(part.encode()) > size - 4 for part in parts[:-1])
+
+
+def test_no_text_gives_no_documents() -> None:
+    assert list(documents(b"")) == []
+
+
+def test_a_document_too_small_for_a_character_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 4 bytes"):
+        list(documents(b"text", 3))
+
+
+@pytest.mark.parametrize("limit", range(60))
+def test_a_limit_cuts_between_characters(tmp_path: Path, limit: int) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode())
+    data = read_text(path, limit)
+    assert TEXT.startswith(data.decode())
+    assert limit - 3 <= len(data) <= limit
+
+
+def test_packed_and_plain_files_are_the_same(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.xz"
+    plain.write_bytes(TEXT.encode())
+    packed.write_bytes(lzma.compress(TEXT.encode()))
+    assert read_text(plain) == read_text(packed) == TEXT.encode()
+    loaded = load_documents([str(plain), str(packed)], 100)
+    assert loaded["a"] == loaded["b"]
+
+
+def test_what_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"good \xff bad")
+    with pytest.raises(ValueError, match=r"bad\.txt is not UTF-8: .* at byte 5"):
+        read_text(path)
+
+
+def test_a_missing_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRAYON_SHARED", raising=False)
+    with pytest.raises(UnknownVocabularyError, match="CRAYON_SHARED"):
+        find_text("english")
+    with pytest.raises(UnknownVocabularyError, match=r"no text 'nowhere\.txt'"):
+        find_text("nowhere.txt")
+
+
+def test_the_shared_texts(shared: Path) -> None:
+    for name, parts in load_documents(["english", "code", "multi"], limit=200_000).items():
+        assert sum(len(part.encode()) for part in parts) > 199_000, name

@@ -1,0 +1,204 @@
+"""Measures canonical normalization of the installed ``tokenizers`` and writes ``cpp/src/nfc_tables.inc``.
+
+The reference carries Unicode tables of its own version, so nothing here is taken from a Unicode data file: every
+decomposition is the NFD of a code point, every composition is one that the reference performs, and every combining
+class is observed by what it reorders with. Python's ``unicodedata`` only lends names (the numbers) to the classes.
+
+    python tools/unicode/generate_nfc.py            # rewrites the tables
+    python tools/unicode/generate_nfc.py --check    # exit status 1 when they differ
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import tokenizers
+from tokenizers import normalizers
+
+TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "nfc_tables.inc"
+BLOCK = 64
+HANGUL = range(0xAC00, 0xD7A4)
+JAMO_V = range(0x1161, 0x1176)
+JAMO_T = range(0x11A8, 0x11C3)
+# Property bits; normalize_nfc.cpp names them again.
+NEEDS_WORK = 1 << 8
+JOINS_BEFORE = 1 << 9
+
+nfc = normalizers.NFC().normalize_str
+nfd = normalizers.NFD().normalize_str
+
+
+def all_code_points() -> Iterable[int]:
+    return (cp for cp in range(0x110000) if not 0xD800 <= cp < 0xE000)
+
+
+def measure_decompositions() -> dict[int, str]:
+    """Full canonical decompositions, Hangul syllables apart (they are checked to follow the algorithm)."""
+    found = {cp: nfd(chr(cp)) for cp in all_code_points() if nfd(chr(cp)) != chr(cp)}
+    for cp in HANGUL:
+        index = cp - 0xAC00
+        jamo = [0x1100 + index // 588, 0x1161 + index % 588 // 28] + ([0x11A7 + index % 28] if index % 28 else [])
+        if found.pop(cp, None) != "".join(map(chr, jamo)):
+            raise SystemExit(f"U+{cp:04X} does not decompose by the Hangul algorithm")
+    return found
+
+
+def measure_classes(decompositions: dict[int, str]) -> dict[int, int]:
+    """Combining classes other than 0 of the code points that do not decompose.
+
+    x reorders behind y in "xy" exactly when class(x) > class(y) > 0."""
+
+    def swaps(x: int, y: int) -> bool:
+        return nfd(chr(x) + chr(y)) != chr(x) + chr(y)
+
+    # Two marks that every version knows, of the least and the greatest class, find every other one.
+    least, greatest = 0x0334, 0x0345
+    candidates = [cp for cp in all_code_points() if cp not in decompositions and cp not in HANGUL]
+    marks = [cp for cp in candidates if swaps(cp, least) or swaps(greatest, cp)]
+    if any(swaps(least, cp) or swaps(cp, greatest) for cp in marks):
+        raise SystemExit("a mark is outside the classes that were thought to be the first and the last")
+
+    representative: dict[int, int] = {}
+    for cp in marks:
+        representative.setdefault(unicodedata.combining(chr(cp)), cp)
+    if 0 in representative:
+        raise SystemExit(f"U+{representative[0]:04X} is a mark to the reference and not to this Python")
+    classes: dict[int, int] = {}
+    for cp in marks:
+        named = unicodedata.combining(chr(cp))
+        for value, other in representative.items():
+            if swaps(cp, other) != (named > value) or swaps(other, cp) != (value > named):
+                raise SystemExit(f"U+{cp:04X} does not behave as a mark of class {named}")
+        classes[cp] = named
+    return classes
+
+
+def measure_compositions(decompositions: dict[int, str]) -> list[tuple[int, int, int]]:
+    """(first, second, composite), Hangul apart."""
+    pairs = []
+    for cp, full in decompositions.items():
+        if nfc(chr(cp)) != chr(cp):
+            continue  # a singleton or a composition exclusion
+        first, second = nfc(full[:-1]), full[-1]
+        if len(first) != 1 or nfc(first + second) != chr(cp):
+            raise SystemExit(f"U+{cp:04X} is not a composite of two characters")
+        pairs.append((ord(first), ord(second), cp))
+    known = {(first, second) for first, second, _ in pairs}
+    starts = sorted({ord(full[0]) for full in decompositions.values()} | {first for first, _ in known} | {0x1100})
+    seconds = sorted({ord(c) for full in decompositions.values() for c in full[1:]} | {second for _, second in known})
+    for x in starts:
+        for y in seconds:
+            text = chr(x) + chr(y)
+            if (x, y) not in known and len(nfc(text)) == 1 and nfd(text)[-1] == chr(y):
+                raise SystemExit(f"U+{x:04X} U+{y:04X} compose, and no decomposition says so")
+    for v in range(0x1160, 0x1178):
+        if (len(nfc(chr(0x1100) + chr(v))) == 1) != (v in JAMO_V):
+            raise SystemExit(f"U+{v:04X} does not follow the Hangul algorithm")
+    for t in range(0x11A6, 0x11C5):
+        if (len(nfc(chr(0xAC00) + chr(t))) == 1) != (t in JAMO_T):
+            raise SystemExit(f"U+{t:04X} does not follow the Hangul algorithm")
+    return sorted(pairs)
+
+
+def properties(
+    decompositions: dict[int, str], classes: dict[int, int], compositions: Sequence[tuple[int, int, int]]
+) -> dict[int, int]:
+    """For every code point that is not inert: its class and two bits.
+
+    NEEDS_WORK: normalization may change it or the character before it, whatever stands around (NFC_QC is No or Maybe).
+    JOINS_BEFORE: it may move before, or combine with, the character before it, so no stretch can be cut there."""
+    seconds = {second for _, second, _ in compositions} | set(JAMO_V) | set(JAMO_T)
+    found: dict[int, int] = {}
+    for cp in sorted(set(classes) | set(decompositions) | seconds):
+        lead = ord(decompositions[cp][0]) if cp in decompositions else cp
+        value = classes.get(cp, 0)
+        if cp in seconds or nfc(chr(cp)) != chr(cp):
+            value |= NEEDS_WORK
+        if lead in classes or lead in seconds:
+            value |= JOINS_BEFORE
+        if value:
+            found[cp] = value
+    return found
+
+
+def lines(name: str, kind: str, values: Sequence[int], width: int = 120) -> list[str]:
+    """A C++ array definition, wrapped."""
+    out, line = [f"constexpr {kind} {name}[{len(values)}] = {{"], "   "
+    for value in values:
+        item = f" {value:#x}," if value > 9 else f" {value},"
+        if len(line) + len(item) > width:
+            out.append(line)
+            line = "   "
+        line += item
+    return [*out, line, "};"]
+
+
+def render() -> str:
+    decompositions = measure_decompositions()
+    classes = measure_classes(decompositions)
+    compositions = measure_compositions(decompositions)
+    special = properties(decompositions, classes, compositions)
+
+    limit = (max(special) // BLOCK + 1) * BLOCK
+    values = sorted(set(special.values()) | {0})
+    blocks: dict[tuple[int, ...], int] = {(0,) * BLOCK: 0}
+    index = []
+    for start in range(0, limit, BLOCK):
+        block = tuple(values.index(special.get(cp, 0)) for cp in range(start, start + BLOCK))
+        index.append(blocks.setdefault(block, len(blocks)))
+    if len(values) > 256 or len(blocks) > 256:
+        raise SystemExit("the tables outgrew their types")
+
+    keys = sorted(decompositions)
+    pool: list[int] = []
+    starts = []
+    for cp in keys:
+        starts.append(len(pool))
+        pool += map(ord, decompositions[cp])
+    starts.append(len(pool))
+
+    out = [
+        f"// Measured from tokenizers {tokenizers.__version__} by tools/unicode/generate_nfc.py; not to be edited.",
+        f"// {len(keys)} decompositions and {len(compositions)} compositions (Hangul apart), {len(classes)} marks.",
+        "// clang-format off",
+        "",
+        "// Class in the low byte, NEEDS_WORK (0x100), JOINS_BEFORE (0x200); 0 for inert characters.",
+        *lines("kNfcPropertyValues", "uint16_t", values),
+        f"constexpr uint32_t kNfcPropertyLimit = {limit:#x};  // code points from here on are inert",
+        f"// Block of {BLOCK} code points -> number of its block below; block 0 is inert.",
+        *lines("kNfcBlockOf", "uint8_t", index),
+        *lines("kNfcBlocks", "uint8_t", [value for block in blocks for value in block]),
+        "",
+        "// Full canonical decompositions: that of kNfcDecomposed[i] is kNfcPieces[kNfcPieceStart[i], [i + 1]).",
+        *lines("kNfcDecomposed", "uint32_t", keys),
+        *lines("kNfcPieceStart", "uint16_t", starts),
+        *lines("kNfcPieces", "uint32_t", pool),
+        "",
+        "// Compositions in order of (first, second).",
+        *lines("kNfcFirst", "uint32_t", [first for first, _, _ in compositions]),
+        *lines("kNfcSecond", "uint32_t", [second for _, second, _ in compositions]),
+        *lines("kNfcComposite", "uint32_t", [composite for _, _, composite in compositions]),
+        "// clang-format on",
+    ]
+    return "\n".join(out) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    arguments = parser.parse_args()
+    text = render()
+    if arguments.check:
+        same = TABLES.read_text(encoding="utf-8") == text
+        print("the tables are those of the installed reference" if same else "the tables differ", file=sys.stderr)
+        return 0 if same else 1
+    TABLES.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
