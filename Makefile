@@ -7,7 +7,7 @@ help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 build: ## compile the extension and install the package in place, with everything the other targets need
-	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[dev]"
+	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[test]" -r tools/lint.txt
 
 test: ## the tests
 	$(PYTHON) -m pytest
