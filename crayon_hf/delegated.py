@@ -5,6 +5,7 @@ When a component of a tokenizer is not native, the whole tokenizer goes to its r
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,7 +98,7 @@ class DelegatedEngine:
         """`ids` as a list; the references leave unknown ids out without a word, or panic."""
         if isinstance(ids, (str, bytes, int)):
             raise TypeError(f"ids are a sequence of int, got {type(ids).__name__}")
-        listed = [id.__index__() for id in ids]
+        listed = [operator.index(id) for id in ids]
         for id in set(listed):
             if id < 0 or id >= 2**32 or self.id_to_token(id) is None:
                 raise TokenIdError(f"id {id} is not in the vocabulary of {self.get_vocab_size()} tokens")

@@ -47,7 +47,8 @@ def _item_refusal(item: Any, is_pretokenized: bool, what: str) -> TypeError | No
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+    listed = isinstance(value, Sequence) or type(value).__name__ == "ndarray"
+    return listed and not isinstance(value, (str, bytes, bytearray))
 
 
 def _is_pair(item: Any, is_pretokenized: bool) -> bool:

@@ -74,6 +74,8 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> Tokenizer:
         """Compile the text of a ``tokenizer.json``, in memory."""
+        if not isinstance(json, str):
+            raise TypeError(f"json is {type(json).__name__}, expected str")
         return Tokenizer.from_buffer(json.encode())
 
     @staticmethod
@@ -334,10 +336,13 @@ class Tokenizer:
         if not isinstance(self._engine, _core.Engine):
             raise UnsupportedError(f"there is no cartridge (not native: {self._engine.reason})")
         if self._path is not None:
-            with open(self._path, "rb") as file:
-                data = file.read()
-            if _core.Engine.from_bytes(data).source_digest == self._engine.source_digest:
-                return data
+            try:
+                with open(self._path, "rb") as file:
+                    data = file.read()
+                if _core.Engine.from_bytes(data).source_digest == self._engine.source_digest:
+                    return data
+            except (OSError, CartridgeError):
+                pass  # it was in a cache that somebody emptied: it can be made again
         return _recipe_of(self._engine.metadata).compile(self._source_json()).cartridge
 
 

@@ -48,18 +48,17 @@ void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
     size_t failed_at = n;
     std::exception_ptr failure;
     const auto run = [&] {
-        const Engine::Lease lease(engine);
-        for (size_t i; (i = next.fetch_add(1)) < n;) {
-            try {
-                work(i, *lease);
-            } catch (...) {
-                const std::lock_guard<std::mutex> lock(mutex);
-                if (i < failed_at) {
-                    failed_at = i;
-                    failure = std::current_exception();
-                }
-                next = n;  // tasks before this one were all taken already
+        size_t i = 0;
+        try {
+            const Engine::Lease lease(engine);
+            while ((i = next.fetch_add(1)) < n) work(i, *lease);
+        } catch (...) {
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (failure == nullptr || i < failed_at) {
+                failed_at = i;
+                failure = std::current_exception();
             }
+            next = n;  // tasks before this one were all taken already
         }
     };
     std::vector<std::thread> helpers;
@@ -90,9 +89,11 @@ size_t thread_count(size_t threads) {
     constexpr size_t kMost = 1024;
     if (threads != 0) return std::min(threads, kMost);
     if (const char* text = std::getenv("CRAYON_NUM_THREADS")) {
-        char* end;
-        const unsigned long n = std::strtoul(text, &end, 10);
-        if (end == text || *end != '\0' || n == 0)
+        const std::string digits(text);
+        const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos && digits.size() < 10;
+        const unsigned long n = is_number ? std::strtoul(text, nullptr, 10) : 0;
+        if (digits.empty()) return core_count();
+        if (n == 0)
             throw Error(ErrorKind::argument, std::string("CRAYON_NUM_THREADS is not a positive number: ") + text);
         return std::min<size_t>(n, kMost);
     }

@@ -145,21 +145,25 @@ void Merger::apply(const MergeTables& tables, uint32_t at) {
 // long as no merge of the sweep makes a pair of lower rank; when one does, the rest of the sweep waits again.
 size_t Merger::merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     start(tables, bytes);
-    if (!sweep(tables)) heap(tables);
+    try {
+        if (!sweep(tables)) heap(tables);
+    } catch (...) {  // out of memory: what waits must not meet the next pretoken
+        waiting_.clear();
+        ranks_ = RankSet();
+        throw;
+    }
     return finish(out);
 }
 
 bool Merger::sweep(const MergeTables& tables) {
     if (waiting_.size() < tables.n_merges) waiting_.resize(tables.n_merges, kNone);
+    ranks_.resize(tables.n_merges);
     nodes_.clear();
-    ranks_.clear();
-    const auto least_first = std::greater<uint32_t>();
+    uint32_t least_new = kNone;  // the least rank that began to wait since it was last looked at
     const auto wait = [&](uint32_t position) {
         const uint32_t rank = rank_[position];
-        if (waiting_[rank] == kNone) {
-            ranks_.push_back(rank);
-            std::push_heap(ranks_.begin(), ranks_.end(), least_first);
-        }
+        if (waiting_[rank] == kNone) ranks_.insert(rank);
+        least_new = std::min(least_new, rank);
         nodes_.push_back({position, waiting_[rank]});
         waiting_[rank] = uint32_t(nodes_.size() - 1);
     };
@@ -169,9 +173,8 @@ bool Merger::sweep(const MergeTables& tables) {
 
     int preemptions = 0;
     while (!ranks_.empty()) {
-        const uint32_t rank = ranks_.front();
-        std::pop_heap(ranks_.begin(), ranks_.end(), least_first);
-        ranks_.pop_back();
+        const uint32_t rank = ranks_.pop_least();
+        least_new = kNone;
         batch_.clear();
         for (uint32_t node = waiting_[rank]; node != kNone; node = nodes_[node].next)
             batch_.push_back(nodes_[node].position);
@@ -185,9 +188,9 @@ bool Merger::sweep(const MergeTables& tables) {
             const uint32_t before = previous_[at];
             if (rank_[at] != kNoRank) wait(at);
             if (before != kNone && rank_[before] != kNoRank) wait(before);
-            if (!ranks_.empty() && ranks_.front() <= rank) {
+            if (least_new <= rank) {
                 if (++preemptions > kMaxPreemptions) {
-                    for (const uint32_t r : ranks_) waiting_[r] = kNone;
+                    while (!ranks_.empty()) waiting_[ranks_.pop_least()] = kNone;
                     return false;
                 }
                 for (++i; i < batch_.size(); ++i)

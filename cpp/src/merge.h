@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crayon/cartridge.h"
+#include "rank_set.h"
 
 namespace crayon {
 
@@ -72,13 +73,14 @@ class Merger {
 
     // The pretoken as a doubly linked list over positions, with the rank of each position's pair with its successor.
     std::vector<uint32_t> symbol_, next_, previous_, rank_;
-    // For the sweeps: positions waiting at each rank, as linked nodes; ranks that have any, in a heap.
+    // For the sweeps: positions waiting at each rank, as linked nodes.
     struct Node {
         uint32_t position, next;
     };
     std::vector<uint32_t> waiting_;  // per rank, kNone when empty; all kNone between calls
     std::vector<Node> nodes_;
-    std::vector<uint32_t> ranks_, batch_;
+    RankSet ranks_;  // those with a position waiting; empty between calls
+    std::vector<uint32_t> batch_;
     std::vector<uint64_t> queue_;
     std::vector<uint32_t> window_;
 };

@@ -67,6 +67,9 @@ class Scratch {
 // Never waits for a lock: a child of fork() would wait for ever on one that a thread of its parent held.
 class ScratchPool {
   public:
+    // Room for all that is kept, so that giving back cannot fail.
+    ScratchPool() { free_.reserve(kKept); }
+
     std::unique_ptr<Scratch> take() {
         std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock.owns_lock() || free_.empty()) return std::make_unique<Scratch>();

@@ -19,6 +19,9 @@ INTERRUPTED, BROKEN_PIPE = 128 + signal.SIGINT, 128 + 13  # as a shell reports a
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage."""
+    for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
+        if stream is None:
+            return _fail(f"standard {name} is closed", FAILED)
     try:
         arguments = build_parser().parse_args(argv)
         with warnings.catch_warnings():

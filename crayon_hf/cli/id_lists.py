@@ -28,6 +28,8 @@ def _from_json(text: str) -> list[list[int]] | None:
         return None
     try:
         value: Any = json.loads(text)
+    except RecursionError:
+        raise CrayonError("the JSON is nested too deeply") from None
     except ValueError:
         return None
     if isinstance(value, dict):

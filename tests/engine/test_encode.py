@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import lzma
 import random
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -262,6 +264,22 @@ def test_all_code_points(both: twins.Both) -> None:
     both.reference.encode_special_tokens = False
     for text, want in zip(texts, both.reference.encode_batch(texts), strict=True):
         assert both.engine.encode_ids(text) == want.ids, ascii(text)
+
+
+PUBLISHED = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_vocabularies(shared: Path, name: str, cpu: str) -> None:
+    """A little of each real text; the parity harness reads all of them."""
+    both = twins.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
+    texts = [piece + other for piece, other in pairwise(PIECES)]
+    for corpus in ("english", "code", "multi"):
+        with lzma.open(shared / "corpus" / f"{corpus}.txt.xz", "rt", encoding="utf-8") as file:
+            texts += [file.read(2000) for _ in range(12)]
+    for text in texts:
+        both.check(text)
+    both.check(texts[-1], texts[-2], add_special_tokens=False)
 
 
 # -- shapes of input that the engine treats apart

@@ -1,0 +1,31 @@
+"""The cartridges that the tests of the engine read, and what they are compiled from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.engine.cartridge_cases import compiled, structure
+
+
+@pytest.fixture(scope="session")
+def every_case(gpt2_like: Path, vocabularies: Path) -> Path:
+    document = structure(json.loads(gpt2_like.read_text(encoding="utf-8")))
+    path = vocabularies / "every_case.json"
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session", params=["gpt2_like", "llama3_like", "qwen_like", "roberta_like", "every_case"])
+def source(request: pytest.FixtureRequest) -> bytes:
+    """The bytes of a tokenizer.json."""
+    path: Path = request.getfixturevalue(request.param)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
+def small(every_case: Path) -> bytes:
+    """A cartridge with something in every section."""
+    return compiled(every_case.read_bytes())
