@@ -85,7 +85,7 @@ std::vector<Bytes> texts_of(py::handle object, Texts* texts) {
 template <typename T>
 py::array_t<T> take_array(T* data, size_t n, void (*release)(void*)) {
     const py::capsule owner(data, release);
-    return py::array_t<T>({py::ssize_t(n)}, data, owner);
+    return py::array_t<T>(py::ssize_t(n), data, owner);
 }
 
 py::tuple ragged_arrays(Ragged&& ragged) {
@@ -94,7 +94,7 @@ py::tuple ragged_arrays(Ragged&& ragged) {
     auto ids = take_array<int32_t>(ragged.ids.release(), n, [](void* p) { std::free(p); });
     auto* splits = new std::vector<int64_t>(std::move(ragged.splits));
     const py::capsule owner(splits, [](void* p) { delete static_cast<std::vector<int64_t>*>(p); });
-    return py::make_tuple(ids, py::array_t<int64_t>({py::ssize_t(splits->size())}, splits->data(), owner));
+    return py::make_tuple(ids, py::array_t<int64_t>(py::ssize_t(splits->size()), splits->data(), owner));
 }
 
 py::dict info_of(const Engine& engine) {

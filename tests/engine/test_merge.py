@@ -192,6 +192,26 @@ def test_a_token_that_its_merges_do_not_make() -> None:
         assert len(both.engine.merge_pretoken(b"abc", way)) == 2
 
 
+def test_more_merges_than_three_levels_of_ranks() -> None:
+    """Waiting ranks are kept in a tree with a fan of 64: this takes its fourth level."""
+    rng = random.Random(23)
+    letters = [bytes([c]) for c in range(0x21, 0x7F)]
+    twos = rng.sample([a + b for a in letters for b in letters], 560)
+    merges = [(two[:1], two[1:]) for two in twos] + [(a, b) for a in twos for b in twos]
+    assert len(merges) > 64**3
+    for ordered in (True, False):
+        if not ordered:
+            rng.shuffle(merges)
+        document = twins.byte_level_document(merges)
+        engine = twins.open_engine(document)
+        for size in (10, 60, 300, 3000):
+            text = b"".join(rng.choices(twos, k=size))
+            heap = engine.merge_pretoken(text, Way.heap)
+            assert engine.merge_pretoken(text, Way.sweeps) == engine.merge_pretoken(text, Way.usual) == heap
+            if size == 60 and ordered:
+                assert heap == twins.merge(document, text)[0]
+
+
 # -- long pretokens
 
 
