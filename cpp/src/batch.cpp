@@ -88,11 +88,10 @@ size_t core_count() {
 size_t thread_count(size_t threads) {
     constexpr size_t kMost = 1024;
     if (threads != 0) return std::min(threads, kMost);
-    if (const char* text = std::getenv("CRAYON_NUM_THREADS")) {
+    if (const char* text = std::getenv("CRAYON_NUM_THREADS"); text != nullptr && *text != '\0') {
         const std::string digits(text);
         const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos && digits.size() < 10;
         const unsigned long n = is_number ? std::strtoul(text, nullptr, 10) : 0;
-        if (digits.empty()) return core_count();
         if (n == 0)
             throw Error(ErrorKind::argument, std::string("CRAYON_NUM_THREADS is not a positive number: ") + text);
         return std::min<size_t>(n, kMost);

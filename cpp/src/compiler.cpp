@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "byte_level.h"
 #include "crayon/cartridge.h"
@@ -91,21 +90,15 @@ std::string normalized_content(const TokenizerSpec& spec, const std::string& con
 
 void add_added_tokens(const TokenizerSpec& spec, CartridgeWriter* writer) {
     std::vector<AddedToken> records;
-    std::vector<std::string> contents;
-    std::unordered_set<std::string> normalized;
-    for (const auto& token : spec.added) {
-        records.push_back({token.id, token.flags});
-        const bool is_normalized = token.flags & kNormalized;
-        contents.push_back(is_normalized ? normalized_content(spec, token.content) : token.content);
-        // The reference then has two spellings of one token, and shows now one, now the other.
-        if (contents.back() != token.content)
-            throw Error(ErrorKind::unsupported, "an added token that the normalizer changes");
-        if (is_normalized && !normalized.insert(contents.back()).second)
-            throw Error(ErrorKind::unsupported, "two added tokens with one normalized form");
-    }
     std::vector<std::pair<std::string_view, int32_t>> plain_keys, normalized_keys;
-    for (size_t i = 0; i < records.size(); ++i)
-        (records[i].flags & kNormalized ? normalized_keys : plain_keys).emplace_back(contents[i], int32_t(i));
+    for (const auto& token : spec.added) {
+        const bool is_normalized = token.flags & kNormalized;
+        // The reference then has two spellings of one token, and shows now one, now the other.
+        if (is_normalized && normalized_content(spec, token.content) != token.content)
+            throw Error(ErrorKind::unsupported, "an added token that the normalizer changes");
+        (is_normalized ? normalized_keys : plain_keys).emplace_back(token.content, int32_t(records.size()));
+        records.push_back({token.id, token.flags});
+    }
     writer->add_array(Section::added_tokens, records);
     writer->add_trie(Section::added_trie, trie_of(std::move(plain_keys)));
     writer->add_trie(Section::added_trie_normalized, trie_of(std::move(normalized_keys)));

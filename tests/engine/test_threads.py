@@ -80,7 +80,13 @@ def test_every_number_of_threads(engine: _core.Engine, threads: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("CRAYON_NUM_THREADS", "1"), ("CRAYON_NUM_THREADS", "3"), ("TOKENIZERS_PARALLELISM", "false")]
+    ("name", "value"),
+    [
+        ("CRAYON_NUM_THREADS", "1"),
+        ("CRAYON_NUM_THREADS", "3"),
+        ("CRAYON_NUM_THREADS", ""),
+        ("TOKENIZERS_PARALLELISM", "false"),
+    ],
 )
 def test_the_number_of_threads_from_outside(
     engine: _core.Engine, monkeypatch: pytest.MonkeyPatch, name: str, value: str
@@ -89,7 +95,7 @@ def test_the_number_of_threads_from_outside(
     assert ragged(engine, documents()) == expected()
 
 
-@pytest.mark.parametrize("value", ["0", "", "two", "-", "1.5", "3x"])
+@pytest.mark.parametrize("value", ["0", " ", "two", "-", "-1", "1.5", "3x"])
 def test_numbers_of_threads_that_are_none(engine: _core.Engine, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("CRAYON_NUM_THREADS", value)
     for call in (engine.encode_ragged, engine.count_tokens, engine.encode_batch):
