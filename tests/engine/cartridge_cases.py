@@ -59,7 +59,7 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
             AddedToken("[L]", lstrip=True),
             AddedToken("[R]", rstrip=True, normalized=False),
             AddedToken("<mask>", lstrip=True, rstrip=True, normalized=False, special=True),
-            AddedToken("e\u0301!", normalized=True),
+            AddedToken("\u00e9!", normalized=True),
             AddedToken("a\u00e9|", normalized=False),
             AddedToken("\u2003[X]\u2003", normalized=False),
             AddedToken("Ġd", normalized=False),
