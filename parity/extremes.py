@@ -62,8 +62,9 @@ def measure(name: str, prose: str) -> None:
         compiling = _least(lambda: _core.compile_tokenizer_json(data, "{}", flavor), 3)
         opening = _least(lambda: _core.Engine.open(cartridge), 101)
         checking = _least(lambda: _core.Engine.open(cartridge, verify=True))
-        tokens = sorted({_core.Engine.open(cartridge).id_to_bytes(id) or b"" for id in tokenizer.get_vocab().values()})
-        keys = [(token, id) for id, token in enumerate(token for token in tokens if token)]
+        engine = _core.Engine.open(cartridge)
+        tokens = {engine.id_to_bytes(id) for id in tokenizer.get_vocab().values()}
+        keys = [(token, id) for id, token in enumerate(sorted(token for token in tokens if token))]
         packing = _least(lambda: _core.build_double_array(keys))
         check = _core.build_double_array(keys)[1]
         density = (1 + int((check >= 0).sum())) / len(check)
