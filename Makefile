@@ -27,7 +27,7 @@ bench: ## the first-pass figures of docs/performance.md (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.bench gpt2 llama3 qwen cl100k_base o200k_base
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
-	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --cpu scalar,avx2
+	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu scalar,avx2
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

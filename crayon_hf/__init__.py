@@ -8,7 +8,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from crayon_hf._core import Encoding, __version__
+from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     CartridgeError,
     CrayonError,
@@ -21,10 +25,18 @@ from crayon_hf.errors import (
     VocabularyError,
 )
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers_face import registration
+
+if TYPE_CHECKING:
+    from crayon_hf import tiktoken
+    from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
 
 __all__ = [
+    "AutoTokenizer",
     "CartridgeError",
     "CrayonError",
+    "CrayonTokenizerFast",
+    "DecodeStream",
     "DelegatedWarning",
     "Encoding",
     "InvalidUtf8Error",
@@ -35,4 +47,28 @@ __all__ = [
     "UnsupportedError",
     "VocabularyError",
     "__version__",
+    "install",
+    "tiktoken",
+    "uninstall",
 ]
+
+# What needs other libraries is imported when it is first used.
+_LAZY = {
+    "AutoTokenizer": "transformers_face",
+    "CrayonTokenizerFast": "transformers_face",
+    "install": "transformers_face",
+    "uninstall": "transformers_face",
+    "tiktoken": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _LAZY[name]
+    value = getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
+    globals()[name] = value
+    return value
+
+
+registration.watch()

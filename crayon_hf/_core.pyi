@@ -1,12 +1,15 @@
 """The compiled engine. Everything here is stateless or immutable; the Python face adds no algorithms to it."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 __version__: str
+
+Truncation: TypeAlias = tuple[int, int, str, str]
+Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
 
 class Encoding:
     """One encoded input: parallel lists, one element per token. The interface of ``tokenizers.Encoding``."""
@@ -40,6 +43,25 @@ class Encoding:
     def token_to_word(self, token_index: int) -> int | None: ...
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None: ...
+    def __init__(self) -> None: ...
+    @staticmethod
+    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding: ...
+    def set_sequence_id(self, sequence_id: int) -> None: ...
+    def pad(
+        self,
+        length: int,
+        *,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+    ) -> None: ...
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None: ...
+    def __copy__(self) -> Encoding: ...
+    def __deepcopy__(self, memo: Any) -> Encoding: ...
+    def __getstate__(self) -> bytes:
+        """The JSON that ``tokenizers`` pickles."""
+    def __setstate__(self, state: bytes) -> None: ...
     def __len__(self) -> int: ...
 
 class Engine:
@@ -67,7 +89,17 @@ class Engine:
     def metadata(self) -> str:
         """The cartridge's metadata, a JSON object as text."""
     def info(self) -> dict[str, Any]: ...
-    # -- encoding
+    @property
+    def components(self) -> str:
+        """JSON: the tokenizer.json without added tokens, vocabulary and merges."""
+    def with_components(self, components: str, added_tokens: list[dict[str, Any]] | None = None) -> Engine:
+        """Another engine over the same cartridge, with other components (JSON as above) and other added tokens (as
+        `added_tokens()` gives them; None keeps them). This engine stays as it is.
+
+        Raises UnsupportedError for what is not native over this cartridge's tables, VocabularyError for what is
+        malformed."""
+    # -- encoding. `truncation` is (max_length, stride, strategy, direction), `padding` is (length or None, direction,
+    # pad_to_multiple_of or None, pad_id, pad_type_id, pad_token); None is neither
     def encode(
         self,
         sequence: str | Sequence[str],
@@ -75,6 +107,8 @@ class Engine:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
         special_as_text: bool = False,
+        truncation: Truncation | None = None,
+        padding: Padding | None = None,
     ) -> Encoding: ...
     def encode_batch(
         self,
@@ -84,7 +118,42 @@ class Engine:
         special_as_text: bool = False,
         offsets: bool = True,
         threads: int = 0,
+        truncation: Truncation | None = None,
+        padding: Padding | None = None,
     ) -> list[Encoding]: ...
+    def encode_columns(
+        self,
+        first: Sequence[str],
+        second: Sequence[str] | None = None,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        truncation: Truncation | None = None,
+        padding: Padding | None = None,
+        columns: Sequence[str] = ("input_ids", "token_type_ids", "attention_mask"),
+        as_arrays: bool = False,
+        threads: int = 0,
+    ) -> dict[str, Any] | None:
+        """The columns that a model takes: lists of a list for each text, or int64 arrays of shape (texts, tokens).
+
+        "special_tokens_mask" and "length" are columns, too. None when columns alone cannot say it: a post-processor
+        that does more than to put special tokens around, truncation with a stride, or one that fails. ValueError for
+        arrays of rows with different lengths."""
+    def encode_row(
+        self,
+        text: str,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        columns: tuple[str, ...] = ("input_ids", "token_type_ids", "attention_mask"),
+    ) -> dict[str, list[int]] | None:
+        """`encode_columns` of one text, without the outer lists."""
+    def post_process(
+        self,
+        encoding: Encoding,
+        pair: Encoding | None = None,
+        add_special_tokens: bool = True,
+        truncation: Truncation | None = None,
+        padding: Padding | None = None,
+    ) -> Encoding: ...
     def encode_ids(
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
     ) -> list[int]: ...
@@ -115,11 +184,12 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]: ...
-    # -- decoding. `ids` is any sequence of ints or an integer ndarray
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str: ...
-    def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes: ...
+    # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
+    def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
+    def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
+        """Raises UnsupportedError where decoding is more than joining the tokens' bytes."""
     def decode_batch(
-        self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0
+        self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0, unknown_ids: str = "error"
     ) -> list[str]: ...
     # -- vocabulary
     def token_to_id(self, token: str) -> int | None: ...
@@ -128,7 +198,7 @@ class Engine:
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]: ...
     def get_vocab_size(self, with_added_tokens: bool = True) -> int: ...
     def added_tokens(self) -> list[dict[str, Any]]:
-        """In order of id: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
+        """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
 
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
@@ -197,3 +267,66 @@ def family_of_pattern(pattern: str, flavor: str) -> str | None:
 
 def json_normalize(data: bytes) -> str:
     """Parse a JSON document as the compiler does and write it again, without white space."""
+
+def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
+    """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
+
+def normalizer_leaves(component: str, text: str) -> bool:
+    """True when the normalizer surely leaves the text as it is; False may be wrong."""
+
+def pre_tokenize(
+    component: str, text: str, raw_bytes: bool = False, aligned: bool = True, base: int = 0, inserted: str = ""
+) -> list[tuple[Any, tuple[int, int]]]:
+    """The pieces that a pre-tokenizer (JSON) cuts a text into, each with the characters that it comes from."""
+
+def ends_in_byte_level(component: str) -> bool:
+    """Whether a pre-tokenizer's last step, and no other, is a ByteLevel."""
+
+def regex_find_all(pattern: str, text: str) -> list[tuple[int, int]]:
+    """The matches of an Oniguruma pattern, one after the other, as byte offsets."""
+
+def regex_literal_find_all(literal: str, text: str) -> list[tuple[int, int]]:
+    """The places of a string, one after the other, as byte offsets."""
+
+class TextModel:
+    """A model on text alone: the "model" of a tokenizer.json."""
+
+    def __init__(self, model: str) -> None: ...
+    @staticmethod
+    def open(cartridge: bytes) -> TextModel: ...
+    @property
+    def options(self) -> str: ...
+    @property
+    def cartridge(self) -> bytes: ...
+    def __len__(self) -> int: ...
+    def tokenize(self, piece: str) -> list[tuple[int, str, tuple[int, int]]]:
+        """(id, string, byte offsets) of each token."""
+    def count(self, piece: str) -> int: ...
+
+def decode_tokens(component: str, tokens: Sequence[str]) -> str:
+    """The text that a decoder (JSON, as in tokenizer.json) makes of tokens' strings."""
+
+def decode_chain(component: str, tokens: Sequence[str]) -> list[str]:
+    """The strings of which that text is put together."""
+
+def post_process_encodings(
+    component: str, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+) -> Encoding:
+    """What a post-processor (JSON, or "null") makes of encodings, which are left as they are."""
+
+def count_special_tokens(component: str, is_pair: bool) -> int: ...
+def special_frames(component: str) -> tuple[Any, Any]:
+    """What a post-processor puts around a single sequence and around a pair, when that is all that it does to ids."""
+
+def truncate_encodings(
+    encoding: Encoding,
+    pair: Encoding | None = None,
+    max_length: int = 512,
+    stride: int = 0,
+    strategy: str = "longest_first",
+    direction: str = "right",
+    added: int = 0,
+) -> None: ...
+def pad_encodings(
+    encodings: Sequence[Encoding], length: int | None = None, multiple_of: int = 0, direction: str = "right"
+) -> None: ...

@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import inputs
+from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError, UnsupportedError, VocabularyError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import tokenizers
+
+
+_MOST_SETTINGS = 16
+"""How many settings of truncation and padding an engine keeps a tokenizer for."""
 
 
 def warn_delegated(reason: str, reference: str) -> None:
@@ -53,7 +59,7 @@ class DelegatedEngine:
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         raise NotImplementedError
 
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
+    def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
         raise NotImplementedError
 
     def encode_ragged(
@@ -79,8 +85,20 @@ class DelegatedEngine:
     ) -> list[int]:
         return [len(row) for row in self._rows(texts, add_special_tokens, special_as_text)]
 
-    def decode_batch(self, sequences: Iterable[Any], skip_special_tokens: bool = True, threads: int = 0) -> list[str]:
-        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+    def decode_batch(
+        self,
+        sequences: Iterable[Any],
+        skip_special_tokens: bool = True,
+        unknown_ids: str = "error",
+        threads: int = 0,
+    ) -> list[str]:
+        return [self.decode(ids, skip_special_tokens, unknown_ids) for ids in sequences]
+
+    def encode_columns(self, *arguments: Any) -> None:
+        """Nothing: columns without an object for each text are a matter of the native engine."""
+
+    def encode_row(self, *arguments: Any) -> None:
+        """Nothing, likewise."""
 
     @property
     def metadata(self) -> str:
@@ -94,15 +112,18 @@ class DelegatedEngine:
         decoded = [_as_text(text, f"item {i} of the batch") for i, text in enumerate(texts)]
         return [self.encode_ids(text, add_special_tokens, special_as_text) for text in decoded]
 
-    def _known_ids(self, ids: Any) -> list[int]:
+    def _known_ids(self, ids: Any, unknown_ids: str = "error") -> list[int]:
         """`ids` as a list; the references leave unknown ids out without a word, or panic."""
+        if unknown_ids not in ("error", "skip"):
+            raise ValueError(f"unknown_ids is {unknown_ids!r}, expected 'error' or 'skip'")
         if isinstance(ids, (str, bytes, int)):
             raise TypeError(f"ids are a sequence of int, got {type(ids).__name__}")
         listed = [operator.index(id) for id in ids]
-        for id in set(listed):
-            if id < 0 or id >= 2**32 or self.id_to_token(id) is None:
-                raise TokenIdError(f"id {id} is not in the vocabulary of {self.get_vocab_size()} tokens")
-        return listed
+        unknown = {id for id in set(listed) if id < 0 or id >= 2**32 or self.id_to_token(id) is None}
+        if unknown and unknown_ids == "error":
+            first = next(id for id in listed if id in unknown)
+            raise TokenIdError(f"id {first} is not in the vocabulary of {self.get_vocab_size()} tokens")
+        return [id for id in listed if id not in unknown] if unknown else listed
 
 
 class TokenizersEngine(DelegatedEngine):
@@ -110,12 +131,35 @@ class TokenizersEngine(DelegatedEngine):
 
     reference = "tokenizers"
 
-    def __init__(self, json: str, reason: str) -> None:
+    def __init__(
+        self,
+        json: str,
+        reason: str,
+        added: AddedTokens | None = None,
+        live: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`added` are the added tokens with what the JSON cannot say of them; `live` components have no JSON."""
         super().__init__(reason)
-        self.arguments = (json, reason)
+        self.arguments = (json, reason, added)
         self._json = json
-        self._plain = self._load()
-        self._special_as_text: tokenizers.Tokenizer | None = None
+        # The settings are a state of the reference's object. One object for each of those in use, which nobody
+        # changes, so that threads need no lock; they share the vocabulary.
+        self._made: dict[Any, tokenizers.Tokenizer] = {}
+        loaded = self._load()
+        self._model = loaded.model
+        self._components = {name: getattr(loaded, name) for name in COMPONENTS} | dict(live or {})
+        self._model = self._components.pop("model", self._model)
+        self._added = AddedTokens(_added_tokens(loaded)) if added is None else added
+        self._plain = self._make(False, None, None)
+
+    @property
+    def components(self) -> str:
+        import json
+
+        document = json.loads(self._json)
+        model = {key: value for key, value in document["model"].items() if key not in ("vocab", "merges")}
+        parts = {key: document.get(key) for key in ("truncation", "padding", *COMPONENTS)} | {"model": model}
+        return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
     def encode(
         self,
@@ -124,9 +168,12 @@ class TokenizersEngine(DelegatedEngine):
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
         special_as_text: bool = False,
+        truncation: Any = None,
+        padding: Any = None,
     ) -> Any:
+        stock = self._with(special_as_text, truncation, padding)
         try:
-            return self._for(special_as_text).encode(sequence, pair, is_pretokenized, add_special_tokens)
+            return stock.encode(sequence, pair, is_pretokenized, add_special_tokens)
         except TypeError as error:
             refused = inputs.refusal(sequence, is_pretokenized, "sequence")
             if refused is None and pair is not None:
@@ -141,13 +188,25 @@ class TokenizersEngine(DelegatedEngine):
         special_as_text: bool = False,
         offsets: bool = True,
         threads: int = 0,
+        truncation: Any = None,
+        padding: Any = None,
     ) -> Any:
-        tokenizer = self._for(special_as_text)
-        encode = tokenizer.encode_batch if offsets else tokenizer.encode_batch_fast
+        stock = self._with(special_as_text, truncation, padding)
+        encode = stock.encode_batch if offsets else stock.encode_batch_fast
         try:
             return encode(input, is_pretokenized, add_special_tokens)
         except TypeError as error:
             raise (inputs.batch_refusal(input, is_pretokenized) or error) from None
+
+    def post_process(
+        self,
+        encoding: Any,
+        pair: Any = None,
+        add_special_tokens: bool = True,
+        truncation: Any = None,
+        padding: Any = None,
+    ) -> Any:
+        return self._with(False, truncation, padding).post_process(encoding, pair, add_special_tokens)
 
     def encode_ids(
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
@@ -158,12 +217,12 @@ class TokenizersEngine(DelegatedEngine):
     def encode_bytes(self, data: bytes) -> list[int]:
         raise UnsupportedError(f"encode_bytes needs the native engine (not native: {self.reason})")
 
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        text: str = self._plain.decode(self._known_ids(ids), skip_special_tokens)
+    def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
+        text: str = self._plain.decode(self._known_ids(ids, unknown_ids), skip_special_tokens)
         return text
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
-        if type(self._plain.decoder).__name__ == "ByteLevel":
+        if type(self._components["decoder"]).__name__ == "ByteLevel":
             return b"".join(self._byte_level_bytes(self._known_ids(ids), skip_special_tokens))
         text = self.decode(ids, skip_special_tokens)
         if "\ufffd" in text:
@@ -187,11 +246,7 @@ class TokenizersEngine(DelegatedEngine):
         return size
 
     def added_tokens(self) -> list[dict[str, Any]]:
-        fields = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
-        return [
-            {"id": id, **{field: getattr(token, field) for field in fields}}
-            for id, token in sorted(self._plain.get_added_tokens_decoder().items())
-        ]
+        return _added_tokens(self._plain)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         count: int = self._plain.num_special_tokens_to_add(is_pair)
@@ -211,19 +266,47 @@ class TokenizersEngine(DelegatedEngine):
         import tokenizers
 
         try:
-            return tokenizers.Tokenizer.from_str(self._json)
+            stock = tokenizers.Tokenizer.from_str(self._json)
         except Exception as error:  # the library raises Exception itself
             raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
+        return stock
 
-    def _for(self, special_as_text: bool) -> tokenizers.Tokenizer:
-        # The switch is a state of the reference's object: two objects, so that two users never share the state.
-        if not special_as_text:
+    def _with(self, special_as_text: bool, truncation: Any, padding: Any) -> tokenizers.Tokenizer:
+        key = special_as_text, truncation, padding
+        if key == (False, None, None):
             return self._plain
-        if self._special_as_text is None:
-            tokenizer = self._load()
-            tokenizer.encode_special_tokens = True
-            self._special_as_text = tokenizer
-        return self._special_as_text
+        made = self._made.get(key)
+        if made is None:
+            made = self._make(special_as_text, truncation, padding)
+            if len(self._made) >= _MOST_SETTINGS:
+                self._made = {}
+            self._made[key] = made
+        return made
+
+    def _make(self, special_as_text: bool, truncation: Any, padding: Any) -> tokenizers.Tokenizer:
+        import tokenizers
+
+        # A token that the model knows gets the model's id: so they get those that they must have.
+        tokens = self._added.for_json()
+        ids = tokenizers.models.WordLevel({token["content"]: token["id"] for token in tokens})
+        stock = tokenizers.Tokenizer(ids)
+        stock.add_special_tokens(self._added.lasting_specials())
+        stock.add_tokens(list(self._added.decoder().values()))
+        stock.model = self._model
+        for name, component in self._components.items():
+            setattr(stock, name, component)
+        if truncation is not None:
+            max_length, stride, strategy, direction = truncation
+            stock.enable_truncation(max_length, stride=stride, strategy=strategy, direction=direction)
+        if padding is not None:
+            names = ("length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")
+            stock.enable_padding(**dict(zip(names, padding, strict=True)))
+        stock.encode_special_tokens = special_as_text
+        return stock
+
+
+def _added_tokens(stock: tokenizers.Tokenizer) -> list[dict[str, Any]]:
+    return [{"id": id} | token.__getstate__() for id, token in sorted(stock.get_added_tokens_decoder().items())]
 
 
 class TiktokenEngine(DelegatedEngine):
@@ -253,6 +336,13 @@ class TiktokenEngine(DelegatedEngine):
         self._token_of_id = {id: token for token, id in self._vocab(ranks).items()}
         self._ranks = ranks
 
+    @property
+    def components(self) -> str:
+        raise UnsupportedError(f"tiktoken's encodings have no components (not native: {self.reason})")
+
+    def post_process(self, *arguments: Any) -> Any:
+        raise UnsupportedError(f"tiktoken's encodings have no post-processor (not native: {self.reason})")
+
     def encode(
         self,
         sequence: Any,
@@ -260,7 +350,10 @@ class TiktokenEngine(DelegatedEngine):
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
         special_as_text: bool = False,
+        truncation: Any = None,
+        padding: Any = None,
     ) -> Any:
+        self._refuse_settings(truncation, padding)
         if pair is not None or is_pretokenized:
             raise UnsupportedError(f"pairs and split input need the native engine (not native: {self.reason})")
         if (refused := inputs.kind_refusal(sequence, "sequence")) is not None:
@@ -275,7 +368,10 @@ class TiktokenEngine(DelegatedEngine):
         special_as_text: bool = False,
         offsets: bool = True,
         threads: int = 0,
+        truncation: Any = None,
+        padding: Any = None,
     ) -> Any:
+        self._refuse_settings(truncation, padding)
         inputs.check_list(input, "input")
         for i, text in enumerate(input):
             if (refused := inputs.kind_refusal(text, f"item {i} of the batch")) is not None:
@@ -294,8 +390,8 @@ class TiktokenEngine(DelegatedEngine):
         ids: list[int] = self._encoding._encode_bytes(data)
         return ids
 
-    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", "replace")
+    def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
+        return self.decode_bytes(self._known_ids(ids, unknown_ids), skip_special_tokens).decode("utf-8", "replace")
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
         specials = set(self._special_tokens.values()) if skip_special_tokens else ()
@@ -323,6 +419,10 @@ class TiktokenEngine(DelegatedEngine):
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         return 0
+
+    def _refuse_settings(self, truncation: Any, padding: Any) -> None:
+        if truncation is not None or padding is not None:
+            raise UnsupportedError(f"truncation and padding need the native engine (not native: {self.reason})")
 
     def _vocab(self, ranks: Mapping[bytes, int], with_added_tokens: bool = True) -> dict[str, int]:
         vocab = {token.decode("latin-1").translate(BYTE_LEVEL): rank for token, rank in ranks.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,6 +35,60 @@ def kind_refusal(text: Any, what: str) -> TypeError | None:
         return None
     hint = " (decode it, or use encode_bytes for bytes that are no text)" if isinstance(text, bytes) else ""
     return TypeError(f"{what} is {_kind(text)}, expected str{hint}")
+
+
+def plain(value: Any, depth: int = 3) -> Any:
+    """NumPy arrays, within lists and tuples, too, as lists: the native engine reads no others.
+
+    `value` itself when there are none. `depth` is that of a batch of pairs of lists of words.
+    """
+    if type(value).__name__ == "ndarray":
+        return value.tolist()
+    if not isinstance(value, (list, tuple)) or depth == 0:
+        return value
+    parts = [part if isinstance(part, str) else plain(part, depth - 1) for part in value]
+    if all(part is original for part, original in zip(parts, value, strict=True)):
+        return value
+    return parts if isinstance(value, list) else tuple(parts)
+
+
+def is_empty_array(value: Any) -> bool:
+    """True for a NumPy array of nothing, whatever its type."""
+    return type(value).__name__ == "ndarray" and value.shape == (0,)
+
+
+def unsigned(value: Any, name: str, bits: int) -> int:
+    """An integer that fits into so many bits: TypeError or OverflowError when it is none."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {_kind(value)}, expected int") from None
+    if not 0 <= number < 1 << bits:
+        raise OverflowError(f"{name} is {number}, expected 0 to {(1 << bits) - 1}")
+    return number
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, and nothing that only counts as one."""
+    if value is True or value is False:
+        return bool(value)
+    if type(value).__name__ in ("bool_", "bool"):  # NumPy's, by either of its names
+        return bool(value)
+    raise TypeError(f"{name} is {_kind(value)}, expected bool")
+
+
+def check_flags(**values: Any) -> None:
+    """`flag` for several arguments at once."""
+    for name, value in values.items():
+        flag(value, name)
+
+
+def text(value: Any, name: str) -> str:
+    """A str that can be written as UTF-8."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {_kind(value)}, expected str")
+    value.encode()
+    return value
 
 
 def _item_refusal(item: Any, is_pretokenized: bool, what: str) -> TypeError | None:

@@ -301,7 +301,7 @@ def _same_ids(
 def machine_lines(texts: dict[str, dict[str, int]]) -> list[str]:
     """What the figures depend on."""
     packages = []
-    for package in ("crayon-hf", "tokenizers", "tiktoken"):
+    for package in ("crayon-hf", "tokenizers", "tiktoken", "transformers"):
         try:
             packages.append(f"{package} {version(package)}")
         except PackageNotFoundError:

@@ -127,7 +127,7 @@ class FastPaths:
         """For each single text that could be encoded, the fast paths that disagree with its outcome."""
         found: list[list[FieldDifference]] = [[] for _ in items]
         chosen = [i for i, outcome in enumerate(outcomes) if not outcome.error and len(items[i]) == 1]
-        if not chosen or mode.words:
+        if not chosen or mode.words or mode.windows:
             return found
         self.tokenizer.encode_special_tokens = mode.special_as_text
         texts = [items[i][0] for i in chosen]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -39,6 +40,18 @@ class Mode:
     """Split the text at spaces and encode the parts as pretokenized input."""
     special_as_text: bool = False
     """Special tokens in the text are plain text (``encode_special_tokens`` of tokenizers)."""
+    max_length: int | None = None
+    """Truncation to so many tokens, the rest in overflowing windows; None for what the tokenizer came with."""
+    stride: int = 0
+    strategy: str = "longest_first"
+    direction: str = "right"
+    """The side that truncation takes away from."""
+    pad: str = ""
+    """The side that is padded, ``left`` or ``right``; empty for what the tokenizer came with."""
+    pad_length: int | None = None
+    """None pads to the longest of the batch."""
+    pad_multiple: int | None = None
+    pad_id: int = 0
 
     @property
     def label(self) -> str:
@@ -47,8 +60,15 @@ class Mode:
             "" if self.add_special_tokens else "no-special",
             "words" if self.words else "",
             "as-text" if self.special_as_text else "",
+            "" if self.max_length is None else f"cut-{self.direction}-{self.max_length}-{self.stride}-{self.strategy}",
+            "" if not self.pad else f"pad-{self.pad}-{self.pad_length or 'longest'}-{self.pad_multiple or 1}",
         ]
         return "+".join(part for part in parts if part)
+
+    @property
+    def windows(self) -> bool:
+        """Whether results are truncated or padded."""
+        return self.max_length is not None or self.pad != ""
 
     def arguments(self, item: Item) -> Any:
         """The item as ``encode_batch`` wants it."""
@@ -76,7 +96,7 @@ class Outcome:
     def digest(self) -> bytes | None:
         """16 bytes that are equal for equal outcomes; None for values that no reference gives."""
         # Version 2 of marshal writes equal values as equal bytes; later versions depend on object identity.
-        value = self.error[:1] if self.error else tuple(self.fields.items())
+        value = _name(self) if self.error else tuple(self.fields.items())
         try:
             return hashlib.blake2b(marshal.dumps(value, 2), digest_size=16).digest()
         except ValueError:
@@ -93,14 +113,21 @@ class FieldDifference:
 
 
 def compare_outcomes(ours: Outcome, reference: Outcome) -> list[FieldDifference]:
-    """The fields that differ. Our error must be caught by who catches the reference's: the same class or one below."""
+    """The fields that differ. Our error must be caught by who catches the reference's: the same class or one below.
+
+    Where the reference panics, which nobody can catch as an Exception, ours is a ValueError.
+    """
     if ours.error or reference.error:
-        if ours.error and reference.error and reference.error[0] in ours.error:
+        if ours.error and reference.error and {reference.error[0], _name(reference)} & set(ours.error):
             return []
         return [FieldDifference("error", _what(ours), _what(reference))]
     names = [*reference.fields, *(name for name in ours.fields if name not in reference.fields)]
     pairs = [(name, ours.fields.get(name), reference.fields.get(name)) for name in names]
     return [FieldDifference(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def _name(outcome: Outcome) -> str:
+    return "ValueError" if outcome.error[0] == "PanicException" else outcome.error[0]
 
 
 def _what(outcome: Outcome) -> Any:
@@ -182,6 +209,47 @@ def _lookups(encoding: Any, item: Item) -> list[Any]:
     return found
 
 
+@contextmanager
+def using(tokenizer: Any, mode: Mode) -> Iterator[Outcome | None]:
+    """The tokenizer set as the mode says; the error if it refuses. Afterwards it truncates and pads as before."""
+    tokenizer.encode_special_tokens = mode.special_as_text
+    if not mode.windows:
+        yield None
+        return
+    before = attempt(lambda: (tokenizer.truncation, tokenizer.padding))
+    refused = before if isinstance(before, Outcome) else attempt(_set_windows, tokenizer, mode)
+    try:
+        yield refused
+    finally:
+        if not isinstance(before, Outcome):
+            attempt(_restore_windows, tokenizer, *before)
+
+
+def _restore_windows(tokenizer: Any, truncation: dict[str, Any] | None, padding: dict[str, Any] | None) -> None:
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if padding is not None:
+        tokenizer.enable_padding(**padding)
+    if truncation is not None:  # last: a file can hold what the call refuses
+        tokenizer.enable_truncation(**truncation)
+
+
+def _set_windows(tokenizer: Any, mode: Mode) -> None:
+    if mode.max_length is not None:
+        tokenizer.enable_truncation(
+            mode.max_length, stride=mode.stride, strategy=mode.strategy, direction=mode.direction
+        )
+    if mode.pad:
+        tokenizer.enable_padding(
+            direction=mode.pad,
+            pad_id=mode.pad_id,
+            pad_type_id=1,
+            pad_token="<pad>",
+            length=mode.pad_length,
+            pad_to_multiple_of=mode.pad_multiple,
+        )
+
+
 class TokenizersSide:
     """Anything with the interface of ``tokenizers.Tokenizer``: the reference itself, or ours."""
 
@@ -190,8 +258,11 @@ class TokenizersSide:
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         """One outcome for each item, in order."""
+        with using(self.tokenizer, mode) as refused:
+            return [refused] * len(items) if refused else self._outcomes(items, mode)
+
+    def _outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         tokenizer = self.tokenizer
-        tokenizer.encode_special_tokens = mode.special_as_text
         options = {"is_pretokenized": mode.words, "add_special_tokens": mode.add_special_tokens}
 
         def one(arguments: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
 
-TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")
+TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen", "llama2", "t5-small", "bert-cased")
 TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
 NAMES = TOKENIZERS + TIKTOKEN
 OPENAI = "tiktoken_ext.openai_public"

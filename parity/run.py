@@ -19,10 +19,11 @@ from typing import Any
 from .children import child_command
 from .records import DEFAULT, Mode
 from .references import NAMES, UnknownVocabularyError, Vocabulary, find
-from .suites import Event, Suite, Work
+from .suites import WINDOWS, WINDOWS_OF_PAIRS, Event, Suite, Work
 from .texts import CORPUS, find_text
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
+VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Row:
 
     def lines(self) -> list[str]:
         """The line, and below it the smallest differing inputs."""
-        head = f"{self.vocabulary:14} {self.suite:24} {self.cpu:8}"
+        head = f"{self.vocabulary:14} {self.suite:40} {self.cpu:8}"
         if self.failure:
             return [f"{head} FAILED: {self.failure}"]
         verdict = "no difference" if not self.differing else f"{self.differing} DIFFER"
@@ -155,7 +156,16 @@ def make_suites(arguments: argparse.Namespace, kind: str) -> tuple[Suite, ...]:
                 suites.append(replace(suite, mode=Mode(words=True)))
             if arguments.pairs and arguments.no_special:
                 suites.append(replace(suite, paired=True, mode=replace(DEFAULT, add_special_tokens=False)))
+            if arguments.windows:
+                suites += shared_out(suite, WINDOWS)
+            if arguments.windows and arguments.pairs:
+                suites += shared_out(replace(suite, paired=True), WINDOWS_OF_PAIRS)
     return tuple(suites)
+
+
+def shared_out(suite: Suite, modes: Sequence[Mode]) -> list[Suite]:
+    """The suite in several modes, each on its share of the inputs."""
+    return [replace(suite, mode=mode, every=len(modes), first=i) for i, mode in enumerate(modes)]
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -187,6 +197,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-special", action="store_true", help="also with add_special_tokens=False")
     parser.add_argument("--as-text", action="store_true", help="also with encode_special_tokens=True")
     parser.add_argument("--words", action="store_true", help="also as pretokenized input, split at spaces")
+    parser.add_argument(
+        "--windows",
+        action="store_true",
+        help="also truncated and padded in several ways, each on a share of them",
+    )
+    parser.add_argument("--everything", action="store_true", help="all of the variants above")
     parser.add_argument(
         "--cpu", default="", metavar="LIST", help="instruction sets, each in a process of its own: scalar,avx2, or all"
     )
@@ -230,6 +246,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = make_parser()
     arguments = parser.parse_args(argv)
+    if arguments.everything:
+        for variant in VARIANTS:
+            setattr(arguments, variant, True)
     try:
         vocabularies: list[Vocabulary] = [find(name, pattern=arguments.pattern) for name in arguments.names or NAMES]
         for name in [*(CORPUS if arguments.texts else ()), *arguments.text]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,23 @@ from .strings import generate
 from .texts import DOCUMENT_BYTES, documents, find_text, read_text
 from .token_strings import generate_of_tokens
 
-RECORDS_VERSION = 1
+WINDOWS = (
+    Mode(max_length=16, stride=4, pad="right", pad_multiple=8),
+    Mode(max_length=16, stride=4, direction="left", pad="left"),
+    Mode(max_length=9, stride=5, strategy="only_first", direction="left"),
+    Mode(pad="left", pad_length=12, pad_id=1),
+    Mode(words=True, max_length=10, stride=3),
+    Mode(add_special_tokens=False, max_length=13, strategy="longest_first", pad="right", pad_multiple=5),
+    Mode(pad="right"),
+    Mode(max_length=64, stride=8, special_as_text=True),
+)
+"""Truncation from both sides, with stride and overflow, and padding on both sides, each on a share of the inputs."""
+WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_second", pad="left", pad_multiple=4))
+
+WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
+"""Longer texts are cut for these modes: a pair has as many windows as both sides multiplied, in each of its windows."""
+
+RECORDS_VERSION = 3
 """Part of the key of kept reference results: raise it when a record holds something else for the same input."""
 
 GENERATED = ("strings", "tokens", "bytes")
@@ -43,6 +60,9 @@ class Suite:
     """At most this many bytes of a text."""
     paired: bool = False
     mode: Mode = DEFAULT
+    every: int = 1
+    """Only each n-th input, beginning with number ``first``: how several modes share the inputs of one source."""
+    first: int = 0
 
     @property
     def name(self) -> str:
@@ -63,7 +83,10 @@ class Suite:
             path = find_text(self.source)
             name = path.name.split(".")[0]
             texts = ((name, document) for document in documents(read_text(path, self.limit), DOCUMENT_BYTES))
-        return pairs(texts) if self.paired else singles(texts)
+        if self.mode.windows:
+            most = WINDOW_CHARACTERS_OF_PAIRS if self.paired else WINDOW_CHARACTERS
+            texts = ((category, text[:most]) for category, text in texts)
+        return islice(pairs(texts) if self.paired else singles(texts), self.first, None, self.every)
 
 
 @dataclass(frozen=True)

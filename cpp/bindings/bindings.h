@@ -12,19 +12,34 @@
 #include "crayon/bytes.h"
 #include "crayon/encoding.h"
 #include "crayon/engine.h"
+#include "crayon/truncate_pad.h"
 
 namespace crayon::python {
 
 namespace py = pybind11;
 
+using EngineClass = py::class_<Engine, std::shared_ptr<Engine>>;
+
 void bind_engine(py::module_& m);
+void bind_encode(EngineClass& c);
+void bind_columns(EngineClass& c);
 void bind_encoding(py::module_& m);
 
-// An Encoding with the engine that its token strings come from.
+// An Encoding with the engine that its token strings come from: null when `texts` has all of them.
 struct PyEncoding {
     Encoding encoding;
     std::shared_ptr<const Engine> engine;
 };
+
+// The strings of ids that `texts` has none for. Lives no longer than `self`.
+TokenStringOf strings_of(const PyEncoding& self);
+// The encoding with strings of its own unless they are those of `engine` anyway.
+Encoding encoding_for(const PyEncoding& encoding, const std::shared_ptr<const Engine>& engine);
+
+// From the names that Python uses; ValueError for others.
+Side truncation_side(const std::string& name);
+Side padding_side(const std::string& name);
+Truncation::Strategy truncation_strategy(const std::string& name);
 
 // Texts taken from Python objects. Keeps a reference to each, so that the bytes live while the GIL is released,
 // whatever other threads do to the list they came from.

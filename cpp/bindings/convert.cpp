@@ -4,7 +4,22 @@
 #include "crayon/error.h"
 #include "crayon/unicode.h"
 
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
 namespace crayon::python {
+namespace {
+
+inline void prefetch(const void* p) {
+#if defined(_MSC_VER)
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+#else
+    __builtin_prefetch(p, 1);
+#endif
+}
+
+}  // namespace
 
 std::string type_name(py::handle object) {
     return Py_TYPE(object.ptr())->tp_name;
@@ -91,13 +106,19 @@ py::list list_of_ids(const int32_t* ids, size_t n) {
     PyObject* list = PyList_New(Py_ssize_t(n));
     if (list == nullptr) throw py::error_already_set();
     const auto owned = py::reinterpret_steal<py::list>(list);
+    constexpr size_t kAhead = 12;  // the objects lie all over the heap
     for (size_t i = 0; i < n; ++i) {
-        const size_t id = size_t(ids[i]);
-        if (id >= ready->size()) ready->resize(id + id / 4 + 1024, nullptr);
-        PyObject*& value = (*ready)[id];
-        if (value == nullptr) value = PyLong_FromLong(ids[i]);
+        if (i + kAhead < n && size_t(ids[i + kAhead]) < ready->size()) prefetch((*ready)[size_t(ids[i + kAhead])]);
+        PyObject* value;
+        if (const size_t id = size_t(ids[i]); id < kMaxIds) {
+            if (id >= ready->size()) ready->resize(id + id / 4 + 1024, nullptr);
+            if ((*ready)[id] == nullptr) (*ready)[id] = PyLong_FromLong(ids[i]);
+            value = (*ready)[id];
+            Py_XINCREF(value);
+        } else {
+            value = PyLong_FromLong(ids[i]);  // of a post-processor, which may name any id
+        }
         if (value == nullptr) throw py::error_already_set();
-        Py_INCREF(value);
         PyList_SET_ITEM(list, Py_ssize_t(i), value);
     }
     return owned;

@@ -11,6 +11,10 @@ namespace py = pybind11;
 void bind_structures(py::module_& m);
 void bind_pretokenize(py::module_& m);
 void bind_normalize(py::module_& m);
+void bind_regex(py::module_& m);
+void bind_pre_tokenizers(py::module_& m);
+void bind_decoders(py::module_& m);
+void bind_models(py::module_& m);
 
 namespace {
 
@@ -63,6 +67,10 @@ PYBIND11_MODULE(_core, m) {
     bind_structures(m);
     bind_pretokenize(m);
     bind_normalize(m);
+    bind_regex(m);
+    bind_pre_tokenizers(m);
+    bind_decoders(m);
+    bind_models(m);
     crayon::python::bind_encoding(m);
     crayon::python::bind_engine(m);
 }

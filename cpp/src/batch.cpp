@@ -1,15 +1,11 @@
 #include "crayon/batch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <cstdlib>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "crayon/error.h"
-#include "scratch.h"
+#include "task_runner.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -17,63 +13,6 @@
 
 namespace crayon {
 namespace {
-
-// Work for which starting a thread pays.
-constexpr size_t kTaskBytes = size_t(1) << 16;
-
-struct Task {
-    size_t begin, end;  // inputs
-};
-
-template <typename SizeOf>
-std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
-    std::vector<Task> tasks;
-    size_t begin = 0, bytes = 0;
-    for (size_t i = 0; i < n; ++i) {
-        bytes += size_of(i) + 16;
-        if (bytes >= kTaskBytes || i + 1 == n) {
-            tasks.push_back({begin, i + 1});
-            begin = i + 1;
-            bytes = 0;
-        }
-    }
-    return tasks;
-}
-
-// Runs work(task index, scratch) for every task; rethrows the error of the first task that failed.
-template <typename Work>
-void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
-    std::atomic<size_t> next{0};
-    std::mutex mutex;
-    size_t failed_at = n;
-    std::exception_ptr failure;
-    const auto run = [&] {
-        size_t i = 0;
-        try {
-            const Engine::Lease lease(engine);
-            while ((i = next.fetch_add(1)) < n) work(i, *lease);
-        } catch (...) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            if (failure == nullptr || i < failed_at) {
-                failed_at = i;
-                failure = std::current_exception();
-            }
-            next = n;  // tasks before this one were all taken already
-        }
-    };
-    std::vector<std::thread> helpers;
-    const size_t wanted = std::min(threads, n);
-    for (size_t i = 1; i < wanted; ++i) {
-        try {
-            helpers.emplace_back(run);
-        } catch (const std::system_error&) {
-            break;  // no more threads to be had: go on with those there are
-        }
-    }
-    run();
-    for (std::thread& helper : helpers) helper.join();
-    if (failure) std::rethrow_exception(failure);
-}
 
 size_t core_count() {
 #if defined(__linux__)
@@ -127,15 +66,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<Bytes>& texts, cons
         }
         ids.shrink_to_fit();
     });
-    size_t total = 0;
-    for (const IdBuffer& part : parts) total += part.size();
-    out.ids.reserve_more(total);
-    for (size_t t = 0; t < tasks.size(); ++t) {
-        const int64_t before = int64_t(out.ids.size());
-        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) out.splits[i + 1] += before;
-        out.ids.append(parts[t].data(), parts[t].size());
-        parts[t].trim(0);
-    }
+    join_parts(tasks, &parts, &out.ids, &out.splits);
     return out;
 }
 
@@ -168,16 +99,17 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
         for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
             out[i] = engine.encode(inputs[i].first, inputs[i].is_pair ? &inputs[i].second : nullptr, options, scratch);
     });
+    if (options.padding) pad(&out, *options.padding);
     return out;
 }
 
 std::vector<std::string> decode_batch(const Engine& engine, const std::vector<Array<int64_t>>& sequences,
-                                      bool skip_special_tokens, size_t threads) {
+                                      bool skip_special_tokens, bool skip_unknown, size_t threads) {
     std::vector<std::string> out(sequences.size());
     const auto tasks = make_tasks(sequences.size(), [&](size_t i) { return sequences[i].size * 4; });
     run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch&) {
         for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
-            engine.decode(sequences[i], skip_special_tokens, &out[i]);
+            engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
     });
     return out;
 }

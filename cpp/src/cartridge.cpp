@@ -31,11 +31,12 @@ bool is_power_of_two(size_t n) {
 }  // namespace
 
 const char* section_name(uint32_t type) {
-    static const char* const names[] = {nullptr,          "metadata",       "program",     "trie",
-                                        "token_offsets",  "token_bytes",    "token_flags", "token_trim",
-                                        "byte_ids",       "merge_products", "pair_table",  "byte_pair_ranks",
-                                        "word_table",     "added_tokens",   "added_trie",  "added_trie_normalized",
-                                        "post_processor", "raw_tokens",     "certificate", "pair_filter"};
+    static const char* const names[] = {nullptr,         "metadata",       "program",     "trie",
+                                        "token_offsets", "token_bytes",    "token_flags", "token_trim",
+                                        "byte_ids",      "merge_products", "pair_table",  "byte_pair_ranks",
+                                        "word_table",    "added_tokens",   "added_trie",  "added_trie_normalized",
+                                        "components",    "raw_tokens",     "certificate", "pair_filter",
+                                        "scores",        "char_pairs"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
@@ -146,19 +147,25 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     token_offsets = array<uint32_t>(Section::token_offsets, n + 1);
     token_flags = array<uint8_t>(Section::token_flags, n);
     token_trim = array<uint16_t>(Section::token_trim, 2 * n);
-    byte_ids = array<uint32_t>(Section::byte_ids, 256);
     merge_products = array<uint32_t>(Section::merge_products, program_->n_merges);
-    byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
     pair_table = array<uint64_t>(Section::pair_table);
     pair_filter = array<uint64_t>(Section::pair_filter);
-    word_table = array<WordEntry>(Section::word_table);
     added_tokens = array<AddedToken>(Section::added_tokens);
-    post_processor = array<uint32_t>(Section::post_processor);
     raw_tokens = array<uint32_t>(Section::raw_tokens);
-    // Of one slot the hash would be a shift by all 64 bits.
-    if (pair_table.size < 2 || !is_power_of_two(pair_table.size))
-        fail("section pair_table is not a power of two, at least 2, long");
-    if (!is_power_of_two(pair_filter.size)) fail("section pair_filter is not a power of two long");
+    scores = array<double>(Section::scores);
+    components = section(Section::components);
+    byte_ids = array<uint32_t>(Section::byte_ids);
+    if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
+    // A model on text has merges or none, and none of the tables over bytes.
+    if (!has_text_tokens() || !pair_table.empty()) {
+        // Of one slot the hash would be a shift by all 64 bits.
+        if (pair_table.size < 2 || !is_power_of_two(pair_table.size))
+            fail("section pair_table is not a power of two, at least 2, long");
+        if (!is_power_of_two(pair_filter.size)) fail("section pair_filter is not a power of two long");
+    }
+    if (has_text_tokens()) return;
+    byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
+    word_table = array<WordEntry>(Section::word_table);
     if (word_table.size % 2 != 0 || !is_power_of_two(word_table.size / 2))
         fail("section word_table is not a power of two of buckets long");
 }

@@ -27,6 +27,7 @@ class CharacterMap {
     // The characters that bytes [start, end) belong to, whole: a token that ends inside a character covers it.
     Offset range(size_t start, size_t end) const {
         if (ascii_) return {uint32_t(start), uint32_t(end)};
+        if (start == end) return {before_[start], before_[start]};
         return {before_[start + 1] - 1, before_[end]};
     }
 
@@ -35,80 +36,181 @@ class CharacterMap {
     bool ascii_;
 };
 
-// The original bytes of bytes [start, end) of a piece.
-std::pair<size_t, size_t> original(const Place& place, size_t start, size_t end) {
-    if (place.prefixed) {
-        // The reference aligns the space that it puts in front with the first character, whole.
-        start = start > 0 ? start - 1 : 0;
-        end = end > 1 ? end - 1 : 1;
-    }
-    if (place.alignments != nullptr)
-        return {place.base + place.alignments[start].start, place.base + place.alignments[end - 1].end};
-    return {place.base + start, place.base + end};
+using Range = std::pair<size_t, size_t>;
+
+// The original bytes of bytes [start, end) of a text with alignments.
+Range aligned_range(size_t base, const Alignment* alignments, size_t start, size_t end) {
+    if (alignments == nullptr) return {base + start, base + end};
+    return {base + alignments[start].start, base + alignments[end - 1].end};
 }
 
-void push(Encoding* out, int32_t id, uint32_t type_id, Offset offset, int32_t word) {
-    out->ids.push_back(id);
-    out->type_ids.push_back(type_id);
-    out->offsets.push_back(offset);
-    out->words.push_back(word);
-}
+// Makes the Encoding of one sequence.
+class FullEncoder {
+  public:
+    FullEncoder(const Engine& engine, const Engine::Parts& parts, const EncodeOptions& options, Scratch& scratch)
+        : engine_(engine), p_(parts), options_(options), s_(scratch) {}
+
+    Encoding sequence(const Sequence& sequence, uint32_t type_id) {
+        out_ = Encoding();
+        type_id_ = type_id;
+        for (size_t i = 0; i < sequence.parts.size(); ++i) {
+            if (sequence.is_pretokenized) word_ = int32_t(i);
+            part(sequence.parts[i], sequence.is_pretokenized ? 0 : 1);
+        }
+        out_.special.assign(out_.size(), 0);
+        out_.attention.assign(out_.size(), 1);
+        return std::move(out_);
+    }
+
+  private:
+    void part(Bytes text, int32_t step) {
+        if (text.size > std::numeric_limits<uint32_t>::max())
+            throw Error(ErrorKind::argument, "a text of more than 4 GiB has no offsets: encode it as ids alone");
+        const CharacterMap characters(text, s_.characters);
+        characters_ = &characters;
+        step_ = step;
+        if (step == 1) word_ = 0;
+        const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
+            // The reference shows the text that matched, white space that was stripped included.
+            if (bytes.view() != engine_.id_to_token(id)) own_text(bytes.view());
+            push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
+            word_ += step_;
+        };
+        walk_text(p_, text, options_.special_as_text, true, s_, on_added, [&](Bytes piece, const Place& place) {
+            if (p_.pipeline.scan != nullptr)
+                scanned(piece, place);
+            else if (p_.on_bytes())
+                cut_on_bytes(cut_text(p_, piece, place, true, s_));
+            else
+                cut_on_text(cut_text(p_, piece, place, true, s_));
+        });
+    }
+
+    void scanned(Bytes piece, const Place& place) {
+        const Bytes segment = prefixed(p_, piece, s_);
+        // The reference aligns the space that it puts in front with the first character, whole.
+        const size_t added = segment.size - piece.size;
+        s_.ids.clear();
+        encode_segment(p_.tables(engine_.cartridge()), segment, s_, &s_.ids, &spans_);
+        byte_tokens([&](size_t start, size_t end) {
+            if (added != 0) {
+                start = start > 0 ? start - 1 : 0;
+                end = end > 1 ? end - 1 : 1;
+            }
+            return aligned_range(place.base, place.alignments, start, end);
+        });
+    }
+
+    void cut_on_bytes(const PieceList& list) {
+        s_.ids.clear();
+        encode_pieces(p_.tables(engine_.cartridge()), list.text.text, list.pieces, s_, &s_.ids, &spans_);
+        byte_tokens([&](size_t start, size_t end) {
+            return aligned_range(list.base, list.text.alignments.data(), start, end);
+        });
+    }
+
+    void cut_on_text(const PieceList& list) {
+        const Bytes text(list.text.text);
+        for (const Piece& piece : list.pieces) {
+            s_.tokens.clear();
+            p_.pipeline.model->tokenize(text.slice(piece.start, piece.end), s_.model.get(), &s_.tokens);
+            for (const ModelToken& token : s_.tokens) {
+                if (token.own_text)
+                    own_text(text.slice(piece.start + token.start, piece.start + token.end).view());
+                else
+                    model_text(token.id);
+                push(int32_t(token.id), token_range(list, piece, token));
+            }
+            word_ += step_;
+        }
+    }
+
+    // The reference converts what it can and keeps what it cannot.
+    static Range token_range(const PieceList& list, const Piece& piece, const ModelToken& token) {
+        const size_t start = piece.start + token.start, end = piece.start + token.end;
+        const auto at = [&](size_t i) { return list.text.alignments[i]; };
+        if (token.start < token.end && end <= piece.end)
+            return {list.base + at(start).start, list.base + at(end - 1).end};
+        const size_t shift = token.start == token.end ? list.base + at(piece.start).start : 0;
+        return {shift + token.start, shift + token.end};
+    }
+
+    // The tokens of s_.ids, which cover spans_.
+    template <typename Original>
+    void byte_tokens(Original&& original) {
+        make_room(s_.ids.size());
+        const int32_t* id = s_.ids.data();
+        for (const PretokenSpan& span : spans_) {
+            size_t at = span.start;
+            for (size_t i = 0; i < span.n_ids; ++i, ++id) {
+                const size_t next = at + engine_.cartridge().bytes_of(uint32_t(*id)).size;
+                model_text(uint32_t(*id));
+                push(*id, original(at, next));
+                at = next;
+            }
+            word_ += step_;
+        }
+    }
+
+    // A large piece is written without growing step by step; many small ones still grow in proportion.
+    void make_room(size_t more) {
+        const size_t size = out_.ids.size() + more;
+        if (size <= out_.ids.capacity()) return;
+        const size_t capacity = std::max(size, 2 * out_.ids.capacity());
+        out_.ids.reserve(capacity);
+        out_.type_ids.reserve(capacity);
+        out_.offsets.reserve(capacity);
+        out_.words.reserve(capacity);
+    }
+    void own_text(std::string_view text) { out_.texts.push_back({uint32_t(out_.ids.size()), std::string(text)}); }
+    // A token that the model makes shows the model's string, even if it is an added token that goes by another.
+    void model_text(uint32_t id) {
+        if (p_.vocabulary->is_respelled(id)) own_text(p_.vocabulary->content_of(id));
+    }
+
+    void push(int32_t id, Range original) {
+        out_.ids.push_back(id);
+        out_.type_ids.push_back(type_id_);
+        out_.offsets.push_back(options_.offsets ? characters_->range(original.first, original.second) : Offset{0, 0});
+        out_.words.push_back(word_);
+    }
+
+    const Engine& engine_;
+    const Engine::Parts& p_;
+    const EncodeOptions& options_;
+    Scratch& s_;
+    Encoding out_;
+    const CharacterMap* characters_ = nullptr;
+    std::vector<PretokenSpan> spans_;
+    uint32_t type_id_ = 0;
+    int32_t word_ = 0, step_ = 1;
+};
 
 }  // namespace
 
 Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
-    const Parts& p = *parts_;
-    const SegmentTables tables{cartridge_, p.merges, p.scan};
-    std::vector<PretokenSpan> spans;
+    FullEncoder encoder(*this, *parts_, options, s);
+    Encoding a = encoder.sequence(first, 0);
+    if (pair == nullptr) return post_process(std::move(a), nullptr, options);
+    Encoding b = encoder.sequence(*pair, 1);
+    return post_process(std::move(a), &b, options);
+}
 
-    const auto offset_of = [&](const CharacterMap& characters, const Place& place, size_t start, size_t end) {
-        if (!options.offsets) return Offset{0, 0};
-        const auto [from, to] = original(place, start, end);
-        return characters.range(from, to);
-    };
-    const auto encode_part = [&](Bytes text, uint32_t type_id, int32_t fixed_word, Encoding* out) {
-        if (text.size > std::numeric_limits<uint32_t>::max())
-            throw Error(ErrorKind::argument, "a text of more than 4 GiB has no offsets: encode it as ids alone");
-        const CharacterMap characters(text, s.characters);
-        int32_t word = fixed_word == kNoWord ? 0 : fixed_word;
-        const int32_t step = fixed_word == kNoWord ? 1 : 0;
-        walk_text(
-            p, cartridge_, text, options.special_as_text, true, s,
-            [&](uint32_t id, const Place& place) {
-                // The reference shows the text that matched, white space that was stripped included.
-                if (place.bytes.view() != id_to_token(id))
-                    out->texts.push_back({uint32_t(out->ids.size()), std::string(place.bytes.view())});
-                push(out, int32_t(id), type_id, offset_of(characters, place, 0, place.bytes.size), word);
-                word += step;
-            },
-            [&](Bytes piece, const Place& place) {
-                s.ids.clear();
-                encode_segment(tables, piece, s, &s.ids, &spans);
-                const int32_t* id = s.ids.data();
-                size_t at = 0;
-                for (const PretokenSpan& span : spans) {
-                    for (size_t i = 0; i < span.n_ids; ++i, ++id) {
-                        const size_t next = at + id_to_bytes(uint32_t(*id)).size;
-                        push(out, *id, type_id, offset_of(characters, place, at, next), word);
-                        at = next;
-                    }
-                    word += step;
-                }
-            });
-    };
-    const auto encode_sequence = [&](const Sequence& sequence, uint32_t type_id) {
-        Encoding out;
-        for (size_t i = 0; i < sequence.parts.size(); ++i)
-            encode_part(sequence.parts[i], type_id, sequence.is_pretokenized ? int32_t(i) : kNoWord, &out);
-        out.special.assign(out.size(), 0);
-        out.attention.assign(out.size(), 1);
-        return out;
-    };
-    Encoding a = encode_sequence(first, 0);
-    if (pair == nullptr)
-        return post_process(p.post_processor, p.trim, std::move(a), nullptr, options.add_special_tokens);
-    Encoding b = encode_sequence(*pair, 1);
-    return post_process(p.post_processor, p.trim, std::move(a), &b, options.add_special_tokens);
+Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
+    const Parts& p = *parts_;
+    if (options.truncation) {
+        const size_t added = options.add_special_tokens ? special_tokens_added(pair != nullptr) : 0;
+        truncate(&first, pair, *options.truncation, added);
+    }
+    Encoding out =
+        crayon::post_process(p.pipeline.post_processor, p.trim, std::move(first), pair, options.add_special_tokens);
+    if (options.padding) {
+        std::vector<Encoding> one;
+        one.push_back(std::move(out));
+        pad(&one, *options.padding);
+        out = std::move(one[0]);
+    }
+    return out;
 }
 
 }  // namespace crayon

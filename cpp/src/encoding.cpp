@@ -29,17 +29,16 @@ IndexPair range_of(const Encoding& encoding, size_t sequence) {
     return {0, encoding.size()};
 }
 
-}  // namespace
-
-void set_sequence(Encoding* encoding, uint32_t sequence) {
-    place(&encoding->ranges, {sequence, 0, uint32_t(encoding->size())});
-}
-
-void append(Encoding* to, Encoding&& from) {
+// The arrays alone, without overflowing ones.
+void append_tokens(Encoding* to, Encoding&& from, bool growing_offsets) {
     const uint32_t shift = uint32_t(to->size());
     for (const SequenceRange& range : from.ranges)
         place(&to->ranges, {range.sequence, range.start + shift, range.end + shift});
-    for (TokenText& text : from.texts) to->texts.push_back({text.index + shift, std::move(text.text)});
+    for (TokenText& text : from.texts) to->texts.push_back({text.index + shift, std::move(text.text), text.count});
+    if (growing_offsets && !to->offsets.empty()) {
+        const uint32_t grown = to->offsets.back().end;
+        for (Offset& offset : from.offsets) offset = {offset.start + grown, offset.end + grown};
+    }
     extend(&to->ids, from.ids);
     extend(&to->type_ids, from.type_ids);
     extend(&to->offsets, from.offsets);
@@ -48,14 +47,50 @@ void append(Encoding* to, Encoding&& from) {
     extend(&to->attention, from.attention);
 }
 
-void update_sequences(Encoding* encoding) {
-    encoding->n_sequences = encoding->ranges.empty() ? 1 : uint32_t(encoding->ranges.size());
-    encoding->sequences.assign(encoding->size(), kNoSequence);
-    for (uint32_t sequence = 0; sequence < encoding->n_sequences; ++sequence) {
-        const auto [start, end] = range_of(*encoding, sequence);
-        std::fill(encoding->sequences.begin() + ptrdiff_t(start), encoding->sequences.begin() + ptrdiff_t(end),
-                  int32_t(sequence));
+Encoding joined(const Encoding& first, const Encoding& second, bool growing_offsets) {
+    Encoding out = first;
+    append(&out, Encoding(second), growing_offsets);
+    return out;
+}
+
+}  // namespace
+
+void set_sequence(Encoding* encoding, size_t sequence) {
+    place(&encoding->ranges, {sequence, 0, uint32_t(encoding->size())});
+}
+
+void append(Encoding* to, Encoding&& from, bool growing_offsets) {
+    std::vector<Encoding> overflowing;
+    for (const Encoding& mine : to->overflowing) {
+        overflowing.push_back(joined(mine, from, growing_offsets));
+        for (const Encoding& other : from.overflowing) overflowing.push_back(joined(mine, other, growing_offsets));
     }
+    for (const Encoding& other : from.overflowing) overflowing.push_back(joined(*to, other, growing_offsets));
+    append_tokens(to, std::move(from), growing_offsets);
+    to->overflowing = std::move(overflowing);
+}
+
+size_t n_sequences(const Encoding& encoding) {
+    return std::max<size_t>(1, encoding.ranges.size());
+}
+
+std::vector<int32_t> sequence_ids(const Encoding& encoding) {
+    std::vector<int32_t> out(encoding.size(), kNoSequence);
+    for (size_t sequence = 0; sequence < n_sequences(encoding); ++sequence) {
+        const auto [start, end] = range_of(encoding, sequence);
+        std::fill(out.begin() + ptrdiff_t(start), out.begin() + ptrdiff_t(end), int32_t(sequence));
+    }
+    return out;
+}
+
+void own_texts(Encoding* encoding, const TokenStringOf& string_of) {
+    std::vector<TokenText> texts;
+    texts.reserve(encoding->size());
+    for_each_text(*encoding, string_of, [&](size_t i, const std::string& text) {
+        texts.push_back({uint32_t(i), text});
+    });
+    encoding->texts = std::move(texts);
+    for (Encoding& other : encoding->overflowing) own_texts(&other, string_of);
 }
 
 std::optional<IndexPair> word_to_tokens(const Encoding& encoding, uint32_t word, size_t sequence) {

@@ -1,148 +1,289 @@
 #include "crayon/engine.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "byte_level.h"
 #include "crayon/error.h"
+#include "crayon/json.h"
 #include "crayon/unicode.h"
 #include "engine_parts.h"
-#include "post_program.h"
 #include "text_walk.h"
 
 namespace crayon {
+namespace {
 
-Engine::Engine(std::shared_ptr<const Storage> storage, bool verify) : cartridge_(std::move(storage)) {
-    if (verify) verify_cartridge(cartridge_);
-    const Program& program = cartridge_.program();
-    if (program.family >= kFamilyCount || program.flavor >= kFlavorCount ||
-        program.normalizer > uint32_t(NormalizerKind::nfc))
-        throw Error(ErrorKind::cartridge,
-                    "the program names a family, a flavor or a normalizer that is not known here");
+template <typename Make>
+std::shared_ptr<const Engine> named(const std::string& path, Make&& make) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        // A cartridge with components that are not native here is damaged, or from another version.
+        if (error.kind() == ErrorKind::argument) throw;
+        throw Error(ErrorKind::cartridge, path + ": " + error.what());
+    }
+}
+
+// Whether the pieces leave nothing of their text out.
+bool covers(const PieceList& list) {
+    size_t done = 0;
+    for (const Piece& piece : list.pieces) {
+        if (piece.start != done) return false;
+        done = piece.end;
+    }
+    return done == list.text.text.size();
+}
+
+void append(const std::vector<SpecialId>& specials, IdBuffer* out) {
+    for (const SpecialId& special : specials) out->push(special.id);
+}
+
+}  // namespace
+
+Engine::Engine(const Cartridge& cartridge) : cartridge_(cartridge), components_(cartridge_.components.view()) {
+    prepare();
+    parts_->vocabulary.emplace(cartridge_, parts_->pipeline.normalizer.get());
+    finish();
+}
+
+Engine::Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added)
+    : cartridge_(cartridge), own_components_(components), components_(own_components_) {
+    prepare();
+    parts_->vocabulary.emplace(cartridge_, added, parts_->pipeline.normalizer.get());
+    finish();
+}
+
+void Engine::prepare() {
+    if (cartridge_.program().flavor >= kFlavorCount)
+        throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
     parts_ = std::make_unique<Parts>();
     Parts& p = *parts_;
-    p.merges = MergeTables::of(cartridge_);
     p.level = selected_cpu_level();
-    p.scan = find_scanner(Family(program.family), Flavor(program.flavor), p.level);
-    p.added = AddedMatcher(cartridge_.added_trie, cartridge_.added_tokens);
-    p.added_normalized = AddedMatcher(cartridge_.added_trie_normalized, cartridge_.added_tokens);
-    p.post_processor = read_post_program(cartridge_.post_processor, program.n_ids);
-    p.trim = {cartridge_.token_trim.data, cartridge_.token_trim.data + program.n_ids};
-    p.framed = single_special_ids(p.post_processor, &p.prefix, &p.suffix);
-    p.ignore_merges = program.flags & kIgnoreMerges;
-    p.add_prefix_space = program.flags & kAddPrefixSpace;
-    p.normalizer = NormalizerKind(program.normalizer);
+    try {
+        p.pipeline = make_pipeline(components_, cartridge_, p.level);
+    } catch (const Error& error) {
+        // What a cartridge itself says was once found to be right.
+        if (!own_components_.empty()) throw;
+        throw Error(ErrorKind::cartridge, std::string("section components: ") + error.what());
+    }
+    if (p.on_bytes()) p.merges = MergeTables::of(cartridge_);
+}
+
+void Engine::finish() {
+    Parts& p = *parts_;
+    const Vocabulary& vocabulary = *p.vocabulary;
+    p.trim = [&vocabulary](uint32_t id) { return vocabulary.white_ends_of(id); };
+    forget_known_texts(&p.pipeline.post_processor, [&](uint32_t id) {
+        return vocabulary.has(id) ? std::optional<std::string>(vocabulary.text_of(id)) : std::nullopt;
+    });
+    p.single = single_frame_of(p.pipeline.post_processor);
+    p.pair = pair_frame_of(p.pipeline.post_processor);
 }
 
 Engine::~Engine() = default;
 
 std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify) {
     const auto storage = map_file(path);
-    try {
-        return std::shared_ptr<const Engine>(new Engine(storage, verify));
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::cartridge) throw;
-        throw Error(ErrorKind::cartridge, path + ": " + error.what());
-    }
+    return named(path, [&] {
+        const Cartridge cartridge(storage);
+        if (verify) verify_cartridge(cartridge);
+        return std::shared_ptr<const Engine>(new Engine(cartridge));
+    });
 }
 
-std::shared_ptr<const Engine> Engine::from_bytes(Bytes cartridge) {
-    return std::shared_ptr<const Engine>(new Engine(own_bytes(cartridge), true));
+std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
+    const Cartridge cartridge(own_bytes(bytes));
+    verify_cartridge(cartridge);
+    return std::shared_ptr<const Engine>(new Engine(cartridge));
 }
 
-Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.parts_->pool.take()) {}
+std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
+                                                      const std::vector<AddedTokenSpec>& added) const {
+    return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added));
+}
+
+Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.parts_->pool.take()) {
+    const Model* model = engine.parts_->pipeline.model.get();
+    if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
+}
 Engine::Lease::~Lease() {
     engine_.parts_->pool.give(std::move(scratch_));
 }
 
-void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const {
+void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {
     const Parts& p = *parts_;
-    if (!p.framed) {
-        const Encoding whole = encode({{text}, false}, nullptr, options, scratch);
+    if (!p.single) {
+        EncodeOptions plain = options;
+        plain.truncation.reset();
+        plain.padding.reset();
+        const Encoding whole = encode({{text}, false}, nullptr, plain, s);
         out->append(whole.ids.data(), whole.ids.size());
         return;
     }
-    const bool frame = options.add_special_tokens;
-    if (frame) out->append(p.prefix.data(), p.prefix.size());
-    const SegmentTables tables{cartridge_, p.merges, p.scan};
-    walk_text(
-        p, cartridge_, text, options.special_as_text, false, scratch,
-        [&](uint32_t id, const Place&) { out->push(int32_t(id)); },
-        [&](Bytes segment, const Place&) { encode_segment(tables, segment, scratch, out, nullptr); });
-    if (frame) out->append(p.suffix.data(), p.suffix.size());
+    if (options.add_special_tokens) append(p.single->before, out);
+    encode_inner_ids(text, options.special_as_text, s, out);
+    if (options.add_special_tokens) append(p.single->after, out);
 }
 
-void Engine::encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const {
-    encode_segment({cartridge_, parts_->merges, parts_->scan}, data, scratch, out, nullptr);
+void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out) const {
+    const Parts& p = *parts_;
+    const SegmentTables tables = p.tables(cartridge_);
+    const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
+    if (p.pipeline.scan != nullptr)
+        return walk_text(p, text, special_as_text, false, s, on_added, [&](Bytes piece, const Place&) {
+            encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
+        });
+    walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, [&](Bytes piece, const Place& place) {
+        const PieceList& list = cut_text(p, piece, place, false, s);
+        if (p.on_bytes()) return encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
+        s.tokens.clear();
+        for (const Piece& part : list.pieces)
+            p.pipeline.model->tokenize(Bytes(list.text.text).slice(part.start, part.end), s.model.get(), &s.tokens);
+        out->reserve_more(s.tokens.size());
+        int32_t* to = out->end();
+        for (const ModelToken& token : s.tokens) *to++ = int32_t(token.id);
+        out->advance(s.tokens.size());
+    });
+}
+
+void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
+    const Parts& p = *parts_;
+    if (!p.on_bytes())
+        throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
+    const SegmentTables tables = p.tables(cartridge_);
+    if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
+    // A pre-tokenizer as it is written cuts text: what is valid goes through it, unless it would lose something.
+    for (size_t start = 0; start < data.size;) {
+        const size_t end = start + utf8_error(data.data + start, data.size - start);
+        if (end > start) {
+            const Bytes text = data.slice(start, end);
+            const PieceList& list = cut_text(p, text, Place(), false, s);
+            if (list.text.text != text.view() || !covers(list)) s.pieces.pieces.assign(1, {0, uint32_t(text.size)});
+            encode_pieces(tables, text, list.pieces, s, out, nullptr);
+        }
+        start = end;
+        if (start < data.size) {
+            s.pieces.pieces.assign(1, {0, 1});
+            encode_pieces(tables, data.slice(start, start + 1), s.pieces.pieces, s, out, nullptr);
+            ++start;
+        }
+    }
 }
 
 void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const {
     if (pretoken.empty()) return;
+    const Parts& p = *parts_;
+    if (!p.on_bytes()) throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies");
     if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
         throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
     out->reserve_more(pretoken.size);
     uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
     Merger& merger = scratch.merger;
-    const MergeTables& tables = parts_->merges;
     switch (way) {
         case MergeWay::usual:
-            return out->advance(merger.merge(tables, pretoken, to));
+            return out->advance(merger.merge(p.merges, pretoken, to));
         case MergeWay::short_arrays:
-            return out->advance(merger.merge_short(tables, pretoken, to));
+            return out->advance(merger.merge_short(p.merges, pretoken, to));
         case MergeWay::sweeps:
-            return out->advance(merger.merge_sweeps(tables, pretoken, to));
+            return out->advance(merger.merge_sweeps(p.merges, pretoken, to));
         case MergeWay::heap:
-            return out->advance(merger.merge_heap(tables, pretoken, to));
+            return out->advance(merger.merge_heap(p.merges, pretoken, to));
     }
 }
 
-void Engine::decode(Array<int64_t> ids, bool skip_special_tokens, std::string* out) const {
+template <typename OnId>
+void Engine::for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const {
     for (const int64_t id : ids) {
-        if (!has_id(id))
+        if (!has_id(id)) {
+            if (skip_unknown) continue;
             throw Error(ErrorKind::token_id, "id " + std::to_string(id) + " is not in the vocabulary of " +
-                                                 std::to_string(cartridge_.program().vocab_size) + " tokens");
-        if (skip_special_tokens && (cartridge_.token_flags[size_t(id)] & kSpecial)) continue;
-        out->append(id_to_bytes(uint32_t(id)).view());
+                                                 std::to_string(vocabulary_size(true)) + " tokens");
+        }
+        if (skip_special_tokens && parts_->vocabulary->is_skipped(uint32_t(id))) continue;
+        on_id(uint32_t(id));
+    }
+}
+
+void Engine::decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
+    if (!parts_->pipeline.joins_bytes)
+        throw Error(ErrorKind::unsupported, "this vocabulary decodes to text: its tokens are not runs of bytes");
+    const Vocabulary& vocabulary = *parts_->vocabulary;
+    for_each_id(ids, skip_special_tokens, skip_unknown,
+                [&](uint32_t id) { out->append(vocabulary.bytes_of(id).view()); });
+}
+
+void Engine::decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
+    const Parts& p = *parts_;
+    if (p.pipeline.joins_bytes) {
+        std::string bytes;
+        decode_bytes(ids, skip_special_tokens, skip_unknown, &bytes);
+        out->append(utf8_lossy(Bytes(bytes).data, bytes.size()));
+        return;
+    }
+    std::vector<std::string> tokens;
+    tokens.reserve(ids.size);
+    for_each_id(ids, skip_special_tokens, skip_unknown,
+                [&](uint32_t id) { tokens.push_back(p.vocabulary->text_of(id)); });
+    if (p.pipeline.decoder != nullptr) {
+        p.pipeline.decoder->decode(&tokens);
+        for (const std::string& token : tokens) out->append(token);
+        return;
+    }
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        if (i > 0) out->push_back(' ');
+        out->append(tokens[i]);
     }
 }
 
 bool Engine::has_id(int64_t id) const {
-    return id >= 0 && id < int64_t(cartridge_.program().n_ids) && (cartridge_.token_flags[size_t(id)] & kPresent);
+    return parts_->vocabulary->has(id);
 }
 
 std::string Engine::id_to_token(uint32_t id) const {
-    const Bytes bytes = id_to_bytes(id);
-    return cartridge_.token_flags[id] & kRaw ? std::string(bytes.view()) : to_byte_level(bytes);
+    return parts_->vocabulary->text_of(id);
+}
+
+Bytes Engine::id_to_bytes(uint32_t id) const {
+    return parts_->vocabulary->bytes_of(id);
 }
 
 int64_t Engine::token_to_id(std::string_view token) const {
-    std::string bytes;
-    const bool raw = token.empty() || !from_byte_level(token, &bytes);
-    if (!raw) {
-        const int32_t id = cartridge_.trie.find(bytes);
-        if (id >= 0) return id;
-    }
-    // Not of the model: a string that no bytes spell, or an added token.
-    const auto& raws = cartridge_.raw_tokens;
-    const auto found = std::lower_bound(raws.begin(), raws.end(), token,
-                                        [&](uint32_t id, std::string_view t) { return id_to_bytes(id).view() < t; });
-    if (raw && found != raws.end() && id_to_bytes(*found).view() == token) return *found;
-    if (!raw)
-        for (const AddedToken& added : cartridge_.added_tokens)
-            if (!(cartridge_.token_flags[added.id] & kRaw) && id_to_bytes(added.id).view() == bytes) return added.id;
-    return -1;
+    return parts_->vocabulary->find(token);
 }
 
 std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added) const {
+    const Vocabulary& vocabulary = *parts_->vocabulary;
     std::vector<std::pair<std::string, uint32_t>> out;
     const uint8_t wanted = with_added ? kPresent : kModel;
-    for (uint32_t id = 0; id < cartridge_.program().n_ids; ++id)
-        if (cartridge_.token_flags[id] & wanted) out.emplace_back(id_to_token(id), id);
+    for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
+        if (vocabulary.flags(id) & wanted) out.emplace_back(vocabulary.content_of(id), id);
+    return out;
+}
+
+uint32_t Engine::vocabulary_size(bool with_added) const {
+    return parts_->vocabulary->size(with_added);
+}
+
+std::vector<AddedTokenSpec> Engine::added_tokens() const {
+    std::vector<AddedTokenSpec> out;
+    for (const AddedToken& token : parts_->vocabulary->added())
+        out.push_back({token.id, token.flags, parts_->vocabulary->content_of(token.id)});
     return out;
 }
 
 size_t Engine::special_tokens_added(bool is_pair) const {
-    return count_added_tokens(parts_->post_processor, is_pair);
+    return count_added_tokens(parts_->pipeline.post_processor, is_pair);
+}
+
+const SingleFrame* Engine::single_frame() const {
+    return parts_->single ? &*parts_->single : nullptr;
+}
+
+const PairFrame* Engine::pair_frame() const {
+    return parts_->pair ? &*parts_->pair : nullptr;
+}
+
+std::optional<Family> Engine::family() const {
+    if (parts_->pipeline.scan == nullptr) return std::nullopt;
+    return parts_->pipeline.family;
 }
 
 const char* Engine::cpu_level() const {

@@ -1,26 +1,32 @@
-// What an engine derives from its cartridge when it opens: constant-size views, no tables.
+// What an engine derives when it opens: no tables over the vocabulary, unless it has added tokens of its own.
 #pragma once
 
-#include "added_matcher.h"
+#include <optional>
+
 #include "crayon/engine.h"
-#include "crayon/pretokenize.h"
+#include "crayon/post_process.h"
 #include "merge.h"
+#include "pipeline.h"
 #include "scratch.h"
+#include "segment_encoder.h"
+#include "vocabulary.h"
 
 namespace crayon {
 
 struct Engine::Parts {
-    MergeTables merges;
-    ScanFunction scan;
     CpuLevel level;
-    AddedMatcher added, added_normalized;
-    PostProcessor post_processor;
+    Pipeline pipeline;
+    std::optional<Vocabulary> vocabulary;
+    MergeTables merges;  // of byte-level tables
     TrimInfo trim;
-    std::vector<int32_t> prefix, suffix;  // special ids around a single sequence
-    bool framed;                          // prefix and suffix say all that the post-processor does to ids
-    bool ignore_merges, add_prefix_space;
-    NormalizerKind normalizer;
+    std::optional<SingleFrame> single;
+    std::optional<PairFrame> pair;
     mutable ScratchPool pool;
+
+    // Whether even ids alone depend on where text comes from.
+    bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
+    bool on_bytes() const { return pipeline.model == nullptr; }
+    SegmentTables tables(const Cartridge& cartridge) const { return {cartridge, merges, pipeline.scan}; }
 };
 
 }  // namespace crayon

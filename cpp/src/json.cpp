@@ -2,12 +2,13 @@
 
 #include <charconv>
 #include <cstring>
+#include <sstream>
 #if !defined(__cpp_lib_to_chars)
 #include <locale>
-#include <sstream>
 #endif
 
 #include "crayon/error.h"
+#include "json_number.h"
 
 namespace crayon::json {
 
@@ -75,40 +76,6 @@ void append_utf8(std::string& out, uint32_t c) {
         out += char(0x80 | (c >> 6 & 0x3F));
         out += char(0x80 | (c & 0x3F));
     }
-}
-
-// The value of a number that has the grammar of RFC 8259, or false when it is too large for a double. The functions of
-// <cstdlib> would read it by the user's locale.
-bool read_double(const char* begin, const char* end, double& value) {
-#if defined(__cpp_lib_to_chars)
-    const auto result = std::from_chars(begin, end, value);
-    if (result.ec == std::errc()) return true;
-    // Out of range is said of underflow, too. The exponent of the first significant digit tells which it is.
-    long long exponent = 0, power = 0;
-    const char* p = begin + (*begin == '-');
-    bool significant = false, fraction = false;
-    for (; p < end && *p != 'e' && *p != 'E'; ++p) {
-        if (*p == '.') {
-            fraction = true;
-        } else {
-            significant |= *p != '0';
-            power += significant && !fraction ? 1 : !significant && fraction ? -1 : 0;
-        }
-    }
-    if (p < end) {
-        const bool negative = *++p == '-';
-        for (p += *p == '-' || *p == '+'; p < end; ++p)
-            if (exponent < (1LL << 50)) exponent = exponent * 10 + (*p - '0');
-        if (negative) exponent = -exponent;
-    }
-    value = *begin == '-' ? -0.0 : 0.0;
-    return !significant || power + exponent < 0;
-#else
-    std::istringstream in(std::string(begin, end));
-    in.imbue(std::locale::classic());
-    in >> value;
-    return value - value == 0;  // not infinite
-#endif
 }
 
 }  // namespace
@@ -341,7 +308,7 @@ class Parser {
             if (std::from_chars(start, p_, result.integer_).ec == std::errc()) return result;
         }
         result.type_ = Value::Type::number;
-        if (!read_double(start, p_, result.number_)) fail_at(start, "a number out of range");
+        if (!read_serde_number(start, p_, &result.number_)) fail_at(start, "a number out of range");
         return result;
     }
 

@@ -239,6 +239,7 @@ void Merger::trim() {
     shrink(batch_);
     shrink(queue_);
     shrink(window_);
+    shrink(window_starts_);
 }
 
 }  // namespace crayon

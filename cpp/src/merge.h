@@ -57,6 +57,10 @@ class Merger {
     size_t merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out);
     size_t merge_heap(const MergeTables& tables, Bytes bytes, uint32_t* out);
 
+    // Symbols instead of bytes: at least one of them. `starts` gets the index of each id's first symbol. For pretokens
+    // of more than kShort symbols; needs no token_offsets and no table over bytes.
+    size_t merge_symbols(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
+
     static constexpr size_t kShort = 64;     // longest pretoken that merge_short takes
     static constexpr size_t kWindow = 4096;  // bytes merged at once in a long pretoken
     static constexpr size_t kOverlap = 256;  // bytes that the next window takes over
@@ -68,6 +72,7 @@ class Merger {
     void start(const MergeTables& tables, Bytes bytes);
     size_t finish(uint32_t* out) const;
     bool sweep(const MergeTables& tables);
+    size_t merge_window(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
     void heap(const MergeTables& tables);
     void apply(const MergeTables& tables, uint32_t at);
 
@@ -82,7 +87,7 @@ class Merger {
     RankSet ranks_;  // those with a position waiting; empty between calls
     std::vector<uint32_t> batch_;
     std::vector<uint64_t> queue_;
-    std::vector<uint32_t> window_;
+    std::vector<uint32_t> window_, window_starts_;
 };
 
 }  // namespace crayon

@@ -15,20 +15,33 @@ using Kind = PostProcessStep::Kind;
 // Takes white space that belongs to tokens out of their offsets.
 void trim_offsets(Encoding* encoding, const TrimInfo& trim, bool add_prefix_space) {
     auto text = encoding->texts.begin();
+    const auto texts_end = encoding->texts.end();
     for (size_t i = 0; i < encoding->size(); ++i) {
-        const size_t id = size_t(encoding->ids[i]);
-        WhiteEnds spaces{trim.leading[id], trim.trailing[id]};
-        if (text != encoding->texts.end() && text->index == i) spaces = white_ends((text++)->text);
+        while (text != texts_end && size_t(text->index) + text->count <= i) ++text;
+        const bool has_own = text != texts_end && text->index <= i;
+        const WhiteEnds spaces = has_own ? white_ends(text->text) : trim(uint32_t(encoding->ids[i]));
         Offset& offset = encoding->offsets[i];
         // The first token may owe its one space to add_prefix_space, and then its offsets do not have it. Tokens that
         // begin at 0 count as first, because each word of pre-tokenized input begins there.
         const bool was_added = add_prefix_space && spaces.leading == 1 && (i == 0 || offset.start == 0);
-        if (!was_added) offset.start = std::min(offset.start + spaces.leading, offset.end);
-        if (offset.end >= spaces.trailing) offset.end = std::max(offset.end - spaces.trailing, offset.start);
+        if (spaces.leading > 0 && !was_added) offset.start = std::min(offset.start + spaces.leading, offset.end);
+        if (spaces.trailing > 0 && offset.end >= spaces.trailing)
+            offset.end = std::max(offset.end - spaces.trailing, offset.start);
     }
 }
 
-Encoding special_encoding(const std::vector<int32_t>& ids, uint32_t type_id) {
+// Every step does to the overflowing ones of an encoding what it does to the encoding, but not to theirs in turn.
+template <typename Do>
+void for_each_part(Encoding* encoding, Do&& act) {
+    act(encoding);
+    for (Encoding& other : encoding->overflowing) act(&other);
+}
+
+void set_type(Encoding* encoding, uint32_t type_id) {
+    encoding->type_ids.assign(encoding->size(), type_id);
+}
+
+Encoding special_encoding(const std::vector<int32_t>& ids, const std::vector<std::string>& texts, uint32_t type_id) {
     Encoding out;
     out.ids = ids;
     out.type_ids.assign(ids.size(), type_id);
@@ -36,11 +49,14 @@ Encoding special_encoding(const std::vector<int32_t>& ids, uint32_t type_id) {
     out.words.assign(ids.size(), kNoWord);
     out.special.assign(ids.size(), 1);
     out.attention.assign(ids.size(), 1);
+    for (size_t i = 0; i < texts.size(); ++i) out.texts.push_back({uint32_t(i), texts[i]});
     return out;
 }
 
-void set_type(Encoding* encoding, uint32_t type_id) {
-    encoding->type_ids.assign(encoding->size(), type_id);
+Encoding special_token(int32_t id, const std::optional<std::string>& text, uint32_t type_id) {
+    Encoding out = special_encoding({id}, {}, type_id);
+    if (text) out.texts.push_back({0, *text});
+    return out;
 }
 
 Encoding merge(std::vector<Encoding>&& parts) {
@@ -58,19 +74,34 @@ Encoding merge(std::vector<Encoding>&& parts) {
     return out;
 }
 
-// <s> A </s>, and </s> B </s> for whatever else there is; everything inside counts as one sequence without specials.
-Encoding roberta_frame(const PostProcessStep& step, size_t index, Encoding&& inner) {
+// Roberta: <s> A </s>, and </s> B </s> for whatever else there is, all of type 0. Bert: [CLS] A [SEP], and B [SEP].
+// Everything inside counts as one sequence without specials.
+Encoding framed(const PostProcessStep& step, size_t index, Encoding&& inner) {
+    const bool is_bert = step.kind == Kind::bert, is_first = index == 0;
     const uint32_t size = uint32_t(inner.size());
     inner.ranges.clear();
+    inner.overflowing.clear();
     inner.special.assign(size, 0);
     inner.attention.assign(size, 1);
-    std::vector<Encoding> parts(3);
-    parts[0] = special_encoding({index == 0 ? step.cls : step.sep}, 0);
-    parts[1] = std::move(inner);
-    parts[2] = special_encoding({step.sep}, 0);
+    if (!is_bert) set_type(&inner, 0);
+    std::vector<Encoding> parts;
+    if (is_first)
+        parts.push_back(special_token(step.cls, step.cls_text, 0));
+    else if (!is_bert)
+        parts.push_back(special_token(step.sep, step.sep_text, 0));
+    const uint32_t start = uint32_t(parts.size());
+    parts.push_back(std::move(inner));
+    parts.push_back(special_token(step.sep, step.sep_text, is_bert && !is_first ? 1 : 0));
     Encoding out = merge(std::move(parts));
-    out.ranges = {{index == 0 ? 0u : 1u, 1, size + 1}};
+    out.ranges = {{is_first ? size_t(0) : size_t(1), start, start + size}};
     return out;
+}
+
+void frame(const PostProcessStep& step, size_t index, Encoding* encoding) {
+    std::vector<Encoding> overflowing = std::move(encoding->overflowing);
+    *encoding = framed(step, index, std::move(*encoding));
+    for (Encoding& other : overflowing) other = framed(step, index, std::move(other));
+    encoding->overflowing = std::move(overflowing);
 }
 
 // The template that a step applies to so many encodings.
@@ -102,41 +133,58 @@ std::vector<Encoding> apply_template(const PostProcessStep& step, std::vector<En
             else
                 out.push_back(encoding);
         } else if (add_special_tokens) {
-            out.push_back(special_encoding(piece.ids, piece.type_id));
+            out.push_back(special_encoding(piece.ids, piece.texts, piece.type_id));
         }
     }
     return out;
 }
 
-// The ids that a post-processor makes around a single sequence, which is kSequence here.
-constexpr int32_t kSequence = -1;
+void run_step(const PostProcessStep& step, const TrimInfo& trim, bool add_special_tokens,
+              std::vector<Encoding>* encodings) {
+    if (step.kind == Kind::template_processing) {
+        *encodings = apply_template(step, std::move(*encodings), add_special_tokens);
+        return;
+    }
+    for (size_t i = 0; i < encodings->size(); ++i) {
+        Encoding& encoding = (*encodings)[i];
+        if (step.trim_offsets)
+            for_each_part(&encoding, [&](Encoding* part) { trim_offsets(part, trim, step.add_prefix_space); });
+        if (step.kind == Kind::byte_level) set_sequence(&encoding, i);
+        if (step.kind == Kind::roberta) set_type(&encoding, 0);
+        if (step.kind != Kind::byte_level && add_special_tokens) frame(step, i, &encoding);
+    }
+}
 
-bool run_on_ids(const PostProcessor& processor, bool add_special_tokens, std::vector<int32_t>* out) {
-    std::vector<std::vector<int32_t>> parts{{kSequence}};
-    for (const PostProcessStep& step : processor.steps) {
-        std::vector<std::vector<int32_t>> next;
-        if (step.kind == Kind::roberta && add_special_tokens) {
-            for (std::vector<int32_t>& part : parts) {
-                part.insert(part.begin(), next.empty() ? step.cls : step.sep);
-                part.push_back(step.sep);
-                next.push_back(std::move(part));
-            }
-            parts = std::move(next);
-        } else if (step.kind == Kind::template_processing) {
-            if (parts.size() != 1 && parts.size() != 2) return false;
-            for (const TemplatePiece& piece : parts.size() == 1 ? step.single : step.pair) {
-                if (piece.is_sequence && piece.sequence >= parts.size()) return false;
-                if (piece.is_sequence)
-                    next.push_back(parts[piece.sequence]);
-                else if (add_special_tokens)
-                    next.push_back(piece.ids);
-            }
-            parts = std::move(next);
+// Ids that stand for the sequences when a post-processor is run to see what it puts around them.
+constexpr int32_t kSequences[2] = {-1, -2};
+
+// The special ids between sequences: one run more than there are sequences. False when this is no frame.
+bool run_on_ids(const PostProcessor& processor, size_t n, bool add_special_tokens, std::vector<SpecialId>* runs,
+                uint32_t* type_ids) {
+    Encoding inputs[2];
+    for (size_t i = 0; i < n; ++i) {
+        inputs[i] = special_encoding({kSequences[i]}, {}, uint32_t(i));
+        inputs[i].special[0] = 0;
+    }
+    Encoding out;
+    const TrimInfo no_trim = [](uint32_t) { return WhiteEnds{0, 0}; };
+    try {
+        out = post_process(processor, no_trim, std::move(inputs[0]), n == 2 ? &inputs[1] : nullptr, add_special_tokens);
+    } catch (const Error&) {
+        return false;
+    }
+    size_t seen = 0;
+    for (size_t i = 0; i < out.size(); ++i) {
+        const bool is_sequence = out.ids[i] == kSequences[0] || out.ids[i] == kSequences[1];
+        if (is_sequence != (out.special[i] == 0)) return false;
+        if (!is_sequence) {
+            runs[seen].push_back({out.ids[i], out.type_ids[i]});
+        } else {
+            if (seen == n || out.ids[i] != kSequences[seen]) return false;
+            type_ids[seen++] = out.type_ids[i];
         }
     }
-    out->clear();
-    for (const std::vector<int32_t>& part : parts) out->insert(out->end(), part.begin(), part.end());
-    return std::count(out->begin(), out->end(), kSequence) == 1;
+    return seen == n && (add_special_tokens || out.size() == n);
 }
 
 }  // namespace
@@ -147,49 +195,63 @@ Encoding post_process(const PostProcessor& processor, const TrimInfo& trim, Enco
     encodings.reserve(2);
     encodings.push_back(std::move(first));
     if (pair != nullptr) encodings.push_back(std::move(*pair));
-    for (uint32_t i = 0; i < encodings.size(); ++i) {
-        encodings[i].ranges.clear();
+    if (processor.steps.empty()) {
         // Without any processor the reference leaves a single sequence unnamed.
-        if (!processor.steps.empty() || pair != nullptr) set_sequence(&encodings[i], i);
-        set_type(&encodings[i], i);
+        if (pair != nullptr)
+            for (size_t i = 0; i < 2; ++i) set_sequence(&encodings[i], i);
+        return merge(std::move(encodings));
     }
-    for (const PostProcessStep& step : processor.steps) {
-        const bool trims = step.kind != Kind::template_processing && step.trim_offsets;
-        for (uint32_t i = 0; i < encodings.size(); ++i) {
-            if (trims) trim_offsets(&encodings[i], trim, step.add_prefix_space);
-            if (step.kind == Kind::byte_level) set_sequence(&encodings[i], i);
-            if (step.kind == Kind::roberta) set_type(&encodings[i], 0);
-            if (step.kind == Kind::roberta && add_special_tokens)
-                encodings[i] = roberta_frame(step, i, std::move(encodings[i]));
-        }
-        if (step.kind == Kind::template_processing)
-            encodings = apply_template(step, std::move(encodings), add_special_tokens);
+    for (size_t i = 0; i < encodings.size(); ++i) {
+        for_each_part(&encodings[i], [&](Encoding* part) { set_sequence(part, i); });
+        set_type(&encodings[i], uint32_t(i));
     }
-    Encoding out = merge(std::move(encodings));
-    update_sequences(&out);
-    return out;
+    for (const PostProcessStep& step : processor.steps) run_step(step, trim, add_special_tokens, &encodings);
+    return merge(std::move(encodings));
 }
 
 size_t count_added_tokens(const PostProcessor& processor, bool is_pair) {
     size_t count = 0;
     for (const PostProcessStep& step : processor.steps) {
         if (step.kind == Kind::roberta) count += is_pair ? 4 : 2;
+        if (step.kind == Kind::bert) count += is_pair ? 3 : 2;
         if (step.kind == Kind::template_processing)
             for (const TemplatePiece& piece : is_pair ? step.pair : step.single) count += piece.ids.size();
     }
     return count;
 }
 
-bool single_special_ids(const PostProcessor& processor, std::vector<int32_t>* prefix, std::vector<int32_t>* suffix) {
-    std::vector<int32_t> framed, bare;
-    prefix->clear();
-    suffix->clear();
-    if (!run_on_ids(processor, false, &bare) || bare.size() != 1) return false;
-    if (!run_on_ids(processor, true, &framed)) return false;
-    const auto sequence = std::find(framed.begin(), framed.end(), kSequence);
-    prefix->assign(framed.begin(), sequence);
-    suffix->assign(sequence + 1, framed.end());
-    return true;
+std::optional<SingleFrame> single_frame_of(const PostProcessor& processor) {
+    SingleFrame out;
+    std::vector<SpecialId> runs[2], none[2];
+    if (!run_on_ids(processor, 1, true, runs, &out.type_id)) return std::nullopt;
+    if (!run_on_ids(processor, 1, false, none, &out.bare_type_id)) return std::nullopt;
+    out.before = std::move(runs[0]);
+    out.after = std::move(runs[1]);
+    return out;
+}
+
+std::optional<PairFrame> pair_frame_of(const PostProcessor& processor) {
+    PairFrame out;
+    std::vector<SpecialId> runs[3], none[3];
+    if (!run_on_ids(processor, 2, true, runs, out.type_ids)) return std::nullopt;
+    if (!run_on_ids(processor, 2, false, none, out.bare_type_ids)) return std::nullopt;
+    out.before = std::move(runs[0]);
+    out.between = std::move(runs[1]);
+    out.after = std::move(runs[2]);
+    return out;
+}
+
+void forget_known_texts(PostProcessor* processor,
+                        const std::function<std::optional<std::string>(uint32_t id)>& string_of) {
+    const auto is_known = [&](int32_t id, const std::string& text) { return string_of(uint32_t(id)) == text; };
+    for (PostProcessStep& step : processor->steps) {
+        if (step.sep_text && is_known(step.sep, *step.sep_text)) step.sep_text.reset();
+        if (step.cls_text && is_known(step.cls, *step.cls_text)) step.cls_text.reset();
+        for (auto* pieces : {&step.single, &step.pair})
+            for (TemplatePiece& piece : *pieces)
+                if (std::equal(piece.ids.begin(), piece.ids.end(), piece.texts.begin(), piece.texts.end(), is_known))
+                    piece.texts.clear();
+    }
 }
 
 }  // namespace crayon

@@ -9,7 +9,8 @@
 
 #include "added_matcher.h"
 #include "crayon/id_buffer.h"
-#include "crayon/normalize.h"
+#include "crayon/models.h"
+#include "crayon/pre_tokenizers.h"
 #include "merge.h"
 #include "word_table.h"
 
@@ -42,25 +43,40 @@ class Scratch {
 
     WordCache cache;
     Merger merger;
-    size_t ends[kBlock];
+    size_t ends[kBlock + 1];
     WordKey keys[kBlock];
     uint64_t hashes[kBlock];
     std::vector<Segment> segments, inner_segments;
-    std::string normalized, prefixed;
+    AlignedText normalized;
+    std::string prefixed;
     std::vector<uint32_t> characters;  // characters that begin before each byte of the text
-    std::vector<Alignment> alignments;
+    PieceList pieces;
+    std::unique_ptr<ModelScratch> model;
+    std::vector<ModelToken> tokens;
     IdBuffer ids;
 
     // Gives back what an unusually large input made grow.
     void trim() {
         merger.trim();
         ids.trim(size_t(1) << 18);
-        if (normalized.capacity() > size_t(1) << 20) std::string().swap(normalized);
-        if (prefixed.capacity() > size_t(1) << 20) std::string().swap(prefixed);
-        if (characters.capacity() > size_t(1) << 18) std::vector<uint32_t>().swap(characters);
-        if (alignments.capacity() > size_t(1) << 17) std::vector<Alignment>().swap(alignments);
-        if (segments.capacity() > size_t(1) << 15) std::vector<Segment>().swap(segments);
-        if (inner_segments.capacity() > size_t(1) << 15) std::vector<Segment>().swap(inner_segments);
+        if (model != nullptr) model->trim();
+        for (AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text}) {
+            trim_to(&text->text, size_t(1) << 20);
+            trim_to(&text->alignments, size_t(1) << 17);
+        }
+        trim_to(&prefixed, size_t(1) << 20);
+        trim_to(&characters, size_t(1) << 18);
+        trim_to(&pieces.pieces, size_t(1) << 17);
+        trim_to(&pieces.spare_pieces, size_t(1) << 17);
+        trim_to(&tokens, size_t(1) << 16);
+        trim_to(&segments, size_t(1) << 15);
+        trim_to(&inner_segments, size_t(1) << 15);
+    }
+
+  private:
+    template <typename T>
+    static void trim_to(T* container, size_t limit) {
+        if (container->capacity() > limit) T().swap(*container);
     }
 };
 

@@ -2,6 +2,8 @@
 // and ask for the table lines; look up. What the word table does not have goes to the thread's cache, then to merging.
 #include "segment_encoder.h"
 
+#include <algorithm>
+
 #if defined(_MSC_VER)
 #include <intrin.h>
 #endif
@@ -43,44 +45,63 @@ size_t encode_miss(const SegmentTables& t, Bytes word, WordKey key, uint64_t has
     return count;
 }
 
+// One block of up to Scratch::kBlock pretokens: piece i has the bytes [start_of(i), end_of(i)), in order.
+template <typename StartOf, typename EndOf>
+inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf start_of, EndOf end_of, Scratch& s,
+                         IdBuffer* out, std::vector<PretokenSpan>* spans) {
+    const WordEntry* const words = t.cartridge.word_table.data;
+    const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
+    for (size_t i = 0; i < n; ++i) {
+        const size_t start = start_of(i), size = end_of(i) - start;
+        if (size <= kWordKeyBytes) {
+            s.keys[i] = word_key(text.data + start, size, text.end());
+            s.hashes[i] = word_hash(s.keys[i].lo, s.keys[i].hi);
+            prefetch(words + 2 * (s.hashes[i] & bucket_mask));
+        }
+    }
+    // No pretoken becomes more ids than it has bytes; copy_ids writes up to three past what it needs.
+    out->reserve_more(end_of(n - 1) - start_of(0) + kWordIds);
+    int32_t* to = out->end();
+    for (size_t i = 0; i < n; ++i) {
+        const size_t start = start_of(i), end = end_of(i);
+        size_t count;
+        if (end - start <= kWordKeyBytes) {
+            const WordEntry* entry = find_word(words, bucket_mask, s.hashes[i], s.keys[i]);
+            count =
+                entry ? copy_ids(*entry, to) : encode_miss(t, text.slice(start, end), s.keys[i], s.hashes[i], s, to);
+        } else {
+            count = encode_long(t, text.slice(start, end), s.merger, to);
+        }
+        to += count;
+        if (spans != nullptr) spans->push_back({start, count});
+    }
+    out->advance(size_t(to - out->end()));
+}
+
 }  // namespace
 
 void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* out, std::vector<PretokenSpan>* spans) {
     if (spans != nullptr) spans->clear();
-    const WordEntry* const words = t.cartridge.word_table.data;
-    const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
     for (size_t pos = 0; pos < text.size;) {
-        const size_t n = t.scan(text.data, text.size, pos, s.ends, Scratch::kBlock);
-        size_t start = pos;
-        for (size_t i = 0; i < n; ++i) {
-            const size_t size = s.ends[i] - start;
-            if (size <= kWordKeyBytes) {
-                s.keys[i] = word_key(text.data + start, size, text.end());
-                s.hashes[i] = word_hash(s.keys[i].lo, s.keys[i].hi);
-                prefetch(words + 2 * (s.hashes[i] & bucket_mask));
-            }
-            start = s.ends[i];
-        }
-        // No pretoken becomes more ids than it has bytes; copy_ids writes up to three past what it needs.
-        out->reserve_more(s.ends[n - 1] - pos + kWordIds);
-        int32_t* to = out->end();
-        start = pos;
-        for (size_t i = 0; i < n; ++i) {
-            const size_t size = s.ends[i] - start;
-            size_t count;
-            if (size <= kWordKeyBytes) {
-                const WordEntry* entry = find_word(words, bucket_mask, s.hashes[i], s.keys[i]);
-                count = entry ? copy_ids(*entry, to)
-                              : encode_miss(t, text.slice(start, s.ends[i]), s.keys[i], s.hashes[i], s, to);
-            } else {
-                count = encode_long(t, text.slice(start, s.ends[i]), s.merger, to);
-            }
-            to += count;
-            if (spans != nullptr) spans->push_back({s.ends[i], count});
-            start = s.ends[i];
-        }
-        out->advance(size_t(to - out->end()));
-        pos = start;
+        // One end in front, that of the pretoken before: each start is the end before it.
+        s.ends[0] = pos;
+        const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, Scratch::kBlock);
+        encode_block(
+            t, text, n, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; }, s, out, spans);
+        pos = s.ends[n];
+    }
+}
+
+void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>& pieces, Scratch& s, IdBuffer* out,
+                   std::vector<PretokenSpan>* spans) {
+    if (spans != nullptr) spans->clear();
+    for (size_t done = 0; done < pieces.size();) {
+        const size_t n = std::min(pieces.size() - done, Scratch::kBlock);
+        const Piece* const block = pieces.data() + done;
+        encode_block(
+            t, text, n, [&](size_t i) { return size_t(block[i].start); },
+            [&](size_t i) { return size_t(block[i].end); }, s, out, spans);
+        done += n;
     }
 }
 

@@ -1,4 +1,4 @@
-// From one segment of text (no added tokens inside) to ids: the hot path.
+// From one segment of text (no added tokens inside) to ids by byte-level tables: the hot path.
 #pragma once
 
 #include <vector>
@@ -6,6 +6,7 @@
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
 #include "crayon/id_buffer.h"
+#include "crayon/pre_tokenizers.h"
 #include "crayon/pretokenize.h"
 #include "merge.h"
 #include "scratch.h"
@@ -18,14 +19,18 @@ struct SegmentTables {
     ScanFunction scan;
 };
 
-// Where a pretoken ended, and how many ids it became.
+// Where a pretoken began, and how many ids it became.
 struct PretokenSpan {
-    size_t end;
+    size_t start;
     size_t n_ids;
 };
 
 // Appends the ids of `text`. `spans`, unless null, is replaced by one record per pretoken.
 void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
                     std::vector<PretokenSpan>* spans);
+
+// The same for pieces that were cut before.
+void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
+                   IdBuffer* out, std::vector<PretokenSpan>* spans);
 
 }  // namespace crayon

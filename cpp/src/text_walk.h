@@ -1,80 +1,99 @@
 // The order in which the reference takes a text apart: added tokens of the text as it is, then for each piece between
-// them the normalizer, added tokens of the normalized text, and the prefix space of each piece that is left.
+// them the normalizer, and added tokens of the normalized text.
 #pragma once
 
-#include "crayon/normalize.h"
+#include <algorithm>
+
 #include "engine_parts.h"
-#include "segment_encoder.h"
 
 namespace crayon {
 
-// Where in the original text a piece of (normalized, prefixed) text comes from.
+// Where in the original text a piece of normalized text comes from.
 struct Place {
     size_t base = 0;                        // original offset of the piece, or of the text that was normalized
     const Alignment* alignments = nullptr;  // per byte of the piece, relative to base; null: byte i is at base + i
-    bool prefixed = false;                  // the piece begins with a space that the text has not
-    Bytes bytes;                            // of an added token: the text that matched
+    size_t unplaced = 0;                    // AlignedText::unplaced of the piece
 };
 
-// Calls on_added(id, place) and on_text(bytes, place) in order. Alignments are given only if asked for.
+// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for.
 template <typename OnAdded, typename OnText>
-void walk_text(const Engine::Parts& p, const Cartridge& cartridge, Bytes text, bool special_as_text, bool aligned,
-               Scratch& s, OnAdded&& on_added, OnText&& on_text) {
-    const auto plain = [&](Bytes piece, Place place) {
-        if (piece.empty()) return;
-        if (p.add_prefix_space && piece[0] != ' ') {
-            s.prefixed.assign(1, ' ');
-            s.prefixed.append(piece.view());
-            place.prefixed = true;
-            on_text(Bytes(s.prefixed), place);
-        } else {
-            on_text(piece, place);
-        }
-    };
+void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
+               OnText&& on_text) {
+    const Vocabulary& vocabulary = *p.vocabulary;
+    const Normalizer* const normalizer = p.pipeline.normalizer.get();
     const auto between = [&](Bytes piece, size_t base) {
         Place place;
         place.base = base;
-        if (p.normalizer == NormalizerKind::nfc && !is_nfc_quick(piece)) {
-            normalize_nfc(piece, &s.normalized, aligned ? &s.alignments : nullptr);
-            piece = Bytes(s.normalized);
-            if (aligned) place.alignments = s.alignments.data();
+        if (normalizer != nullptr && !normalizer->leaves(piece)) {
+            s.normalized.assign(piece, aligned);
+            normalizer->normalize(&s.normalized);
+            piece = Bytes(s.normalized.text);
+            place.unplaced = s.normalized.unplaced;
+            if (aligned) place.alignments = s.normalized.alignments.data();
         }
-        if (p.added_normalized.empty()) {
-            plain(piece, place);
+        if (vocabulary.normalized_matcher().empty()) {
+            if (!piece.empty()) on_text(piece, place);
             return;
         }
-        p.added_normalized.split(piece, special_as_text, &s.inner_segments);
+        vocabulary.normalized_matcher().split(piece, special_as_text, &s.inner_segments);
         for (const Segment& inner : s.inner_segments) {
             Place here = place;
+            here.unplaced = std::min(inner.stop, place.unplaced) - std::min(inner.start, place.unplaced);
             const Bytes bytes = piece.slice(inner.start, inner.stop);
             if (place.alignments != nullptr)
                 here.alignments += inner.start;
             else
                 here.base += inner.start;
-            if (inner.added == kPlainText) {
-                plain(bytes, here);
-            } else {
-                here.bytes = bytes;
-                on_added(cartridge.added_tokens[size_t(inner.added)].id, here);
-            }
+            if (inner.added == kPlainText)
+                on_text(bytes, here);
+            else
+                on_added(vocabulary.added()[size_t(inner.added)].id, bytes, here);
         }
     };
-    if (p.added.empty()) {
+    if (vocabulary.matcher().empty()) {
         if (!text.empty()) between(text, 0);
         return;
     }
-    p.added.split(text, special_as_text, &s.segments);
+    vocabulary.matcher().split(text, special_as_text, &s.segments);
     for (const Segment& segment : s.segments) {
         const Bytes bytes = text.slice(segment.start, segment.stop);
-        if (segment.added == kPlainText) {
+        Place place;
+        place.base = segment.start;
+        if (segment.added == kPlainText)
             between(bytes, segment.start);
-        } else {
-            Place place;
-            place.base = segment.start;
-            place.bytes = bytes;
-            on_added(cartridge.added_tokens[size_t(segment.added)].id, place);
-        }
+        else
+            on_added(vocabulary.added()[size_t(segment.added)].id, bytes, place);
     }
+}
+
+// A piece as the scanner's segment: with the space in front that the reference puts there, if it does. In s.prefixed
+// then.
+inline Bytes prefixed(const Engine::Parts& p, Bytes piece, Scratch& s) {
+    if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
+    s.prefixed.assign(1, ' ');
+    s.prefixed.append(piece.view());
+    return s.prefixed;
+}
+
+// Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
+inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
+    const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
+    // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them.
+    const bool with_alignments = aligned || place.alignments != nullptr;
+    PieceList& list = s.pieces;
+    list.base = place.base;
+    if (with_alignments && place.alignments != nullptr) {
+        list.text.text.assign(text.view());
+        list.text.alignments.assign(place.alignments, place.alignments + text.size);
+        list.text.aligned = true;
+    } else {
+        list.text.assign(text, with_alignments);
+    }
+    list.text.unplaced = place.unplaced;
+    list.pieces.clear();
+    if (!text.empty()) list.pieces.push_back({0, uint32_t(text.size)});
+    if (pre_tokenizer != nullptr) pre_tokenizer->split(&list);
+    return list;
 }
 
 }  // namespace crayon

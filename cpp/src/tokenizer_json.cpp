@@ -7,7 +7,7 @@
 #include "byte_level.h"
 #include "crayon/error.h"
 #include "crayon/json.h"
-#include "post_program.h"
+#include "pipeline.h"
 
 namespace crayon {
 namespace {
@@ -31,47 +31,11 @@ bool flag(const Value& object, const char* name, bool fallback) {
     return given(v) ? v->as_bool(name) : fallback;
 }
 
-// A flag that the reference insists on.
-bool required_flag(const Value& object, const char* name) {
-    const Value* v = object.find(name);
-    if (v == nullptr) malformed(std::string("a component has no ") + name);
-    return v->as_bool(name);
-}
-
-// The reference guesses at some components without a type, from the fields they have.
-std::string type_of(const Value& component, const char* what) {
-    const Value* type = component.find("type");
-    if (type == nullptr || !type->is_string()) unsupported(std::string(what) + " without a type");
-    return std::string(type->as_string("type"));
-}
-
-struct ByteLevelFlags {
-    bool add_prefix_space, trim_offsets, use_regex;
-};
-
-ByteLevelFlags byte_level_flags(const Value& component) {
-    const bool has_regex = component.find("use_regex") != nullptr;
-    return {required_flag(component, "add_prefix_space"), required_flag(component, "trim_offsets"),
-            !has_regex || required_flag(component, "use_regex")};
-}
-
 uint32_t id_of(const Value& v, const char* what) {
     const int64_t id = v.as_integer(what);
     if (id < 0) malformed(std::string(what) + " is negative: " + std::to_string(id));
     if (id >= kMaxIds) unsupported(std::string(what) + " " + std::to_string(id) + " is too large");
     return uint32_t(id);
-}
-
-// The components of a `Sequence`, at any depth, in order.
-void flatten(const Value& component, const char* what, const char* list, std::vector<const Value*>* out) {
-    if (type_of(component, what) != "Sequence") {
-        out->push_back(&component);
-        return;
-    }
-    const Value* parts = component.find(list);
-    if (!given(parts) || component.as_object(what).size() != 2)
-        unsupported(std::string(what) + " Sequence with other fields than " + list);
-    for (const Value& part : parts->as_array(list)) flatten(part, what, list, out);
 }
 
 void read_model(const Value& model, TokenizerSpec* spec, Index* index) {
@@ -144,7 +108,7 @@ void read_model(const Value& model, TokenizerSpec* spec, Index* index) {
     if (spec->merges.size() >= kMaxMerges) unsupported("more than 4 million merges");
 }
 
-void read_added(const Value* list, TokenizerSpec* spec, const Index& index) {
+void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Index& index) {
     if (list == nullptr) return;
     std::unordered_map<std::string, uint32_t> seen;
     uint32_t next = spec->model_size;
@@ -152,11 +116,10 @@ void read_added(const Value* list, TokenizerSpec* spec, const Index& index) {
         const Value* id = entry.find("id");
         const Value* content = entry.find("content");
         if (!given(id) || !given(content)) malformed("an added token has no id or no content");
-        TokenizerSpec::Added token{id_of(*id, "the id of an added token"), 0,
-                                   std::string(content->as_string("content"))};
+        AddedTokenSpec token{id_of(*id, "the id of an added token"), 0, std::string(content->as_string("content"))};
         const std::string quoted = json::quote(token.content);
-        if (token.content.empty()) unsupported("an added token without content");
-        if (!seen.emplace(token.content, token.id).second) unsupported("the added token " + quoted + " twice");
+        // The reference passes over these, too.
+        if (token.content.empty()) continue;
         const struct {
             const char* name;
             uint32_t bit;
@@ -170,188 +133,76 @@ void read_added(const Value* list, TokenizerSpec* spec, const Index& index) {
             if (!given(v)) malformed("the added token " + quoted + " has no " + f.name);
             if (v->as_bool(f.name)) token.flags |= f.bit;
         }
+        if (const auto first = seen.find(token.content); first != seen.end()) {
+            if (first->second != token.flags) unsupported("the added token " + quoted + " twice, with other flags");
+            continue;
+        }
+        seen.emplace(token.content, token.flags);
         // The reference gives a token that the model knows the model's id, and any other the next free one, whatever
         // the file says.
         const auto known = index.find(token.content);
-        const uint32_t expected = known != index.end() ? known->second : next;
-        if (expected != token.id)
-            unsupported("the added token " + quoted + " with id " + std::to_string(token.id) +
-                        ", to which the reference gives " + std::to_string(expected));
+        token.id = known != index.end() ? known->second : next;
         if (token.id >= spec->tokens.size()) spec->tokens.resize(size_t(token.id) + 1);
         TokenizerSpec::Token& slot = spec->tokens[token.id];
         if (slot.present && slot.text != token.content) unsupported("the added token " + quoted + " on a used id");
         if (!slot.present) {
             slot.present = true;
             slot.text = token.content;
-            slot.raw = !from_byte_level(token.content, &slot.bytes);
-            if (slot.raw) slot.bytes = token.content;
+            slot.raw = on_bytes && !from_byte_level(token.content, &slot.bytes);
+            if (!on_bytes || slot.raw) slot.bytes = token.content;
         }
         if (token.id >= spec->model_size) next = std::max(next, token.id + 1);
         spec->added.push_back(std::move(token));
     }
 }
 
-void read_normalizer(const Value* normalizer, TokenizerSpec* spec) {
-    if (!given(normalizer)) return;
-    std::vector<const Value*> parts;
-    flatten(*normalizer, "normalizer", "normalizers", &parts);
-    for (const Value* part : parts) {
-        const std::string type = type_of(*part, "normalizer");
-        if (type != "NFC") unsupported("normalizer " + type);
-        spec->normalizer = NormalizerKind::nfc;
+// The members of the components section, as they are in the file. `model` is without vocabulary and merges.
+std::string components_of(const Value& root, const std::string& model) {
+    std::string out = "{";
+    for (const char* name : {"truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+        const Value* component = root.find(name);
+        out += json::quote(name) + ":" + (given(component) ? json::serialize(*component) : "null") + ",";
     }
-    if (parts.size() > 1) unsupported("normalizer Sequence of more than one step");
+    return out + "\"model\":" + model + "}";
 }
 
-void read_pre_tokenizer(const Value* component, Flavor flavor, TokenizerSpec* spec) {
-    std::vector<const Value*> parts;
-    if (given(component)) flatten(*component, "pre_tokenizer", "pretokenizers", &parts);
-    if (parts.empty()) unsupported("no pre_tokenizer");
-    const Value& last = *parts.back();
-    const std::string last_type = type_of(last, "pre_tokenizer");
-    if (last_type != "ByteLevel") unsupported("pre_tokenizer " + last_type);
-    const ByteLevelFlags flags = byte_level_flags(last);
-    spec->add_prefix_space = flags.add_prefix_space;
-    if (parts.size() == 1) {
-        spec->family = flags.use_regex ? Family::gpt2 : Family::whole;
-        return;
+std::string byte_model_options(const Value& model) {
+    std::string out = "{\"type\":\"BPE\"";
+    for (const auto& [name, value] : model.as_object("model"))
+        if (name != "type" && name != "vocab" && name != "merges")
+            out += "," + json::quote(name) + ":" + json::serialize(value);
+    return out + "}";
+}
+
+// A vocabulary that has a token for every byte, spelled in the byte-level alphabet.
+void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {
+    read_model(model, spec, index);
+    for (int b = 0; b < 256; ++b) {
+        const uint8_t byte = uint8_t(b);
+        if (index->find(to_byte_level({&byte, 1})) == index->end())
+            unsupported("a vocabulary without a token for byte " + std::to_string(b));
     }
-    if (parts.size() > 2) unsupported("a pre_tokenizer of more than two steps");
-    const Value& split = *parts[0];
-    const std::string type = type_of(split, "pre_tokenizer");
-    if (type != "Split") unsupported("pre_tokenizer " + type);
-    if (flags.use_regex || flags.add_prefix_space)
-        unsupported("pre_tokenizer Split before a ByteLevel that splits or adds");
-    const Value* pattern = split.find("pattern");
-    const Value* regex = given(pattern) ? pattern->find("Regex") : nullptr;
-    if (!given(regex) || pattern->as_object("pattern").size() != 1) unsupported("pre_tokenizer Split on no Regex");
-    const std::string_view behavior = split.find("behavior") ? split.find("behavior")->as_string("behavior") : "";
-    const bool invert = required_flag(split, "invert");
-    // The families' patterns match every character, so that these keep the same pieces.
-    if (!(behavior == "Isolated" || (behavior == "Removed" && invert)))
-        unsupported("pre_tokenizer Split with behavior " + std::string(behavior));
-    if (!family_of_pattern(regex->as_string("Regex"), flavor, &spec->family))
-        unsupported("pre_tokenizer Split with the pattern " + std::string(regex->as_string("Regex")));
+    spec->components = components_of(root, byte_model_options(model));
 }
 
-std::vector<TemplatePiece> read_template(const Value& processor, const char* name, const Value* specials) {
-    std::vector<TemplatePiece> out;
-    const Value* pieces = processor.find(name);
-    if (!given(pieces)) malformed(std::string("TemplateProcessing has no ") + name);
-    for (const Value& entry : pieces->as_array(name)) {
-        TemplatePiece piece;
-        const Value* sequence = entry.find("Sequence");
-        const Value* special = entry.find("SpecialToken");
-        const Value* body = given(sequence) ? sequence : special;
-        if (!given(body) || !given(body->find("id")) || !given(body->find("type_id")) ||
-            entry.as_object("a piece").size() != 1)
-            malformed("a piece of TemplateProcessing is neither a Sequence nor a SpecialToken");
-        piece.type_id = id_of(*body->find("type_id"), "type_id");
-        const std::string_view id = body->find("id")->as_string("id");
-        if (body == sequence) {
-            if (id != "A" && id != "B") malformed("a template sequence is neither A nor B");
-            piece.is_sequence = true;
-            piece.sequence = id == "B";
-        } else {
-            const Value* definition = given(specials) ? specials->find(id) : nullptr;
-            const Value* ids = definition ? definition->find("ids") : nullptr;
-            // The reference opens such files, and fails when it meets the token.
-            if (!given(ids)) unsupported("post_processor TemplateProcessing that does not define " + json::quote(id));
-            for (const Value& v : ids->as_array("ids")) piece.ids.push_back(int32_t(id_of(v, "a special id")));
-            const Value* names = definition->find("tokens");
-            if (!given(names) || names->as_array("tokens").size() != piece.ids.size())
-                unsupported("post_processor TemplateProcessing that defines " + json::quote(id) +
-                            " with ids and tokens of unlike length");
-        }
-        out.push_back(std::move(piece));
+void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {
+    spec->text_model = read_model_spec(model);
+    const ModelSpec& text = *spec->text_model;
+    spec->model_size = text.model_size;
+    spec->tokens.resize(text.tokens.size());
+    for (size_t id = 0; id < text.tokens.size(); ++id) {
+        if (!text.present[id]) continue;
+        TokenizerSpec::Token& token = spec->tokens[id];
+        token.present = token.in_model = true;
+        token.text = token.bytes = text.tokens[id];
+        index->emplace(text.tokens[id], uint32_t(id));
     }
-    return out;
-}
-
-int32_t named_id(const Value& processor, const char* name) {
-    const Value* v = processor.find(name);
-    if (!given(v) || v->as_array(name).size() != 2) malformed(std::string("RobertaProcessing has no ") + name);
-    return int32_t(id_of(v->as_array(name)[1], name));
-}
-
-// The strings that a post-processor gives to its special ids must be the vocabulary's own: encodings show ids' tokens.
-void check_special_strings(const Value& processor, const TokenizerSpec& spec) {
-    const auto check = [&](const Value& id, const Value& text) {
-        const uint32_t i = id_of(id, "a special id");
-        if (i >= spec.tokens.size() || !spec.tokens[i].present || spec.tokens[i].text != text.as_string("token"))
-            unsupported("a post_processor whose special token " + json::quote(text.as_string("token")) +
-                        " is not the vocabulary's id " + std::to_string(i));
-    };
-    for (const char* name : {"sep", "cls"})
-        if (const Value* v = processor.find(name); given(v) && v->as_array(name).size() == 2)
-            check(v->as_array(name)[1], v->as_array(name)[0]);
-    const Value* specials = processor.find("special_tokens");
-    if (!given(specials) || !specials->is_object()) return;
-    for (const auto& [name, definition] : specials->as_object("special_tokens")) {
-        const Value *ids = definition.find("ids"), *names = definition.find("tokens"), *id = definition.find("id");
-        if (!given(ids) || !given(names) || !given(id))
-            malformed("a special token of TemplateProcessing is incomplete");
-        id->as_string("id");
-        const auto &i = ids->as_array("ids"), &t = names->as_array("tokens");
-        for (size_t k = 0; k < std::min(i.size(), t.size()); ++k) check(i[k], t[k]);
-    }
-}
-
-// The reference knows a post-processor by the fields that it has, and hardly looks at its type.
-void check_fields(const Value& processor, const std::string& type, std::initializer_list<std::string_view> needed,
-                  std::string_view optional = "type") {
-    for (const std::string_view name : needed)
-        if (processor.find(name) == nullptr) unsupported("post_processor " + type + " without " + std::string(name));
-    for (const auto& [name, value] : processor.as_object("post_processor"))
-        if (name != "type" && name != optional && std::find(needed.begin(), needed.end(), name) == needed.end())
-            unsupported("post_processor " + type + " with " + std::string(name));
-}
-
-// Without flags the same fields make a BertProcessing.
-bool roberta_flag(const Value& processor, const char* name) {
-    const Value* v = processor.find(name);
-    if (v->type() != Value::Type::boolean) unsupported(std::string("post_processor RobertaProcessing without ") + name);
-    return v->as_bool(name);
-}
-
-void read_post_processor(const Value* component, TokenizerSpec* spec) {
-    std::vector<const Value*> parts;
-    if (given(component)) flatten(*component, "post_processor", "processors", &parts);
-    // A sequence of no steps still names the input sequences, which is what a ByteLevel that trims nothing does.
-    if (given(component) && parts.empty()) spec->post_processor.steps.emplace_back();
-    if (parts.size() > kMaxPostSteps) unsupported("a post_processor of more than 64 steps");
-    for (const Value* part : parts) {
-        PostProcessStep step;
-        const std::string type = type_of(*part, "post_processor");
-        if (type == "ByteLevel") {
-            check_fields(*part, type, {"add_prefix_space", "trim_offsets"}, "use_regex");
-            const ByteLevelFlags flags = byte_level_flags(*part);
-            step.kind = PostProcessStep::Kind::byte_level;
-            step.add_prefix_space = flags.add_prefix_space;
-            step.trim_offsets = flags.trim_offsets;
-        } else if (type == "TemplateProcessing") {
-            check_fields(*part, type, {"single", "pair", "special_tokens"});
-            step.kind = PostProcessStep::Kind::template_processing;
-            step.single = read_template(*part, "single", part->find("special_tokens"));
-            step.pair = read_template(*part, "pair", part->find("special_tokens"));
-        } else if (type == "RobertaProcessing") {
-            check_fields(*part, type, {"sep", "cls", "trim_offsets", "add_prefix_space"});
-            step.kind = PostProcessStep::Kind::roberta;
-            step.add_prefix_space = roberta_flag(*part, "add_prefix_space");
-            step.trim_offsets = roberta_flag(*part, "trim_offsets");
-            step.sep = named_id(*part, "sep");
-            step.cls = named_id(*part, "cls");
-        } else {
-            unsupported("post_processor " + type);
-        }
-        check_special_strings(*part, *spec);
-        spec->post_processor.steps.push_back(std::move(step));
-    }
+    spec->components = components_of(root, text.options);
 }
 
 }  // namespace
 
-TokenizerSpec read_tokenizer_json(std::string_view text, Flavor flavor) {
+TokenizerSpec read_tokenizer_json(std::string_view text) {
     const json::Document document = json::parse(text);
     const Value& root = document.root;
     for (const auto& [name, value] : root.as_object("the top level of tokenizer.json")) {
@@ -365,28 +216,23 @@ TokenizerSpec read_tokenizer_json(std::string_view text, Flavor flavor) {
         malformed("it is of version " + json::quote(version->as_string("version")) + ", not \"1.0\"");
     const Value* model = root.find("model");
     if (!given(model)) malformed("it has no model");
-    for (const char* option : {"truncation", "padding"})
-        if (given(root.find(option))) unsupported(std::string(option) + " stored in tokenizer.json");
-    const Value* decoder = root.find("decoder");
-    const std::string decoder_type = given(decoder) ? type_of(*decoder, "decoder") : "none";
-    if (decoder_type != "ByteLevel") unsupported("decoder " + decoder_type);
-    byte_level_flags(*decoder);
 
     TokenizerSpec spec;
     Index index;
-    read_normalizer(root.find("normalizer"), &spec);
-    read_pre_tokenizer(root.find("pre_tokenizer"), flavor, &spec);
-    read_model(*model, &spec, &index);
-    read_added(root.find("added_tokens"), &spec, index);
-    read_post_processor(root.find("post_processor"), &spec);
-    for (const TokenizerSpec::Token& token : spec.tokens) spec.vocab_size += token.present;
-
-    std::string missing;
-    for (int b = 0; b < 256; ++b) {
-        const uint8_t byte = uint8_t(b);
-        if (index.find(to_byte_level({&byte, 1})) == index.end()) missing = std::to_string(b);
+    const Value* normalizer = root.find("normalizer");
+    bool on_bytes = can_work_on_bytes(normalizer, root.find("pre_tokenizer"));
+    try {
+        if (on_bytes) read_byte_model(root, *model, &spec, &index);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        spec = TokenizerSpec();
+        index.clear();
+        on_bytes = false;
     }
-    if (!missing.empty()) unsupported("a vocabulary without a token for byte " + missing);
+    if (!on_bytes) read_text_model(root, *model, &spec, &index);
+    read_added(root.find("added_tokens"), on_bytes, &spec, index);
+    for (const TokenizerSpec::Token& token : spec.tokens) spec.vocab_size += token.present;
+    if (given(normalizer)) spec.normalizer = make_normalizer(*normalizer);
     return spec;
 }
 

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "crayon/cartridge.h"
-#include "crayon/post_process.h"
-#include "crayon/pretokenize.h"
+#include "crayon/engine.h"
+#include "crayon/normalizers.h"
+#include "model_spec.h"
 
 namespace crayon {
 
 struct TokenizerSpec {
+    // Of byte-level tables.
     struct Token {
         bool present = false;
         bool in_model = false;
@@ -20,27 +23,19 @@ struct TokenizerSpec {
         std::string bytes;
         std::string text;  // the string as the vocabulary spells it
     };
-    struct Merge {
-        uint32_t left, right, product;
-    };
-    struct Added {
-        uint32_t id, flags;  // AddedFlag
-        std::string content;
-    };
 
     std::vector<Token> tokens;  // indexed by id
     uint32_t model_size = 0, vocab_size = 0;
-    std::vector<Merge> merges;  // in rank order
+    std::vector<ModelSpec::Merge> merges;  // in rank order; of byte-level tables
     bool ignore_merges = false;
-    std::vector<Added> added;
-    NormalizerKind normalizer = NormalizerKind::none;
-    Family family = Family::whole;
-    bool add_prefix_space = false;
-    PostProcessor post_processor;
+    std::optional<ModelSpec> text_model;  // there when the model works on text
+    std::vector<AddedTokenSpec> added;
+    std::unique_ptr<Normalizer> normalizer;  // null: none
+    std::string components;                  // the components section
 };
 
 // Error(vocabulary) for what is malformed, Error(unsupported) for what is well-formed and not native; the message names
 // the component. Where files leave a field out, the reference's default is taken.
-TokenizerSpec read_tokenizer_json(std::string_view text, Flavor flavor);
+TokenizerSpec read_tokenizer_json(std::string_view text);
 
 }  // namespace crayon

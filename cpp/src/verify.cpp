@@ -6,13 +6,15 @@
 
 #include "byte_level.h"
 #include "crayon/cartridge.h"
+#include "crayon/cartridge_v2.h"
 #include "crayon/error.h"
 #include "crayon/json.h"
-#include "crayon/normalize.h"
 #include "crayon/pretokenize.h"
 #include "crayon/unicode.h"
 #include "merge.h"
-#include "post_program.h"
+#include "model_spec.h"
+#include "pipeline.h"
+#include "vocabulary.h"
 #include "word_table.h"
 
 namespace crayon {
@@ -55,8 +57,8 @@ void check_json(Bytes text, const char* section) {
 }
 
 void check_program(const Program& p) {
-    check(p.family < kFamilyCount && p.flavor < kFlavorCount && p.normalizer <= uint32_t(NormalizerKind::nfc) &&
-              p.flags < 4 && std::all_of(p.reserved, p.reserved + 7, [](uint32_t word) { return word == 0; }),
+    check(p.flavor < kFlavorCount && p.flags < 4 && p.flags != (kIgnoreMerges | kTextTokens) &&
+              std::all_of(std::begin(p.reserved), std::end(p.reserved), [](uint32_t word) { return word == 0; }),
           "section program has a value that is not known here");
 }
 
@@ -67,12 +69,11 @@ bool is_model_token(const Cartridge& c, uint32_t id) {
 // The string by which a vocabulary knows a token.
 std::string string_of(const Cartridge& c, uint32_t id) {
     const Bytes bytes = c.bytes_of(id);
-    return c.token_flags[id] & kRaw ? std::string(bytes.view()) : to_byte_level(bytes);
+    return c.has_text_tokens() || (c.token_flags[id] & kRaw) ? std::string(bytes.view()) : to_byte_level(bytes);
 }
 
 bool has_trim(const Cartridge& c, uint32_t id) {
-    const Bytes bytes = c.bytes_of(id);
-    const WhiteEnds white = white_ends(c.token_flags[id] & kRaw ? std::string(bytes.view()) : to_byte_level(bytes));
+    const WhiteEnds white = white_ends(string_of(c, id));
     return c.token_trim[id] == white.leading && c.token_trim[size_t(c.program().n_ids) + id] == white.trailing;
 }
 
@@ -92,7 +93,11 @@ void check_tokens(const Cartridge& c) {
         check((flags & kPresent) ? (flags & (kModel | kAdded)) != 0 : flags == 0 && bytes.empty(),
               "section token_flags has a token that is not of the vocabulary");
         check(!(flags & kSpecial) || (flags & kAdded), "section token_flags has a special token that is not added");
-        if (flags & kRaw) {
+        if (c.has_text_tokens()) {
+            check(!(flags & (kRaw | kWhole)), "section token_flags has a flag of byte-level tokens");
+            check(utf8_error(bytes.data, bytes.size) == bytes.size,
+                  "section token_bytes has a token that is not UTF-8");
+        } else if (flags & kRaw) {
             check(utf8_error(bytes.data, bytes.size) == bytes.size,
                   "section token_bytes has a raw token that is not UTF-8");
             check(bytes.empty() || !from_byte_level(bytes.view(), &spelled),
@@ -109,10 +114,6 @@ void check_tokens(const Cartridge& c) {
     check(p.n_ids > 0 && (c.token_flags[p.n_ids - 1] & kPresent), "section program has a wrong n_ids");
     check(model == p.model_size && present == p.vocab_size, "section program has wrong counts of tokens");
     check(longest == p.max_token_bytes, "section program has a wrong max_token_bytes");
-    for (const uint32_t id : c.byte_ids) check(is_model_token(c, id), "section byte_ids names no model token");
-    for (uint32_t b = 0; b < 256; ++b)
-        check(c.bytes_of(c.byte_ids[b]).size == 1 && c.bytes_of(c.byte_ids[b])[0] == b,
-              "section byte_ids gives a byte another byte's token");
     check(c.raw_tokens.size == raw, "section raw_tokens does not list every raw token");
     for (size_t i = 0; i < c.raw_tokens.size; ++i) {
         const uint32_t id = c.raw_tokens[i];
@@ -120,6 +121,13 @@ void check_tokens(const Cartridge& c) {
         check(i == 0 || c.bytes_of(c.raw_tokens[i - 1]).view() < c.bytes_of(id).view(),
               "section raw_tokens is not sorted");
     }
+}
+
+void check_byte_ids(const Cartridge& c) {
+    for (const uint32_t id : c.byte_ids) check(is_model_token(c, id), "section byte_ids names no model token");
+    for (uint32_t b = 0; b < 256; ++b)
+        check(c.bytes_of(c.byte_ids[b]).size == 1 && c.bytes_of(c.byte_ids[b])[0] == b,
+              "section byte_ids gives a byte another byte's token");
 }
 
 // A search ends at an empty place, so there must be one, and soon.
@@ -175,6 +183,19 @@ void check_trie(const DoubleArrayView& trie, const char* section, size_t value_l
     if (found != keys)
         fail(std::string("section ") + section + " has " + std::to_string(found) + " keys, expected " +
              std::to_string(keys));
+}
+
+void check_same_trie(const DoubleArrayView& trie, const DoubleArray& expected, const char* section, size_t values) {
+    const DoubleArrayView wanted{expected.base.data(), expected.check.data(), expected.values.data(),
+                                 uint32_t(expected.base.size())};
+    if (wanted.size == 0) {
+        if (trie.size != 0) fail(std::string("section ") + section + " has keys where no added token is looked for");
+        return;
+    }
+    const auto keys = list_double_array(wanted);
+    check_trie(trie, section, values, keys.size());
+    for (const auto& [key, value] : keys)
+        if (trie.find(key) != value) fail(std::string("section ") + section + " has no or another index for a token");
 }
 
 void check_model_trie(const Cartridge& c) {
@@ -239,50 +260,24 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     }
 }
 
-void check_added(const Cartridge& c) {
-    const bool nfc = NormalizerKind(c.program().normalizer) == NormalizerKind::nfc;
+void check_added(const Cartridge& c, const Normalizer* normalizer) {
     const uint32_t n_ids = c.program().n_ids;
-    size_t added = 0, normalized = 0;
+    size_t added = 0;
     for (uint32_t id = 0; id < n_ids; ++id) added += (c.token_flags[id] & kAdded) != 0;
     check(c.added_tokens.size == added, "section added_tokens does not list every added token");
-    for (const AddedToken& token : c.added_tokens) normalized += (token.flags & kNormalized) != 0;
-    check_trie(c.added_trie, "added_trie", added, added - normalized);
-    check_trie(c.added_trie_normalized, "added_trie_normalized", added, normalized);
     std::vector<bool> seen(n_ids);
-    std::string content, composed;
-    for (size_t i = 0; i < c.added_tokens.size; ++i) {
-        const AddedToken& token = c.added_tokens[i];
+    std::vector<AddedTokenSpec> tokens;
+    for (const AddedToken& token : c.added_tokens) {
         check(token.id < n_ids && (c.token_flags[token.id] & kAdded) && !seen[token.id] && token.flags < 32 &&
                   !(token.flags & kSpecialToken) == !(c.token_flags[token.id] & kSpecial),
               "section added_tokens differs from section token_flags");
         seen[token.id] = true;
-        content = string_of(c, token.id);
-        if ((token.flags & kNormalized) && nfc) {
-            normalize_nfc(content, &composed, nullptr);
-            content.swap(composed);
-        }
-        if (token.flags & kNormalized)
-            check(c.added_trie_normalized.find(content) == int32_t(i),
-                  "section added_trie_normalized has no or another index for a token");
-        else
-            check(c.added_trie.find(content) == int32_t(i), "section added_trie has no or another index for a token");
+        tokens.push_back({token.id, token.flags, string_of(c, token.id)});
     }
-}
-
-void check_post_processor(const Cartridge& c) {
-    const PostProcessor processor = read_post_program(c.post_processor, c.program().n_ids);
-    check(processor.steps.size() <= kMaxPostSteps, "section post_processor has more than 64 steps");
-    const auto check_id = [&](int32_t id) {
-        check(c.token_flags[size_t(id)] & kPresent, "section post_processor names an id that has no token");
-    };
-    for (const PostProcessStep& step : processor.steps) {
-        if (step.kind == PostProcessStep::Kind::roberta) {
-            check_id(step.sep);
-            check_id(step.cls);
-        }
-        for (const auto* pieces : {&step.single, &step.pair})
-            for (const TemplatePiece& piece : *pieces) std::for_each(piece.ids.begin(), piece.ids.end(), check_id);
-    }
+    // The tries are small: made anew and compared key by key.
+    const AddedTries expected = build_added_tries(tokens, normalizer);
+    check_same_trie(c.added_trie, expected.plain, "added_trie", added);
+    check_same_trie(c.added_trie_normalized, expected.normalized, "added_trie_normalized", added);
 }
 
 }  // namespace
@@ -293,13 +288,24 @@ void verify_cartridge(const Cartridge& cartridge) {
     if (cartridge.section(Section::certificate).data != nullptr)
         check_json(cartridge.section(Section::certificate), "certificate");
     check_program(cartridge.program());
+    check_json(cartridge.components, "components");
     check_tokens(cartridge);
-    const MergeTables tables = MergeTables::of(cartridge);
-    check_merges(cartridge, tables);
-    check_model_trie(cartridge);
-    check_words(cartridge, tables);
-    check_added(cartridge);
-    check_post_processor(cartridge);
+    if (cartridge.has_text_tokens()) {
+        verify_model_sections(cartridge);
+    } else {
+        check_byte_ids(cartridge);
+        const MergeTables tables = MergeTables::of(cartridge);
+        check_merges(cartridge, tables);
+        check_model_trie(cartridge);
+        check_words(cartridge, tables);
+    }
+    try {
+        const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, CpuLevel::scalar);
+        check_added(cartridge, pipeline.normalizer.get());
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::cartridge) throw;
+        fail(std::string("section components: ") + error.what());
+    }
 }
 
 }  // namespace crayon

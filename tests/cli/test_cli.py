@@ -218,13 +218,30 @@ def test_damaged_tokenizer(run, gpt2_like, tmp_path):
     assert "y.json" in failure(run("encode", "x", "-t", tmp_path / "y.json"))
 
 
-def test_delegated_tokenizer(run, wordpiece_like):
-    expected = line(tokenizers.Tokenizer.from_file(str(wordpiece_like)).encode(TEXT).ids)
-    done = run("encode", TEXT, "-t", wordpiece_like)
+@pytest.fixture
+def not_native(tmp_path_factory):
+    """A tokenizer.json that is delegated: bytes in place of unknown characters, and a suffix."""
+    model = tokenizers.models.BPE(
+        {"<unk>": 0, "a": 1, "a</w>": 2, "b": 3, "b</w>": 4},
+        [],
+        unk_token="<unk>",
+        byte_fallback=True,
+        end_of_word_suffix="</w>",
+    )
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    path = tmp_path_factory.mktemp("not-native") / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
+
+
+def test_delegated_tokenizer(run, not_native):
+    expected = line(tokenizers.Tokenizer.from_file(str(not_native)).encode(TEXT).ids)
+    done = run("encode", TEXT, "-t", not_native)
     assert (done.returncode, done.stdout) == (0, expected)
     (warning,) = done.stderr.decode().splitlines()
     assert warning.startswith("crayon-hf: warning: ")
-    assert "WordPiece" in warning
+    assert "byte_fallback" in warning
 
 
 # -- convert and info
@@ -255,10 +272,10 @@ def test_convert_rank_file(run, tmp_path):
     assert "TOKEN=ID" in failure(run("convert", path, "-o", tmp_path / "x.dat", "--special", "x"), 2)
 
 
-def test_convert_what_is_not_native(run, wordpiece_like, tmp_path):
-    done = run("convert", wordpiece_like, "-o", tmp_path / "x.dat")
+def test_convert_what_is_not_native(run, not_native, tmp_path):
+    done = run("convert", not_native, "-o", tmp_path / "x.dat")
     assert done.returncode == 1
-    assert "WordPiece" in done.stderr.decode().splitlines()[-1]
+    assert "byte_fallback" in done.stderr.decode().splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -142,8 +142,10 @@ def patterns() -> dict[str, str]:
 
 
 def cutter(family: str) -> Callable[[bytes], list[int]]:
-    """The end offsets of pretokens, by the page's pattern and the reference's regular expressions."""
-    split = None if family == "whole" else pre_tokenizers.Split(Regex(patterns()[family]), "isolated")
+    """The end offsets of pretokens, by the page's pattern of a family, or a pattern itself, and the reference's
+    regular expressions."""
+    pattern = patterns().get(family, family)
+    split = None if family == "whole" else pre_tokenizers.Split(Regex(pattern), "isolated")
 
     def cut(data: bytes) -> list[int]:
         if split is None:

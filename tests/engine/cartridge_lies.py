@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import struct
+from typing import Any
 
 from crayon_hf import _core
 from tests.engine import cartridge_reader as plain
@@ -48,12 +51,11 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
         if title in ("metadata", "token_bytes"):
             continue
         # A cut element is refused at once; a whole one less only where the size is given by the program.
-        if title != "post_processor":
-            cut = contents[section.type][:-1]
-            cases[f"{title} cut"] = (rewritten(small, {title: cut}), f"section {title} ")
+        cut = contents[section.type][:-1]
+        cases[f"{title} cut"] = (rewritten(small, {title: cut}), rf"section {title}\b")
         if title not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens"):
-            cases[f"{title} empty"] = (rewritten(small, {title: b""}), f"section {title} ")
-            cases[f"{title} missing"] = (rewritten(small, {title: None}), f"section {title} ")
+            cases[f"{title} empty"] = (rewritten(small, {title: b""}), rf"section {title}\b")
+            cases[f"{title} missing"] = (rewritten(small, {title: None}), rf"section {title}\b")
     for count in (0, 3):
         filters = rewritten(small, {"pair_filter": b"\xff" * 8 * count})
         cases[f"pair_filter of {count}"] = (filters, "section pair_filter ")
@@ -63,25 +65,25 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
     return cases
 
 
-PROGRAM = (
-    "family",
-    "flavor",
-    "normalizer",
-    "flags",
-    "n_ids",
-    "model_size",
-    "vocab_size",
-    "n_merges",
-    "max_token_bytes",
-)
+PROGRAM = ("flavor", "flags", "n_ids", "model_size", "vocab_size", "n_merges", "max_token_bytes")
 
 
 def read_program(data: bytes) -> dict[str, int]:
-    return dict(zip(PROGRAM, struct.unpack_from("<9I", sections_of(data)[2]), strict=True))
+    return dict(zip(PROGRAM, struct.unpack_from("<7I", sections_of(data)[2]), strict=True))
 
 
-def program(data: bytes, reserved: int = 0, **changes: int) -> bytes:
-    return struct.pack("<16I", *(read_program(data) | changes).values(), 0, 0, 0, 0, 0, 0, reserved)
+def program(data: bytes, reserved: tuple[int, ...] = (0,) * 9, **changes: int) -> bytes:
+    return struct.pack("<16I", *(read_program(data) | changes).values(), *reserved)
+
+
+def components(data: bytes, *path: str, value: Any) -> bytes:
+    """The components with another value in one place."""
+    document = json.loads(sections_of(data)[plain.TYPES["components"]])
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(document).encode()
 
 
 def array(data: bytes, name: str, code: str, changes: dict[int, int]) -> bytes:
@@ -123,11 +125,18 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     for name, text in {"nothing": b"", "a list": b"[]", "cut": b'{"a":', "not UTF-8": b'{"a":"\xff"}'}.items():
         case(f"metadata is {name}", "metadata", text)
         case(f"certificate is {name}", "certificate", text)
-    wrong = {"family": 6, "flavor": 2, "normalizer": 2, "flags": 4, "reserved": 1}
+        case(f"components is {name}", "components", text)
+    wrong = {"flavor": 2, "flags": 4}
     program_values = read_program(small)
     wrong |= {field: program_values[field] + 1 for field in ("model_size", "vocab_size", "max_token_bytes")}
     for field, value in wrong.items():
         case(f"program with {field} {value}", "program", program(small, **{field: value}))
+    case("both flags", "program", program(small, flags=plain.IGNORE_MERGES | plain.TEXT_TOKENS))
+    for index in range(9):
+        reserved = tuple(int(i == index) for i in range(9))
+        case(f"reserved word {index}", "program", program(small, reserved))
+    case("ignore_merges, which tables do not know", "word_table", {"program": program(small, flags=1)})
+    case("text_tokens over byte tables", "token_flags", {"program": program(small, flags=2)})
     case("max_token_bytes 0", "program", program(small, max_token_bytes=0))
     case("max_token_bytes 2^32 - 1", "program", program(small, max_token_bytes=2**32 - 1))
 
@@ -307,37 +316,11 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("token_flags: not added", "token_flags", flags(added_id, c.token_flags[added_id] & ~plain.ADDED))
     case("token_flags: not special", "added_tokens", flags(special, c.token_flags[special] & ~plain.SPECIAL))
 
-    # post-processor
-    good = struct.unpack(f"<{len(contents['post_processor']) // 4}I", contents["post_processor"])
-    assert len(good) > 12
-    roberta = (plain.ROBERTA, 0, special, special, 0, 0)
-    template = (plain.TEMPLATE, 0, 0, 0, 1, 0, 0, 0, 1)
-    for name, stream in {
-        "empty": (),
-        "cut": good[:-1],
-        "cut in the middle": good[: len(good) // 2],
-        "words left over": (*good, 0),
-        "2^32 - 1 steps": (2**32 - 1, *good[1:]),
-        "a step too many": (good[0] + 1, *good[1:]),
-        "a step too few": (good[0] - 1, *good[1:]),
-        "kind 0": (1, 0, 0, 0, 0, 0, 0),
-        "kind 4": (1, 4, 0, 0, 0, 0, 0),
-        "unknown flags": (1, 1, 4, 0, 0, 0, 0),
-        "sep out of range": (1, 3, 0, n, special, 0, 0),
-        "sep without a token": (1, 3, 0, hole, special, 0, 0),
-        "cls out of range": (1, 3, 0, special, 2**32 - 1, 0, 0),
-        "cls without a token": (1, 3, 0, special, hole, 0, 0),
-        "2^32 - 1 pieces": (1, 2, 0, 0, 0, 2**32 - 1, 0),
-        "pieces for all that is left": (1, 2, 0, 0, 0, 3, 0, 0, 0),
-        "2^32 - 1 ids": (1, *template[:-1], 2**32 - 1, special, 0),
-        "an id out of range": (1, *template, n, 0),
-        "an id without a token": (1, *template, hole, 0),
-        "sequence 2": (1, 2, 0, 0, 0, 1, 1, 2, 0, 0, 0),
-        "neither sequence nor special": (1, 2, 0, 0, 0, 1, 2, 0, 0, 0, 0),
-        "65 steps": (65, *roberta * 65),
-        "20,000 steps": (20_000, *roberta * 20_000),
-    }.items():
-        case(f"post_processor: {name}", "post_processor", struct.pack(f"<{len(stream)}I", *stream))
+    for name, content in component_cases(small).items():
+        case(f"components: {name}", "components", content)
+    # A normalizer under which the tokens that are looked for in normalized text are spelled otherwise.
+    for kind in ({"type": "Lowercase"}, {"type": "NFD"}, {"type": "Prepend", "prepend": "x"}):
+        case(f"normalizer {kind}", "added_trie_normalized", {"components": components(small, "normalizer", value=kind)})
 
     out: dict[str, tuple[bytes, str]] = {}
     for name, (section, content) in cases.items():
@@ -353,4 +336,62 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     for name, entries in {"lacks": fewer, "merges": fewer | {lost: tuple(reader.merge(lost))}}.items():
         data = rewritten(ignoring, {"word_table": word_table(entries, buckets)})
         out[f"ignore_merges: the table {name} a token"] = (data, "section word_table ")
+    return out
+
+
+def component_cases(small: bytes) -> dict[str, bytes]:
+    """Components that are not known, or cannot run over byte tables."""
+    known = json.loads(sections_of(small)[plain.TYPES["components"]])
+    pre, post = known["pre_tokenizer"], known["post_processor"]
+    _, template = post["processors"]
+    broken: dict[str, dict[tuple[str, ...], Any]] = {}
+    for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        broken[f"{member} that nobody knows"] = {(member,): {"type": "Unheard"}}
+        broken[f"{member} without a type"] = {(member,): {}}
+        broken[f"{member} a number"] = {(member,): 7}
+        broken[f"{member} a list"] = {(member,): [known[member]]}
+        broken[f"{member} of another kind"] = {(member,): {"type": "BPE"}}
+    broken["no pre_tokenizer"] = {("pre_tokenizer",): None}
+    broken["a pre_tokenizer without ByteLevel"] = {("pre_tokenizer",): {"type": "Whitespace"}}
+    after = {"type": "Sequence", "pretokenizers": [pre, {"type": "Whitespace"}]}
+    broken["ByteLevel, but not last"] = {("pre_tokenizer",): after}
+    split = {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": False}
+    broken["a pattern that is none"] = {("pre_tokenizer",): {"type": "Sequence", "pretokenizers": [split, pre]}}
+    broken["a normalizer that spells bytes"] = {("normalizer",): {"type": "ByteLevel"}}
+    gone = {"type": "Replace", "pattern": {"String": "crayon"}, "content": ""}
+    broken["a normalizer that leaves nothing of a token"] = {("normalizer",): gone}
+    for option, value in {
+        "byte_fallback": True,
+        "ignore_merges": True,
+        "dropout": 0.5,
+        "continuing_subword_prefix": "##",
+        "end_of_word_suffix": "</w>",
+    }.items():
+        broken[f"the model with {option}"] = {("model", option): value}
+    for name, changes in {
+        "sequence C": {"single": [{"Sequence": {"id": "C", "type_id": 0}}]},
+        "a piece of two kinds": {"single": [template["single"][0] | template["single"][1]]},
+        "a special token that is not defined": {"special_tokens": {}},
+        "a negative id": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [-1], "tokens": ["<mask>"]}}},
+        "an id of 2^31": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [2**31], "tokens": ["<mask>"]}}},
+        "more tokens than ids": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [1], "tokens": ["a", "b"]}}},
+        "no pair": {"pair": None},
+    }.items():
+        broken[f"a template with {name}"] = {("post_processor",): template | changes}
+    roberta = {"type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True, "cls": ["a", 1]}
+    broken["a sep of no id"] = {("post_processor",): roberta | {"sep": ["b", None]}}
+    for count in (65, 20_000):
+        broken[f"{count} steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * count}}
+    out = {}
+    for name, changes in broken.items():
+        document = copy.deepcopy(known)
+        for path, value in changes.items():
+            place = document
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+        out[name] = json.dumps(document).encode()
+    text = json.dumps(known)
+    out["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
+    out["words after the object"] = text.encode() + b" x"
     return out

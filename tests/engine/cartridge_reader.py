@@ -1,14 +1,16 @@
 """A cartridge read and used in plain Python, from docs/cartridge-format.md alone: the second implementation that the
-engine's tests compare with. Slow, complete, nothing shared with the engine."""
+engine's tests compare with. Slow, nothing shared with the engine. It encodes with byte tables; of text tables it reads
+what they hold."""
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-MASK = 2**64 - 1
+from tests.engine.cartridge_hash import pair_home, word_home, word_key, xxh64
+
 REQUIRED = 1
 NAMES = {
     1: "metadata",
@@ -26,19 +28,21 @@ NAMES = {
     13: "added_tokens",
     14: "added_trie",
     15: "added_trie_normalized",
-    16: "post_processor",
+    16: "components",
     17: "raw_tokens",
     18: "certificate",
     19: "pair_filter",
+    20: "scores",
+    21: "char_pairs",
 }
 TYPES = {name: number for number, name in NAMES.items()}
 
 PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE = 1, 2, 4, 8, 16, 32
 SINGLE_WORD, LSTRIP, RSTRIP, NORMALIZED, SPECIAL_TOKEN = 1, 2, 4, 8, 16
-IGNORE_MERGES, ADD_PREFIX_SPACE = 1, 2
+IGNORE_MERGES, TEXT_TOKENS = 1, 2
+TEXT_ONLY = 1
 NO_RANK = 2**32 - 1
 EMPTY_PAIR = 2**64 - 1
-BYTE_LEVEL, TEMPLATE, ROBERTA = 1, 2, 3
 
 WHITE_SPACE = frozenset(
     map(chr, [*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000])
@@ -47,71 +51,6 @@ WHITE_SPACE = frozenset(
 
 class FormatError(Exception):
     """The file is not what the page says."""
-
-
-# -- checksums and hashes
-
-
-def _rotl(x: int, r: int) -> int:
-    x &= MASK
-    return (x << r | x >> (64 - r)) & MASK
-
-
-@lru_cache(64)
-def xxh64(data: bytes, seed: int = 0) -> int:
-    """The 64-bit xxHash."""
-    p1, p2, p3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
-    p4, p5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-    at = len(data) // 32 * 32
-    if at:
-        lanes = [seed + p1 + p2, seed + p2, seed, seed - p1]
-        a, b, c, d = (lane & MASK for lane in lanes)
-        for w, x, y, z in struct.iter_unpack("<4Q", data[:at]):
-            a = a + w * p2 & MASK
-            a = (a << 31 | a >> 33) * p1 & MASK
-            b = b + x * p2 & MASK
-            b = (b << 31 | b >> 33) * p1 & MASK
-            c = c + y * p2 & MASK
-            c = (c << 31 | c >> 33) * p1 & MASK
-            d = d + z * p2 & MASK
-            d = (d << 31 | d >> 33) * p1 & MASK
-        h = _rotl(a, 1) + _rotl(b, 7) + _rotl(c, 12) + _rotl(d, 18)
-        for lane in (a, b, c, d):
-            h = (h ^ _rotl(lane * p2, 31) * p1 & MASK) * p1 + p4 & MASK
-    else:
-        h = seed + p5
-    h = h + len(data) & MASK
-    while len(data) - at >= 8:
-        (word,) = struct.unpack_from("<Q", data, at)
-        h = _rotl(h ^ _rotl(word * p2, 31) * p1 & MASK, 27) * p1 + p4 & MASK
-        at += 8
-    if len(data) - at >= 4:
-        (word,) = struct.unpack_from("<I", data, at)
-        h = _rotl(h ^ word * p1 & MASK, 23) * p2 + p3 & MASK
-        at += 4
-    for byte in data[at:]:
-        h = _rotl(h ^ byte * p5 & MASK, 11) * p1 & MASK
-    h = (h ^ h >> 33) * p2 & MASK
-    h = (h ^ h >> 29) * p3 & MASK
-    return h ^ h >> 32
-
-
-def pair_home(left: int, right: int, places: int) -> int:
-    """The slot of pair_table where the search for a pair begins, or its bit in pair_filter."""
-    return ((left << 21 | right) * 0x9E3779B97F4A7C15 & MASK) >> (64 - (places.bit_length() - 1))
-
-
-def word_key(word: bytes) -> tuple[int, int]:
-    """The two halves of the key of a word of 1 to 15 bytes, without the number of ids."""
-    lo, hi = struct.unpack("<2Q", word.ljust(15, b"\0") + bytes([len(word)]))
-    return lo, hi
-
-
-def word_home(word: bytes, buckets: int) -> int:
-    """The bucket of word_table where the search for a word begins."""
-    lo, hi = word_key(word)
-    product = (lo ^ 0x9E3779B97F4A7C15) * (hi ^ 0xD6E8FEB86659FD93)
-    return (product & MASK ^ product >> 64) & (buckets - 1)
 
 
 # -- the container
@@ -123,7 +62,7 @@ class Section(NamedTuple):
     data: bytes
 
 
-def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 1) -> bytes:
+def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 2) -> bytes:
     """The file of these sections, in their order, with the checksums that it must have."""
     at = _aligned(64 + 32 * len(sections))
     table, body = b"", b""
@@ -143,7 +82,7 @@ def read_sections(data: bytes) -> tuple[list[Section], bytes]:
     if len(data) < 64:
         raise FormatError("the header is cut")
     magic, version, size, count, revision, checksum, digest = struct.unpack_from("<4sIQIIQ32s", data)
-    if (magic, version, revision, size) != (b"CRAY", 3, 1, len(data)):
+    if (magic, version, revision, size) != (b"CRAY", 3, 2, len(data)):
         raise FormatError("magic, version, revision or size")
     end = 64 + 32 * count
     if count > 256 or end > size:
@@ -212,38 +151,74 @@ class Trie:
 
 
 class Piece(NamedTuple):
-    is_sequence: int
-    sequence: int
-    type_id: int
+    """Of a template: sequence 0 or 1, or the ids of special tokens."""
+
+    sequence: int | None
     ids: tuple[int, ...]
 
 
 class Step(NamedTuple):
-    kind: int
-    flags: int
-    sep: int
-    cls: int
-    single: tuple[Piece, ...]
-    pair: tuple[Piece, ...]
+    """What one post-processor does to ids."""
+
+    kind: str
+    sep: int = 0
+    cls: int = 0
+    single: tuple[Piece, ...] = ()
+    pair: tuple[Piece, ...] = ()
 
 
-def read_post_processor(data: bytes) -> list[Step]:
-    words = iter(struct.unpack(f"<{len(data) // 4}I", data))
+def flattened(component: Any, parts: str) -> list[Any]:
+    """A component, or those of a Sequence at any depth."""
+    if component is None:
+        return []
+    if component["type"] != "Sequence":
+        return [component]
+    return [inner for part in component[parts] for inner in flattened(part, parts)]
 
-    def pieces() -> tuple[Piece, ...]:
-        out = []
-        for _ in range(next(words)):
-            is_sequence, sequence, type_id = next(words), next(words), next(words)
-            out.append(Piece(is_sequence, sequence, type_id, tuple(next(words) for _ in range(next(words)))))
-        return tuple(out)
 
+def read_post_processor(component: Any) -> list[Step]:
     steps = []
-    for _ in range(next(words)):
-        kind, flags, sep, cls = next(words), next(words), next(words), next(words)
-        steps.append(Step(kind, flags, sep, cls, pieces(), pieces()))
-    if next(words, None) is not None:
-        raise FormatError("post_processor has words left over")
+    for part in flattened(component, "processors"):
+        if part["type"] in ("RobertaProcessing", "BertProcessing"):
+            steps.append(Step(part["type"], part["sep"][1], part["cls"][1]))
+        elif part["type"] == "TemplateProcessing":
+            special = {name: tuple(token["ids"]) for name, token in part["special_tokens"].items()}
+            single, pair = (
+                tuple(
+                    Piece("AB".index(piece["Sequence"]["id"]), ())
+                    if "Sequence" in piece
+                    else Piece(None, special[piece["SpecialToken"]["id"]])
+                    for piece in part[name]
+                )
+                for name in ("single", "pair")
+            )
+            steps.append(Step("TemplateProcessing", single=single, pair=pair))
+        elif part["type"] != "ByteLevel":  # which changes offsets alone
+            raise FormatError(f"post_processor {part['type']}")
     return steps
+
+
+def read_pre_tokenizer(component: Any) -> tuple[str, bool]:
+    """The family by name, or its pattern; and whether a space is put in front. Of byte tables."""
+    *splits, last = flattened(component, "pretokenizers")
+    if last["type"] != "ByteLevel" or len(splits) > 1:
+        raise FormatError("the pre_tokenizer is no family")
+    uses_regex = last.get("use_regex", True)
+    if not splits:
+        return "gpt2" if uses_regex else "whole", last["add_prefix_space"]
+    (split,) = splits
+    keeps_all = (split["behavior"], split["invert"]) in (("Isolated", False), ("Isolated", True), ("Removed", True))
+    if split["type"] != "Split" or not keeps_all or uses_regex or last["add_prefix_space"]:
+        raise FormatError("the pre_tokenizer is no family")
+    return split["pattern"]["Regex"], False
+
+
+def read_normalizer(component: Any) -> bool:
+    """Whether it is NFC; else it is none."""
+    names = {part["type"] for part in flattened(component, "normalizers")}
+    if names - {"NFC"}:
+        raise FormatError(f"normalizer {names}")
+    return bool(names)
 
 
 def byte_level_alphabet() -> list[str]:
@@ -264,8 +239,9 @@ class Cartridge:
         sections, self.digest = read_sections(data)
         self.sections = {section.type: section.data for section in sections}
         program = struct.unpack("<16I", self._section("program"))
-        self.family, self.flavor, self.normalizer, self.flags = program[:4]
-        self.n_ids, self.model_size, self.vocab_size, self.n_merges, self.max_token_bytes = program[4:9]
+        self.flavor, self.flags, self.n_ids, self.model_size, self.vocab_size = program[:5]
+        self.n_merges, self.max_token_bytes = program[5:7]
+        self.is_text = bool(self.flags & TEXT_TOKENS)
         self.token_offsets = self._array("token_offsets", "I")
         self.token_bytes = self._section("token_bytes")
         self.token_flags = self._section("token_flags")
@@ -282,7 +258,13 @@ class Cartridge:
         self.trie = Trie(self._section("trie"))
         self.added_trie = Trie(self._section("added_trie"))
         self.added_trie_normalized = Trie(self._section("added_trie_normalized"))
-        self.steps = read_post_processor(self._section("post_processor"))
+        self.scores = self._array("scores", "d")
+        self.char_pairs = self._array("char_pairs", "Q")
+        self.components = json.loads(self._section("components"))
+        if not self.is_text:
+            self.pattern, self.add_prefix_space = read_pre_tokenizer(self.components["pre_tokenizer"])
+            self.composes = read_normalizer(self.components["normalizer"])
+            self.steps = read_post_processor(self.components["post_processor"])
 
     def _section(self, name: str) -> bytes:
         return self.sections.get(TYPES[name], b"")
@@ -296,7 +278,7 @@ class Cartridge:
 
     def string_of(self, token_id: int) -> str:
         data = self.bytes_of(token_id)
-        return data.decode() if self.token_flags[token_id] & RAW else "".join(ALPHABET[b] for b in data)
+        return data.decode() if self.is_text or self.token_flags[token_id] & RAW else "".join(ALPHABET[b] for b in data)
 
     def vocabulary(self, with_added: bool = True) -> dict[str, int]:
         wanted = PRESENT if with_added else MODEL
@@ -332,6 +314,14 @@ class Cartridge:
                 return slot & 2**22 - 1
             at = (at + 1) % slots
         return NO_RANK
+
+    def may_join(self, left: int, right: int) -> bool:
+        """False when char_pairs says that no merge makes a string with these two characters side by side."""
+        if left < 128 and right < 128:
+            bit = 128 * left + right
+            return bool(self.char_pairs[bit // 64] >> bit % 64 & 1)
+        bit = pair_home(left, right, 64 * (len(self.char_pairs) - 257))
+        return bool(self.char_pairs[257 + bit // 64] >> bit % 64 & 1)
 
     def find_word(self, word: bytes) -> tuple[int, ...] | None:
         lo, hi = word_key(word)
@@ -416,12 +406,12 @@ class Cartridge:
             if index >= 0:
                 ids.append(self.added_tokens[index][0])
                 continue
-            normal = nfc(outer) if self.normalizer == 1 else outer
+            normal = nfc(outer) if self.composes else outer
             for inner, inner_index in self.split_added(normal, self.added_trie_normalized):
                 if inner_index >= 0:
                     ids.append(self.added_tokens[inner_index][0])
                     continue
-                prefix = " " if self.flags & ADD_PREFIX_SPACE and not inner.startswith(" ") else ""
+                prefix = " " if self.add_prefix_space and not inner.startswith(" ") else ""
                 ids += self.encode_segment((prefix + inner).encode(), cut)
         return ids
 
@@ -429,13 +419,15 @@ class Cartridge:
         """The ids after post-processing, special tokens added."""
         parts = [first] if second is None else [first, second]
         for step in self.steps:
-            if step.kind == ROBERTA:
+            if step.kind == "RobertaProcessing":
                 parts = [[step.sep if i else step.cls, *part, step.sep] for i, part in enumerate(parts)]
-            if step.kind == TEMPLATE:
+            elif step.kind == "BertProcessing":
+                parts = [[*([] if i else [step.cls]), *part, step.sep] for i, part in enumerate(parts)]
+            else:
                 pieces = step.single if len(parts) == 1 else step.pair
-                if len(parts) not in (1, 2) or any(p.is_sequence and p.sequence >= len(parts) for p in pieces):
+                if len(parts) not in (1, 2) or any((piece.sequence or 0) >= len(parts) for piece in pieces):
                     raise FormatError("a template for parts that are not there")
-                parts = [parts[piece.sequence] if piece.is_sequence else list(piece.ids) for piece in pieces]
+                parts = [list(piece.ids) if piece.sequence is None else parts[piece.sequence] for piece in pieces]
         return [i for part in parts for i in part]
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:

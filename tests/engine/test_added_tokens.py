@@ -242,18 +242,29 @@ def test_texts_made_of_pieces(
 )
 def test_any_tokens(both_with: Maker, tokens: list[tuple[str, dict[str, bool]]], texts: list[str], nfc: bool) -> None:
     unique = {content: AddedToken(content, **flags) for content, flags in tokens}
-    forms = [normalizers.NFC().normalize_str(content) for content in unique] if nfc else list(unique)
-    changed = any(unique[content].normalized and form != content for content, form in zip(unique, forms, strict=True))
-    if len(set(forms)) < len(forms) or changed:
-        return  # refused: see test_compile and test_contents_that_the_normalizer_changes_are_refused
     both = both_with(list(unique.values()), normalizer={"type": "NFC"} if nfc else None)
     for text in texts + list(unique):
         check_all(both, text)
+    check_contents(both, list(unique))
+
+
+def check_contents(both: twins.Both, contents: list[str]) -> None:
+    """Ids by name, names by id and decoding, where a token can have two spellings."""
+    assert both.engine.get_vocab() == both.reference.get_vocab()
+    assert both.engine.get_vocab_size() == both.reference.get_vocab_size()
+    for content in contents:
+        for name in (content, *(change.normalize_str(content) for change in (NFC, NFD, LOWER))):
+            assert both.engine.token_to_id(name) == both.reference.token_to_id(name), ascii(name)
+        token_id = both.reference.token_to_id(content)
+        assert both.engine.id_to_token(token_id) == both.reference.id_to_token(token_id), ascii(content)
+        both.check_decode([token_id])
+        both.check_decode([token_id, 5, token_id])
 
 
 # -- tokens and the normalizer
 
 
+NFC, NFD, LOWER = normalizers.NFC(), normalizers.NFD(), normalizers.Lowercase()
 COMPOSED = [
     "\u00e9t\u00e9",
     "e\u0301a",
@@ -268,13 +279,15 @@ COMPOSED = [
 ]
 
 
+@pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_contents_that_nfc_changes(both_with: Maker, normalized: bool) -> None:
+def test_contents_that_nfc_changes(both_with: Maker, normalized: bool, special: bool) -> None:
     """A normalized token is found by its normalized form in the normalized text, any other in the text as it is."""
-    nfc, nfd = normalizers.NFC().normalize_str, normalizers.NFD().normalize_str
-    contents = dict.fromkeys(nfc(content) for content in COMPOSED) if normalized else dict.fromkeys(COMPOSED)
-    tokens = [AddedToken(content, normalized=normalized) for content in contents]
+    nfc, nfd = NFC.normalize_str, NFD.normalize_str
+    contents = distinct(COMPOSED, {"type": "NFC"}) if normalized else COMPOSED
+    tokens = [AddedToken(content, normalized=normalized, special=special) for content in contents]
     both = both_with(tokens, normalizer={"type": "NFC"})
+    check_contents(both, contents)
     marks = ["", "\u0301", "\u0323", "a", " ", "e", "\u11a8", "\u0338"]
     for content in COMPOSED:
         for form in (content, nfc(content), nfd(content)):
@@ -283,13 +296,91 @@ def test_contents_that_nfc_changes(both_with: Maker, normalized: bool) -> None:
     both.check(" ".join(COMPOSED), "".join(COMPOSED))
 
 
-@pytest.mark.parametrize(
-    "content", [content for content in COMPOSED if normalizers.NFC().normalize_str(content) != content]
-)
-def test_contents_that_the_normalizer_changes_are_refused(both_with: Maker, content: str) -> None:
-    """The reference then has two spellings of the token, and its id_to_token and decode do not agree."""
-    with pytest.raises(UnsupportedError, match="that the normalizer changes"):
-        both_with([AddedToken(content, normalized=True)], normalizer={"type": "NFC"})
+CHANGING: dict[str, dict[str, Any]] = {
+    "NFC": {"type": "NFC"},
+    "NFD": {"type": "NFD"},
+    "NFKC": {"type": "NFKC"},
+    "Lowercase": {"type": "Lowercase"},
+    "StripAccents": {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}]},
+    "Strip": {"type": "Strip", "strip_left": True, "strip_right": True},
+    "Replace": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+    "Prepend": {"type": "Prepend", "prepend": "\u2581"},
+}
+CONTENTS = [*COMPOSED, "AB", "ab", " a b ", "a b", "A", "\ufb01", "\u2581ab", "\u0120A", "<S>", "\u00c9 x"]
+
+
+def changed_by(content: str, normalizer: dict[str, Any]) -> str:
+    text: str = Tokenizer.from_str(with_tokens([], normalizer=normalizer)).normalizer.normalize_str(content)
+    return text
+
+
+def distinct(contents: list[str], normalizer: dict[str, Any]) -> list[str]:
+    """Of contents that the normalizer makes alike the first: among those the reference chooses at random. None of which
+    nothing is left."""
+    first: dict[str, str] = {}
+    for content in contents:
+        first.setdefault(changed_by(content, normalizer), content)
+    first.pop("", None)
+    return list(first.values())
+
+
+@pytest.mark.parametrize("special", [(False, False), (True, True), (False, True)])
+def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> None:
+    """The reference finds now the one, now the other; the engine always special ones first, else the first."""
+    contents = ["AB x", "ab x"]
+    tokens = [AddedToken(content, normalized=True, special=s) for content, s in zip(contents, special, strict=True)]
+    text = with_tokens(tokens, normalizer={"type": "Lowercase"})
+    engine = twins.open_engine(text)
+    first = engine.token_to_id(contents[special == (False, True)])
+    for sample in ("ab x", "Ab X", "AB x"):
+        assert engine.encode_ids(sample) == [first]
+        assert Tokenizer.from_str(text).encode(sample).ids in [[engine.token_to_id(content)] for content in contents]
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("name", CHANGING)
+def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, special: bool) -> None:
+    """The token then has two spellings: it is known by its content, and shown and decoded by what is left of it."""
+    contents = distinct(CONTENTS, CHANGING[name])
+    tokens = [AddedToken(content, normalized=True, special=special) for content in contents]
+    for pre_tokenizer in ({"pre_tokenizer": gpt2_split(True)}, {"pre_tokenizer": None, "decoder": None}):
+        both = both_with(tokens, normalizer=CHANGING[name], **pre_tokenizer)
+        check_contents(both, contents)
+        texts = [*CONTENTS, *map(str.lower, CONTENTS), "".join(CONTENTS), " ".join(CONTENTS)]
+        texts += [f"x{content}y {content} " for content in CONTENTS]
+        for text in texts:
+            check_all(both, text)
+            both.check(text, "a \u00e9")
+            both.check_decode(both.reference.encode(text).ids)
+        both.check([*CONTENTS, " "], is_pretokenized=True)
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("content", CONTENTS)
+def test_one_content_that_the_normalizer_changes(both_with: Maker, name: str, content: str) -> None:
+    """Special or not, with the plain spelling a token of its own, which the other then hides or is hidden by."""
+    if not distinct([content], CHANGING[name]):
+        return  # test_a_token_of_which_the_normalizer_leaves_nothing_is_named
+    left = changed_by(content, CHANGING[name])
+    for special, other_special in itertools.product((False, True), repeat=2):
+        tokens = [AddedToken(content, normalized=True, special=special)]
+        if left != content:
+            tokens.append(AddedToken(left, normalized=False, special=other_special))
+        for listed in (tokens, tokens[::-1]):
+            both = both_with(listed, normalizer=CHANGING[name])
+            check_contents(both, [content, left])
+            for text in (content, left, f"{content}{left} {content}", f" {left}x"):
+                check_all(both, text)
+                both.check_decode(both.reference.encode(text).ids)
+
+
+def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
+    """The reference then finds it nowhere, or everywhere."""
+    for normalizer in ({"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "StripAccents"}):
+        content = "\u0301" if normalizer["type"] == "StripAccents" else "  "
+        text = with_tokens([AddedToken(content, normalized=True)], normalizer=normalizer)
+        with pytest.raises(UnsupportedError, match="leaves nothing"):
+            twins.compiled(text)
 
 
 @pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")

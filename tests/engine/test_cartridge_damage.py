@@ -14,7 +14,8 @@ import pytest
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
 from tests.engine import cartridge_reader as plain
-from tests.engine.cartridge_cases import judged, parsed, signed
+from tests.engine.cartridge_cases import compiled, judged, parsed, signed
+from tests.engine.cartridge_text import text_source
 
 # -- files that are none
 
@@ -62,7 +63,7 @@ def test_versions(small: bytes, tmp_path: Path) -> None:
         path.write_bytes(signed(data))
         with pytest.raises(CartridgeError, match=message):
             _core.Engine.open(str(path))
-    for revision in (0, 2, 2**32 - 1):
+    for revision in (0, 1, 3, 2**32 - 1):
         path.write_bytes(plain.write_cartridge(*parsed(small), revision=revision))
         with pytest.raises(CartridgeError, match=f"revision {revision} is not read"):
             _core.Engine.open(str(path))
@@ -81,31 +82,43 @@ def assert_refused(verdicts: dict[str, str]) -> None:
     assert not accepted
 
 
+@pytest.fixture(scope="session", params=["bytes", "llama_like", "t5_like"])
+def whole(request: pytest.FixtureRequest, every_case: Path) -> bytes:
+    """A cartridge with byte tables, and two with text tables that have every other section between them."""
+    return compiled(every_case.read_bytes() if request.param == "bytes" else text_source(request.param))
+
+
 @pytest.fixture(scope="session")
-def small_file(small: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("cartridge") / "small.dat"
-    path.write_bytes(small)
+def whole_file(whole: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cartridge") / "whole.dat"
+    path.write_bytes(whole)
     return path
 
 
-def test_every_truncation_is_refused(small: bytes, small_file: Path, tmp_path: Path) -> None:
+def test_all_sections_are_damaged(every_case: Path) -> None:
+    sources = (every_case.read_bytes(), text_source("llama_like"), text_source("t5_like"))
+    filled = {section.type for source in sources for section in parsed(compiled(source))[0] if section.data}
+    assert filled == set(plain.NAMES) - {plain.TYPES["certificate"]}
+
+
+def test_every_truncation_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
     rng = random.Random(2)
-    edges = {0, 1, 4, 8, 16, 24, 32, 63, 64, len(small) - 1, *(rng.randrange(len(small)) for _ in range(100))}
-    for row in _core.cartridge_sections(str(small_file)):
+    edges = {0, 1, 4, 8, 16, 24, 32, 63, 64, len(whole) - 1, *(rng.randrange(len(whole)) for _ in range(100))}
+    for row in _core.cartridge_sections(str(whole_file)):
         edges |= {row["offset"] + d for d in (-1, 0, 1)} | {row["offset"] + row["size"] + d for d in (-1, 0, 1)}
     edges |= {64 + 32 * i for i in range(19)}
-    edges = {edge for edge in edges if edge < len(small)}
+    edges = {edge for edge in edges if edge < len(whole)}
     cases: dict[str, tuple[Any, ...]] = {f"{edge}": ("cut", edge) for edge in edges}
     cases |= {f"unverified {edge}": ("cut unverified", edge, str(tmp_path / "cut.dat")) for edge in edges}
-    assert_refused(judged(cases, str(small_file)))
+    assert_refused(judged(cases, str(whole_file)))
     with pytest.raises(CartridgeError, match="extended"):
-        _core.Engine.from_bytes(small + b"\0" * 64)
+        _core.Engine.from_bytes(whole + b"\0" * 64)
 
 
-def test_every_flip_is_refused(small: bytes, small_file: Path, tmp_path: Path) -> None:
+def test_every_flip_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
     """In header and table each byte, with and without verify; in each section and each gap between them some."""
     rng = random.Random(3)
-    sections = sorted(_core.cartridge_sections(str(small_file)), key=lambda row: row["offset"])
+    sections = sorted(_core.cartridge_sections(str(whole_file)), key=lambda row: row["offset"])
     table_end = 64 + 32 * len(sections)
     head = [(at, rng.randrange(8)) for at in range(table_end)]
     places, padding, end = list(head), [], table_end
@@ -115,10 +128,10 @@ def test_every_flip_is_refused(small: bytes, small_file: Path, tmp_path: Path) -
         ends = [row["offset"], end - 1] if row["size"] else []
         inside = [rng.randrange(row["offset"], end) for _ in range(20 if row["size"] else 0)]
         places += [(at, rng.randrange(8)) for at in {*ends, *inside}]
-    padding += range(end, len(small))
+    padding += range(end, len(whole))
     places += [(at, rng.randrange(8)) for at in rng.sample(padding, min(150, len(padding)))]
-    assert len(places) >= 900
+    assert len(places) >= table_end + 225
     cases: dict[str, tuple[Any, ...]] = {f"byte {at} bit {bit}": ("flip", at, bit) for at, bit in places}
     scratch = str(tmp_path / "flipped.dat")
     cases |= {f"unverified {at} {bit}": ("flip unverified", at, bit, scratch) for at, bit in head}
-    assert_refused(judged(cases, str(small_file)))
+    assert_refused(judged(cases, str(whole_file)))

@@ -22,6 +22,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error, TokenIdError, VocabularyError
 from tests.engine import twins
+from tests.engine.cartridge_text import NAMES, text_source
 
 cpu = twins.cpu
 
@@ -147,6 +148,26 @@ def test_two_engines_do_not_mix() -> None:
         for k in range(i % 5, len(texts), 5):
             for engine, ids in zip(engines, want, strict=True):
                 assert engine.encode_ids(texts[k]) == ids[k]
+
+    in_threads(6, work)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_on_text_in_threads(cpu: str, name: str) -> None:
+    """Each thread has a cache of its own, and two vocabularies do not share one."""
+    source = text_source(name).decode()
+    other = text_source(NAMES[NAMES.index(name) - 1]).decode()
+    engines = [twins.open_engine(text) for text in (source, other)]
+    texts = documents()[:150]
+    want = [[e.ids for e in Tokenizer.from_str(text).encode_batch(texts)] for text in (source, other)]
+    for threads in (1, 2, 8):
+        assert ragged(engines[0], texts, threads=threads) == want[0]
+
+    def work(i: int) -> None:
+        for k in range(i % 5, len(texts), 5):
+            for engine, ids in zip(engines, want, strict=True):
+                assert engine.encode_ids(texts[k]) == ids[k]
+                assert engine.encode(texts[k]).ids == ids[k]
 
     in_threads(6, work)
 

@@ -234,6 +234,19 @@ class Both:
         text = document if isinstance(document, str) else json.dumps(document)
         self.engine = open_engine(text)
         self.reference = Tokenizer.from_str(text)
+        # What the document says of truncation and padding, which the engine takes with each call; ids alone have none.
+        self.settings: dict[str, Any] = {}
+        self.plain_reference = self.reference
+        if self.reference.truncation or self.reference.padding:
+            self.plain_reference = Tokenizer.from_str(text)
+            self.plain_reference.no_truncation()
+            self.plain_reference.no_padding()
+        if (cut := self.reference.truncation) is not None:
+            names = ("max_length", "stride", "strategy", "direction")
+            self.settings["truncation"] = tuple(cut[name] for name in names)
+        if (pad := self.reference.padding) is not None:
+            names = ("length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")
+            self.settings["padding"] = tuple(pad[name] for name in names)
 
     def check(
         self,
@@ -247,10 +260,12 @@ class Both:
     ) -> None:
         """Every way to encode one input gives what the reference gives."""
         self.reference.encode_special_tokens = special_as_text
-        options = {"add_special_tokens": add_special_tokens, "special_as_text": special_as_text}
+        options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special_as_text": special_as_text}
+        options |= self.settings
         want = try_reference(lambda: self.reference.encode(sequence, pair, is_pretokenized, add_special_tokens))
         if want is None:
-            with pytest.raises((CrayonError, TypeError)):
+            # The truncation of a second sequence that is not there is a wrong argument.
+            with pytest.raises((CrayonError, TypeError, ValueError) if self.settings else (CrayonError, TypeError)):
                 self.engine.encode(sequence, pair, is_pretokenized, **options)
             return
         got = self.engine.encode(sequence, pair, is_pretokenized, **options)
@@ -268,7 +283,21 @@ class Both:
         (bare,) = self.engine.encode_batch([item], is_pretokenized, **options, offsets=False)
         assert record(bare) == record(want) | {"offsets": [(0, 0)] * len(want)}
         if pair is None and not is_pretokenized:
+            if self.settings:
+                self.plain_reference.encode_special_tokens = special_as_text
+                want = self.plain_reference.encode(sequence, None, is_pretokenized, add_special_tokens)
+            options = {"add_special_tokens": add_special_tokens, "special_as_text": special_as_text}
             self.check_ids(sequence, want.ids, options)
+
+    def check_decode(self, ids: list[int]) -> None:
+        """The text of these ids, with special tokens and without."""
+        for skip in (False, True):
+            want = try_reference(lambda skip=skip: self.reference.decode(ids, skip))
+            if want is None:
+                with pytest.raises((CrayonError, ValueError)):
+                    self.engine.decode(ids, skip)
+            else:
+                assert self.engine.decode(ids, skip) == want, f"decoding {ids}, {skip=}"
 
     def check_ids(self, text: str, ids: list[int], options: dict[str, Any]) -> None:
         """The ways that give ids alone."""

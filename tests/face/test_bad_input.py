@@ -14,7 +14,7 @@ def ours(gpt2_like):
 
 
 @pytest.fixture(scope="module", params=["native", "delegated"])
-def either(request, gpt2_like, wordpiece_like):
+def either(request, refusing, gpt2_like, wordpiece_like):
     if request.param == "native":
         return Tokenizer.from_file(gpt2_like)
     with pytest.warns(DelegatedWarning):

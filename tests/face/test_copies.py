@@ -66,7 +66,7 @@ def test_lone_cartridge_is_pickled_by_its_path(ours, llama3_like, tmp_path):
         pickle.loads(data)
 
 
-def test_delegated_is_pickled_without_another_warning(wordpiece_like):
+def test_delegated_is_pickled_without_another_warning(refusing, wordpiece_like):
     with pytest.warns(UserWarning, match="not native"):
         ours = Tokenizer.from_file(wordpiece_like)
     with warnings.catch_warnings():

@@ -17,7 +17,7 @@ TEXTS = ("Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  ")
 
 
 @pytest.fixture(scope="module")
-def ours(wordpiece_like):
+def ours(refusing, wordpiece_like):
     with pytest.warns(DelegatedWarning):
         return Tokenizer.from_file(wordpiece_like)
 
@@ -28,7 +28,7 @@ def reference(wordpiece_like):
 
 
 @pytest.fixture(scope="module")
-def odd_pattern(gpt2_like, vocabularies) -> Path:
+def odd_pattern(refusing, gpt2_like, vocabularies) -> Path:
     """Byte-level BPE whose pattern is nobody's: only that part is not native."""
     document = json.loads(gpt2_like.read_bytes())
     document["pre_tokenizer"] = {
@@ -43,7 +43,7 @@ def odd_pattern(gpt2_like, vocabularies) -> Path:
     return path
 
 
-def test_one_warning_names_the_component_and_the_caller(wordpiece_like):
+def test_one_warning_names_the_component_and_the_caller(refusing, wordpiece_like):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tokenizer = Tokenizer.from_file(wordpiece_like)
@@ -136,7 +136,7 @@ def test_odd_pattern(odd_pattern):
     assert ours.decode_bytes([split]) == b"\xc3"
 
 
-def test_what_the_reference_refuses_too(wordpiece_like, tmp_path):
+def test_what_the_reference_refuses_too(refusing, wordpiece_like, tmp_path):
     document = json.loads(wordpiece_like.read_bytes())
     document["model"]["vocab"] = 5
     path = tmp_path / "x.json"

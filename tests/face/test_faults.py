@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import shutil
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -37,12 +35,9 @@ def test_cache_emptied_while_open(gpt2_like, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def delegated(gpt2_like):
-    document = json.loads(gpt2_like.read_text(encoding="utf-8"))
-    document["normalizer"] = {"type": "Lowercase"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DelegatedWarning)
-        return Tokenizer.from_str(json.dumps(document))
+def delegated(refusing, wordpiece_like):
+    with pytest.warns(DelegatedWarning):
+        return Tokenizer.from_file(wordpiece_like)
 
 
 def test_delegated_takes_what_native_takes(gpt2_like, delegated):

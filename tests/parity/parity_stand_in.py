@@ -27,6 +27,26 @@ class Agrees:
     def encode_special_tokens(self, value: bool) -> None:
         self._tokenizer.encode_special_tokens = value
 
+    @property
+    def truncation(self) -> Any:
+        return self._tokenizer.truncation
+
+    @property
+    def padding(self) -> Any:
+        return self._tokenizer.padding
+
+    def enable_truncation(self, max_length: int, **options: Any) -> None:
+        self._tokenizer.enable_truncation(max_length, **options)
+
+    def no_truncation(self) -> None:
+        self._tokenizer.no_truncation()
+
+    def enable_padding(self, **options: Any) -> None:
+        self._tokenizer.enable_padding(**options)
+
+    def no_padding(self) -> None:
+        self._tokenizer.no_padding()
+
     def encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
@@ -35,6 +55,8 @@ class Agrees:
     def encode_batch(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True, threads: int = 0
     ) -> list[Any]:
+        if self.padding:  # to the longest of the batch
+            return self._tokenizer.encode_batch(input, is_pretokenized, add_special_tokens)
         inputs = [item if isinstance(item, tuple) else (item, None) for item in input]
         return [self.encode(first, second, is_pretokenized, add_special_tokens) for first, second in inputs]
 
@@ -151,6 +173,20 @@ class WrongBytes(Agrees):
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
         return bytes(ids).decode("utf-8", "replace")
+
+
+class WrongStride(Agrees):
+    """Windows that do not overlap."""
+
+    def enable_truncation(self, max_length: int, **options: Any) -> None:
+        super().enable_truncation(max_length, **{**options, "stride": 0})
+
+
+class WrongPadding(Agrees):
+    """Always on the right."""
+
+    def enable_padding(self, **options: Any) -> None:
+        super().enable_padding(**{**options, "direction": "right"})
 
 
 class WrongCount(Agrees):

@@ -24,6 +24,7 @@ from crayon_hf.parity.records import (
 )
 from crayon_hf.parity.references import find
 from crayon_hf.parity.strings import CATEGORIES, generate
+from crayon_hf.parity.suites import WINDOWS, WINDOWS_OF_PAIRS
 
 N = len(CATEGORIES) * 6
 
@@ -54,6 +55,53 @@ def test_the_reference_agrees_with_itself(any_vocabulary: Path, stand_in: Module
     assert result.total == N
     assert result.total_differing == 0, result.differences[0].lines()
     assert dict(result.inputs) == dict.fromkeys(CATEGORIES, 6)
+
+
+@pytest.mark.parametrize("mode", WINDOWS_OF_PAIRS, ids=lambda mode: mode.label)
+@pytest.mark.parametrize("make", [singles, pairs])
+def test_windows_agree(roberta_like: Path, stand_in: ModuleType, mode: Mode, make: Any) -> None:
+    vocabulary = find(str(roberta_like))
+    ours = stand_in.Agrees(vocabulary.open_reference())
+    comparison = Comparison(TokenizersSide(ours), vocabulary.reference_side, mode)
+    result = comparison.run(make(generate(N // 8, 11, specials=vocabulary.specials())))
+    assert (result.total, result.total_differing) == (N // 8, 0)
+    assert (ours.truncation, ours.padding) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "smallest", "field"),
+    [
+        ("WrongStride", WINDOWS[0], 5, "overflowing"),
+        ("WrongPadding", WINDOWS[3], 0, "ids"),
+    ],
+)
+def test_wrong_windows_are_found(
+    gpt2_like: Path, stand_in: ModuleType, name: str, mode: Mode, smallest: int, field: str
+) -> None:
+    result = compare(gpt2_like, getattr(stand_in, name), mode)
+    assert result.total_differing > 0
+    difference = result.differences[0]
+    assert len(difference.smallest[0]) >= smallest
+    assert field in [each.field for each in difference.fields]
+
+
+def test_windows_that_a_side_refuses_are_errors(gpt2_like: Path, stand_in: ModuleType) -> None:
+    side = find(str(gpt2_like)).reference_side()
+    mode = Mode(max_length=4, stride=5)
+    assert [outcome.error[0] for outcome in side.outcomes([("a",), ("b",)], mode)] == ["ValueError"] * 2
+    assert compare(gpt2_like, stand_in.Agrees, mode).total_differing == 0
+    assert compare(gpt2_like, stand_in.WrongStride, mode).total_differing == N
+
+
+def test_truncation_of_the_file_is_kept(gpt2_like: Path) -> None:
+    tokenizer = find(str(gpt2_like)).open_reference()
+    tokenizer.enable_truncation(3, stride=1)
+    tokenizer.enable_padding(length=5)
+    side = TokenizersSide(tokenizer)
+    before = side.outcomes([("one two three four five six",)], DEFAULT)
+    (other,) = side.outcomes([("one two three four five six",)], Mode(max_length=2, pad="left", pad_length=7))
+    assert [len(row.fields["ids"]) for row in (*before, other)] == [5, 7]
+    assert side.outcomes([("one two three four five six",)], DEFAULT) == before
 
 
 def test_pairs_agree(template_like: Path, stand_in: ModuleType) -> None:

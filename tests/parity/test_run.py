@@ -11,6 +11,7 @@ import pytest
 
 from crayon_hf import _core
 from crayon_hf.parity.run import AGREED, DIFFERED, MISUSED, main
+from crayon_hf.parity.suites import WINDOWS, WINDOWS_OF_PAIRS
 
 
 @pytest.fixture
@@ -36,6 +37,23 @@ def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Pat
     printed = capfd.readouterr().out
     assert printed.count("no difference") == 12
     assert printed.splitlines()[-1] == "12 suites, 744 inputs: all agree"
+
+
+def test_everything_shares_windows_out(
+    gpt2_like: Path, stand_in: ModuleType, text_file: Path, tmp_path: Path, capfd: Any
+) -> None:
+    out = tmp_path / "report.json"
+    arguments = ["--ours", "parity_stand_in:agrees", "--strings", "90", "--tokens", "0", "--everything"]
+    assert main([str(gpt2_like), *arguments, "--json", str(out)]) == AGREED, capfd.readouterr().out
+    rows = json.loads(out.read_text("utf-8"))["rows"]
+    windows = [row for row in rows if "cut-" in row["suite"] or "pad-" in row["suite"]]
+    assert len(windows) == len(WINDOWS) + len(WINDOWS_OF_PAIRS)
+    assert len({row["suite"] for row in rows}) == len(rows) == len(windows) + 6
+    assert sum(sum(row["inputs"].values()) for row in windows) == 2 * 90
+    assert {row["suite"] for row in windows} > {
+        "strings/cut-right-16-4-longest_first+pad-right-longest-8",
+        "strings/pairs/pad-left-12-1",
+    }
 
 
 def test_a_difference_is_one(gpt2_like: Path, stand_in: ModuleType, tmp_path: Path, capfd: Any) -> None:
@@ -126,7 +144,9 @@ def test_the_reference_is_kept_and_used_again(gpt2_like: Path, stand_in: ModuleT
 
 def test_ours_agrees_on_every_instruction_set(any_vocabulary: Path, text_file: Path, capfd: Any) -> None:
     """The real thing: crayon_hf against tokenizers on a small vocabulary of each shape."""
-    variants = ["--pairs", "--no-special", "--as-text", "--words", "--text", str(text_file)]
+    text_file.write_text(text_file.read_text() * 6)  # some documents for each of the windows that share them
+    variants = ["--everything", "--text", str(text_file)]
     arguments = ["--strings", "820", "--tokens", "2000", "--bytes", "500", "--cpu", "all", *variants]
     assert main([str(any_vocabulary), *arguments]) == AGREED, capfd.readouterr().out
-    assert capfd.readouterr().out.count("no difference") == 19 * len(_core.cpu_levels())
+    suites = 19 + 3 * (len(WINDOWS) + len(WINDOWS_OF_PAIRS))
+    assert capfd.readouterr().out.count("no difference") == suites * len(_core.cpu_levels())

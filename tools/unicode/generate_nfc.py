@@ -1,8 +1,9 @@
-"""Measures canonical normalization of the installed ``tokenizers`` and writes ``cpp/src/nfc_tables.inc``.
+"""Measures NFC, NFD, NFKC and NFKD of the installed ``tokenizers`` and writes ``cpp/src/nfc_tables.inc``.
 
 The reference carries Unicode tables of its own version, so nothing here is taken from a Unicode data file: every
-decomposition is the NFD of a code point, every composition is one that the reference performs, and every combining
-class is observed by what it reorders with. Python's ``unicodedata`` only lends names (the numbers) to the classes.
+decomposition is the NFD or NFKD of a code point, every composition is one that the reference performs, and every
+combining class is observed by what it reorders with. Python's ``unicodedata`` only lends names (the numbers) to the
+classes.
 
     python tools/unicode/generate_nfc.py            # rewrites the tables
     python tools/unicode/generate_nfc.py --check    # exit status 1 when they differ
@@ -24,12 +25,15 @@ BLOCK = 64
 HANGUL = range(0xAC00, 0xD7A4)
 JAMO_V = range(0x1161, 0x1176)
 JAMO_T = range(0x11A8, 0x11C3)
-# Property bits; normalize_nfc.cpp names them again.
+# Property bits; normalize_forms.cpp names them again.
 NEEDS_WORK = 1 << 8
 JOINS_BEFORE = 1 << 9
+NFD_WORK, NFKC_WORK, NFKD_WORK, K_JOINS_BEFORE = 1 << 10, 1 << 11, 1 << 12, 1 << 13
 
 nfc = normalizers.NFC().normalize_str
 nfd = normalizers.NFD().normalize_str
+nfkc = normalizers.NFKC().normalize_str
+nfkd = normalizers.NFKD().normalize_str
 
 
 def all_code_points() -> Iterable[int]:
@@ -44,6 +48,21 @@ def measure_decompositions() -> dict[int, str]:
         jamo = [0x1100 + index // 588, 0x1161 + index % 588 // 28] + ([0x11A7 + index % 28] if index % 28 else [])
         if found.pop(cp, None) != "".join(map(chr, jamo)):
             raise SystemExit(f"U+{cp:04X} does not decompose by the Hangul algorithm")
+    return found
+
+
+def measure_compatibility(decompositions: dict[int, str]) -> dict[int, str]:
+    """Full compatibility decompositions that differ from the canonical ones."""
+    found = {}
+    for cp in all_code_points():
+        full = nfkd(chr(cp))
+        if cp in HANGUL:
+            if full != nfd(chr(cp)):
+                raise SystemExit(f"U+{cp:04X} does not decompose by the Hangul algorithm")
+        elif full != decompositions.get(cp, chr(cp)):
+            found[cp] = full
+        if nfkc(chr(cp)) != nfc(full):
+            raise SystemExit(f"NFKC of U+{cp:04X} is not the composition of its NFKD")
     return found
 
 
@@ -105,21 +124,36 @@ def measure_compositions(decompositions: dict[int, str]) -> list[tuple[int, int,
 
 
 def properties(
-    decompositions: dict[int, str], classes: dict[int, int], compositions: Sequence[tuple[int, int, int]]
+    decompositions: dict[int, str],
+    compatibility: dict[int, str],
+    classes: dict[int, int],
+    compositions: Sequence[tuple[int, int, int]],
 ) -> dict[int, int]:
-    """For every code point that is not inert: its class and two bits.
+    """For every code point that is not inert: its class and some bits.
 
-    NEEDS_WORK: normalization may change it or the character before it, whatever stands around (NFC_QC is No or Maybe).
-    JOINS_BEFORE: it may move before, or combine with, the character before it, so no stretch can be cut there."""
+    NEEDS_WORK: NFC may change it or the character before it, whatever stands around (NFC_QC is No or Maybe); the other
+    forms have a bit each.
+    JOINS_BEFORE: it may move before, or combine with, the character before it, so no stretch can be cut there; the
+    compatibility forms have a bit of their own."""
     seconds = {second for _, second, _ in compositions} | set(JAMO_V) | set(JAMO_T)
     found: dict[int, int] = {}
-    for cp in sorted(set(classes) | set(decompositions) | seconds):
-        lead = ord(decompositions[cp][0]) if cp in decompositions else cp
+    for cp in sorted(set(classes) | set(decompositions) | set(compatibility) | set(HANGUL) | seconds):
+        char = chr(cp)
+        lead = ord(decompositions.get(cp, char)[0])
+        k_lead = ord(compatibility.get(cp, chr(lead))[0])
         value = classes.get(cp, 0)
-        if cp in seconds or nfc(chr(cp)) != chr(cp):
+        if cp in seconds or nfc(char) != char:
             value |= NEEDS_WORK
         if lead in classes or lead in seconds:
             value |= JOINS_BEFORE
+        if nfd(char) != char:
+            value |= NFD_WORK
+        if cp in seconds or nfkc(char) != char:
+            value |= NFKC_WORK
+        if nfkd(char) != char:
+            value |= NFKD_WORK
+        if k_lead in classes or k_lead in seconds:
+            value |= K_JOINS_BEFORE
         if value:
             found[cp] = value
     return found
@@ -137,11 +171,26 @@ def lines(name: str, kind: str, values: Sequence[int], width: int = 120) -> list
     return [*out, line, "};"]
 
 
+def decomposition_lines(prefix: str, decompositions: dict[int, str]) -> list[str]:
+    pool: list[int] = []
+    starts = []
+    for cp in sorted(decompositions):
+        starts.append(len(pool))
+        pool += map(ord, decompositions[cp])
+    starts.append(len(pool))
+    return [
+        *lines(prefix + "Decomposed", "uint32_t", sorted(decompositions)),
+        *lines(prefix + "PieceStart", "uint16_t", starts),
+        *lines(prefix + "Pieces", "uint32_t", pool),
+    ]
+
+
 def render() -> str:
     decompositions = measure_decompositions()
     classes = measure_classes(decompositions)
     compositions = measure_compositions(decompositions)
-    special = properties(decompositions, classes, compositions)
+    compatibility = measure_compatibility(decompositions)
+    special = properties(decompositions, compatibility, classes, compositions)
 
     limit = (max(special) // BLOCK + 1) * BLOCK
     values = sorted(set(special.values()) | {0})
@@ -150,33 +199,28 @@ def render() -> str:
     for start in range(0, limit, BLOCK):
         block = tuple(values.index(special.get(cp, 0)) for cp in range(start, start + BLOCK))
         index.append(blocks.setdefault(block, len(blocks)))
-    if len(values) > 256 or len(blocks) > 256:
+    if len(values) > 256 or len(blocks) > 0xFFFF:
         raise SystemExit("the tables outgrew their types")
-
-    keys = sorted(decompositions)
-    pool: list[int] = []
-    starts = []
-    for cp in keys:
-        starts.append(len(pool))
-        pool += map(ord, decompositions[cp])
-    starts.append(len(pool))
 
     out = [
         f"// Measured from tokenizers {tokenizers.__version__} by tools/unicode/generate_nfc.py; not to be edited.",
-        f"// {len(keys)} decompositions and {len(compositions)} compositions (Hangul apart), {len(classes)} marks.",
+        f"// {len(decompositions)} decompositions, {len(compatibility)} that are of compatibility alone, "
+        f"{len(compositions)} compositions (Hangul apart), {len(classes)} marks.",
         "// clang-format off",
         "",
-        "// Class in the low byte, NEEDS_WORK (0x100), JOINS_BEFORE (0x200); 0 for inert characters.",
+        "// Class in the low byte; NEEDS_WORK (0x100), JOINS_BEFORE (0x200); work for NFD (0x400), NFKC (0x800), NFKD",
+        "// (0x1000); joins before in NFKC and NFKD (0x2000). 0 for inert characters.",
         *lines("kNfcPropertyValues", "uint16_t", values),
         f"constexpr uint32_t kNfcPropertyLimit = {limit:#x};  // code points from here on are inert",
         f"// Block of {BLOCK} code points -> number of its block below; block 0 is inert.",
-        *lines("kNfcBlockOf", "uint8_t", index),
+        *lines("kNfcBlockOf", "uint8_t" if len(blocks) <= 256 else "uint16_t", index),
         *lines("kNfcBlocks", "uint8_t", [value for block in blocks for value in block]),
         "",
         "// Full canonical decompositions: that of kNfcDecomposed[i] is kNfcPieces[kNfcPieceStart[i], [i + 1]).",
-        *lines("kNfcDecomposed", "uint32_t", keys),
-        *lines("kNfcPieceStart", "uint16_t", starts),
-        *lines("kNfcPieces", "uint32_t", pool),
+        *decomposition_lines("kNfc", decompositions),
+        "",
+        "// Full compatibility decompositions, where they differ.",
+        *decomposition_lines("kNfk", compatibility),
         "",
         "// Compositions in order of (first, second).",
         *lines("kNfcFirst", "uint32_t", [first for first, _, _ in compositions]),

@@ -32,6 +32,6 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
                                    size_t threads);
 
 std::vector<std::string> decode_batch(const Engine& engine, const std::vector<Array<int64_t>>& sequences,
-                                      bool skip_special_tokens, size_t threads);
+                                      bool skip_special_tokens, bool skip_unknown, size_t threads);
 
 }  // namespace crayon

@@ -20,10 +20,10 @@ namespace crayon {
 
 constexpr char kMagic[4] = {'C', 'R', 'A', 'Y'};
 constexpr uint32_t kVersion = 3;
-constexpr uint32_t kRevision = 1;  // grows when sections change meaning; a reader refuses any but its own
+constexpr uint32_t kRevision = 2;  // grows when sections change meaning; a reader refuses any but its own
 constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxSections = 256;
-constexpr uint32_t kSectionTypes = 20;  // one more than the largest Section
+constexpr uint32_t kSectionTypes = 22;  // one more than the largest Section
 
 struct Header {
     char magic[4];
@@ -52,10 +52,12 @@ enum class Section : uint32_t {
     added_tokens = 13,     // AddedToken[]
     added_trie = 14,       // double array over contents looked for in the text; value = index in added_tokens
     added_trie_normalized = 15,  // the same, looked for in the normalized text
-    post_processor = 16,         // uint32[], see post_program.h
+    components = 16,             // JSON text: the tokenizer.json without vocabulary, merges and added tokens
     raw_tokens = 17,             // uint32[]: ids of tokens with TokenFlag::raw, sorted by their bytes
     certificate = 18,            // JSON text, optional
     pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
+    scores = 20,                 // double[tokens of the model + 1], of a Unigram model; the least one last
+    char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
 };
 const char* section_name(uint32_t type);
 
@@ -70,21 +72,21 @@ static_assert(sizeof(SectionEntry) == 32, "a section entry is 32 bytes");
 constexpr uint32_t kSectionRequired = 1;
 
 struct Program {
-    uint32_t family;      // Family
     uint32_t flavor;      // Flavor
-    uint32_t normalizer;  // NormalizerKind
     uint32_t flags;       // ProgramFlag
     uint32_t n_ids;       // largest id + 1
     uint32_t model_size;  // tokens of the model, without added ones
     uint32_t vocab_size;  // with added ones
     uint32_t n_merges;
     uint32_t max_token_bytes;
-    uint32_t reserved[7];
+    uint32_t reserved[9];
 };
 static_assert(sizeof(Program) == 64, "the program is 64 bytes");
 
-enum class NormalizerKind : uint32_t { none = 0, nfc = 1 };
-enum ProgramFlag : uint32_t { kIgnoreMerges = 1, kAddPrefixSpace = 2 };
+enum ProgramFlag : uint32_t {
+    kIgnoreMerges = 1,  // of byte-level tables
+    kTextTokens = 2,    // the model works on text: token_bytes are the tokens' strings; else they are what these spell
+};
 
 enum TokenFlag : uint8_t {
     kPresent = 1,   // the id has a token (ids may have holes)
@@ -194,14 +196,16 @@ class Cartridge {
     Array<SectionEntry> table() const { return table_; }
 
     DoubleArrayView trie, added_trie, added_trie_normalized;
-    Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, post_processor, raw_tokens;
+    Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, raw_tokens;
     Array<uint8_t> token_flags;
     Array<uint16_t> token_trim;
     Array<uint64_t> pair_table, pair_filter;
     Array<WordEntry> word_table;
     Array<AddedToken> added_tokens;
-    Bytes token_bytes, metadata;
+    Array<double> scores;
+    Bytes token_bytes, metadata, components;
 
+    bool has_text_tokens() const { return program_->flags & kTextTokens; }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
 
   private:

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,43 +20,71 @@ struct Offset {
 constexpr int32_t kNoWord = -1;
 constexpr int32_t kNoSequence = -1;
 
-// The string of a token that shows other text than its id's own: an added token that took white space along with it.
+// The string of tokens that show other text than their id's own: an added token that took white space along with it,
+// padding, a template's special token.
 struct TokenText {
-    uint32_t index;  // of the token in the encoding
+    uint32_t index;  // of the first token in the encoding
     std::string text;
+    uint32_t count = 1;  // so many tokens, one after the other, have this text
 };
 
 // The tokens [start, end) are of one input sequence.
 struct SequenceRange {
-    uint32_t sequence;
+    size_t sequence;
     uint32_t start;
     uint32_t end;
 };
 
 struct Encoding {
-    std::vector<int32_t> ids;
+    std::vector<int32_t> ids;  // of padding, any 32 bits
     std::vector<uint32_t> type_ids;
     std::vector<Offset> offsets;
-    std::vector<int32_t> words;      // kNoWord for tokens that a post-processor added
-    std::vector<int32_t> sequences;  // 0 or 1, kNoSequence for tokens that a post-processor added
-    std::vector<uint8_t> special;    // the special-tokens mask
-    std::vector<uint8_t> attention;  // all 1 until padded
-    uint32_t n_sequences = 1;
-    std::vector<TokenText> texts;       // in order of index; usually none
-    std::vector<SequenceRange> ranges;  // one per sequence; none: all tokens are of sequence 0
+    std::vector<int32_t> words;              // kNoWord for tokens that a post-processor added
+    std::vector<uint8_t> special;            // the special-tokens mask
+    std::vector<uint8_t> attention;          // all 1 until padded
+    std::vector<TokenText> texts;            // in order, disjoint; usually none
+    std::vector<SequenceRange> ranges;       // one per sequence; none: all tokens are of sequence 0
+    std::vector<Encoding> overflowing = {};  // what truncation cut off, in pieces
 
     size_t size() const { return ids.size(); }
 };
 
-// Says that all tokens are of `sequence`, besides what was said before. `sequences` and `n_sequences` are left alone.
-void set_sequence(Encoding* encoding, uint32_t sequence);
+// Says that all tokens are of `sequence`, besides what was said before.
+void set_sequence(Encoding* encoding, size_t sequence);
 
-// Appends `from` to `to`, which keeps its own offsets; a sequence that both have is then where `from` has it. The
-// reference's merge_with with growing_offsets=false. `sequences` and `n_sequences` are left for update_sequences.
-void append(Encoding* to, Encoding&& from);
+// Appends `from` to `to`; a sequence that both have is then where `from` has it. Overflowing ones are combined, each
+// with each. With `growing_offsets` those of `from` go on where the last token of `to` ends. The reference's
+// merge_with.
+void append(Encoding* to, Encoding&& from, bool growing_offsets = false);
 
-// Writes `sequences` and `n_sequences` anew from `ranges`.
-void update_sequences(Encoding* encoding);
+size_t n_sequences(const Encoding& encoding);
+// Of each token, kNoSequence for tokens that no range has.
+std::vector<int32_t> sequence_ids(const Encoding& encoding);
+
+// The string of an id, where `texts` has none.
+using TokenStringOf = std::function<std::string(uint32_t id)>;
+
+// Calls use(index, text) for every token, in order.
+template <typename StringOf, typename Use>
+void for_each_text(const Encoding& encoding, StringOf&& string_of, Use&& use) {
+    auto own = encoding.texts.begin();
+    for (size_t i = 0; i < encoding.size(); ++i) {
+        while (own != encoding.texts.end() && own->index + size_t(own->count) <= i) ++own;
+        if (own != encoding.texts.end() && own->index <= i)
+            use(i, own->text);
+        else
+            use(i, string_of(uint32_t(encoding.ids[i])));
+    }
+}
+
+// Writes every token's string to `texts`, overflowing ones included, so that no vocabulary is needed any more.
+void own_texts(Encoding* encoding, const TokenStringOf& string_of);
+
+// The JSON that tokenizers pickles.
+std::string to_json(const Encoding& encoding, const TokenStringOf& string_of);
+// The inverse; all texts are the encoding's own. Error(vocabulary) for what is no such JSON, or has arrays of unlike
+// length or numbers out of range.
+Encoding encoding_from_json(std::string_view text);
 
 // Lookups, with the reference's answers on odd questions too: a sequence that does not exist is the whole encoding.
 using IndexPair = std::pair<size_t, size_t>;

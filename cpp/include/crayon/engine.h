@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,15 +11,24 @@
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
 #include "crayon/encoding.h"
+#include "crayon/frames.h"
 #include "crayon/id_buffer.h"
-#include "crayon/post_process.h"
+#include "crayon/pretokenize.h"
+#include "crayon/truncate_pad.h"
 
 namespace crayon {
 
+struct AddedTokenSpec {
+    uint32_t id, flags;  // AddedFlag
+    std::string content;
+};
+
 struct EncodeOptions {
     bool add_special_tokens = true;
-    bool special_as_text = false;  // special added tokens in the text are plain text
-    bool offsets = true;           // false: an Encoding's offsets are all (0, 0)
+    bool special_as_text = false;          // special added tokens in the text are plain text
+    bool offsets = true;                   // false: an Encoding's offsets are all (0, 0)
+    std::optional<Truncation> truncation;  // of Encodings; paths that give ids alone leave these two out
+    std::optional<Padding> padding;
 };
 
 // One input sequence: a text, or words that were split before (`is_pretokenized`).
@@ -35,6 +45,10 @@ class Engine {
     static std::shared_ptr<const Engine> open(const std::string& path, bool verify);
     // A cartridge in memory, copied and verified.
     static std::shared_ptr<const Engine> from_bytes(Bytes cartridge);
+    // Another engine over the same cartridge, with other components (JSON like the section's) and other added tokens.
+    // Error(unsupported) for what is not native over this cartridge's tables, Error(vocabulary) for what is malformed.
+    std::shared_ptr<const Engine> with_components(std::string_view components,
+                                                  const std::vector<AddedTokenSpec>& added) const;
     ~Engine();
 
     // A thread's working memory for this engine, from the engine's pool while the lease lives. Never waits: when the
@@ -54,6 +68,8 @@ class Engine {
 
     // Appends the ids of `text` (valid UTF-8) to `out`.
     void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const;
+    // The same without the post-processor's special ids.
+    void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out) const;
     // Appends the ids of any bytes: no added tokens, no normalizer, no post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
     // Appends what merging alone makes of one pretoken, by one of the ways that must agree. For tests and inspection.
@@ -61,27 +77,49 @@ class Engine {
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
     // The whole record; `pair` may be null.
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
+    // What happens to encodings after the model: truncation, the post-processor, padding. `pair` may be null.
+    Encoding post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
 
-    // Appends the bytes of the ids. Error(token_id) names the first id that the vocabulary does not have.
-    void decode(Array<int64_t> ids, bool skip_special_tokens, std::string* out) const;
+    // Appends the bytes of the ids, which need not be whole characters. An id that the vocabulary does not have is left
+    // out if `skip_unknown`, else Error(token_id) names it. Error(unsupported) where decoding is not joining bytes.
+    void decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    // Appends the text of the ids, as the decoder makes it of their strings.
+    void decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     int64_t token_to_id(std::string_view token) const;  // -1 when there is none
     bool has_id(int64_t id) const;
     std::string id_to_token(uint32_t id) const;  // of an id that it has
-    Bytes id_to_bytes(uint32_t id) const { return cartridge_.bytes_of(id); }
+    Bytes id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
+    uint32_t vocabulary_size(bool with_added) const;
+    std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
+    // The special ids that stand around a single sequence, and around a pair; null when these do not say all that the
+    // post-processor does to ids.
+    const SingleFrame* single_frame() const;
+    const PairFrame* pair_frame() const;
 
+    // JSON: the tokenizer.json without vocabulary, merges and added tokens.
+    std::string_view components() const { return components_; }
+    // The hand-made scanner's family; none when the pre-tokenizer is run as it is written.
+    std::optional<Family> family() const;
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;
 
     struct Parts;  // of the implementation
 
   private:
-    explicit Engine(std::shared_ptr<const Storage> storage, bool verify);
+    explicit Engine(const Cartridge& cartridge);
+    Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added);
+    void prepare();
+    void finish();
+    template <typename OnId>
+    void for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const;
 
     Cartridge cartridge_;
-    std::unique_ptr<Parts> parts_;  // what is derived from the cartridge in constant time
+    std::string own_components_;  // in place of the section's
+    std::string_view components_;
+    std::unique_ptr<Parts> parts_;  // what is derived from the cartridge, in time that does not grow with its tables
 };
 
 }  // namespace crayon

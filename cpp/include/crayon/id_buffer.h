@@ -35,6 +35,7 @@ class IdBuffer {
         if (capacity_ - size_ < more) grow(size_ + more);
     }
     void advance(size_t n) { size_ += n; }
+    void shrink_by(size_t n) { size_ -= n; }
     void push(int32_t id) {
         reserve_more(1);
         data_[size_++] = id;

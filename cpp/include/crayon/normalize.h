@@ -6,15 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "crayon/aligned_text.h"
 #include "crayon/bytes.h"
 
 namespace crayon {
-
-// For one byte of normalized text: the byte range of the original text that the reference aligns it with.
-struct Alignment {
-    uint32_t start;
-    uint32_t end;
-};
 
 // True when NFC (Unicode 9.0, as in tokenizers 0.23) surely leaves the text as it is. False may be wrong: then run it.
 bool is_nfc_quick(Bytes text);

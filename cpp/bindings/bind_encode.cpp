@@ -1,0 +1,170 @@
+// Engine's ways of encoding.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "crayon/batch.h"
+#include "inputs.h"
+
+namespace crayon::python {
+namespace {
+
+using EnginePtr = std::shared_ptr<const Engine>;
+
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text) {
+    EncodeOptions options;
+    options.add_special_tokens = add_special_tokens;
+    options.special_as_text = special_as_text;
+    return options;
+}
+
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
+                         const py::object& padding) {
+    EncodeOptions options = options_of(add_special_tokens, special_as_text);
+    options.truncation = truncation_of(truncation);
+    options.padding = padding_of(padding);
+    return options;
+}
+
+template <typename T>
+py::array_t<T> take_array(T* data, size_t n, void (*release)(void*)) {
+    const py::capsule owner(data, release);
+    return py::array_t<T>(py::ssize_t(n), data, owner);
+}
+
+py::tuple ragged_arrays(Ragged&& ragged) {
+    const size_t n = ragged.ids.size();
+    ragged.ids.reserve_more(1);  // so that there is memory to own when there are no ids
+    auto ids = take_array<int32_t>(ragged.ids.release(), n, [](void* p) { std::free(p); });
+    auto* splits = new std::vector<int64_t>(std::move(ragged.splits));
+    const py::capsule owner(splits, [](void* p) { delete static_cast<std::vector<int64_t>*>(p); });
+    return py::make_tuple(ids, py::array_t<int64_t>(py::ssize_t(splits->size()), splits->data(), owner));
+}
+
+}  // namespace
+
+void bind_encode(EngineClass& c) {
+    c.def(
+        "encode",
+        [](const EnginePtr& self, py::object sequence, py::object pair, bool is_pretokenized, bool special,
+           bool as_text, const py::object& truncation, const py::object& padding) {
+            Texts texts(replaces_surrogates(*self));
+            const Sequence first = sequence_of(sequence, is_pretokenized, "sequence", &texts);
+            Sequence second;
+            if (!pair.is_none()) second = sequence_of(pair, is_pretokenized, "pair", &texts);
+            const Sequence* other = pair.is_none() ? nullptr : &second;
+            const EncodeOptions options = options_of(special, as_text, truncation, padding);
+            const py::gil_scoped_release release;
+            const Engine::Lease lease(*self);
+            return PyEncoding{self->encode(first, other, options, *lease), self};
+        },
+        py::arg("sequence"), py::arg("pair") = py::none(), py::arg("is_pretokenized") = false,
+        py::arg("add_special_tokens") = true, py::arg("special_as_text") = false, py::arg("truncation") = py::none(),
+        py::arg("padding") = py::none());
+    c.def(
+        "encode_batch",
+        [](const EnginePtr& self, py::object inputs, bool is_pretokenized, bool special, bool as_text, bool offsets,
+           size_t threads, const py::object& truncation, const py::object& padding) {
+            Texts texts(replaces_surrogates(*self));
+            const py::tuple items = items_of(inputs, "input");
+            std::vector<Input> batch;
+            batch.reserve(items.size());
+            for (size_t i = 0; i < items.size(); ++i)
+                batch.push_back(
+                    input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
+            EncodeOptions options = options_of(special, as_text, truncation, padding);
+            options.offsets = offsets;
+            std::vector<Encoding> encodings;
+            {
+                const py::gil_scoped_release release;
+                encodings = encode_batch(*self, batch, options, threads);
+            }
+            py::list out;
+            for (Encoding& encoding : encodings) out.append(PyEncoding{std::move(encoding), self});
+            return out;
+        },
+        py::arg("inputs"), py::arg("is_pretokenized") = false, py::arg("add_special_tokens") = true,
+        py::arg("special_as_text") = false, py::arg("offsets") = true, py::arg("threads") = 0,
+        py::arg("truncation") = py::none(), py::arg("padding") = py::none());
+    c.def(
+        "encode_ids",
+        [](const Engine& self, py::object text, bool special, bool as_text) {
+            Texts texts(replaces_surrogates(self));
+            const Bytes bytes = texts.add(text, "text", true);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.encode_ids(bytes, options_of(special, as_text), *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("text"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false);
+    c.def(
+        "encode_bytes",
+        [](const Engine& self, const py::bytes& data) {
+            const std::string_view bytes(data);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.encode_raw(bytes, *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("data"));
+    py::enum_<Engine::MergeWay>(c, "MergeWay")
+        .value("usual", Engine::MergeWay::usual)
+        .value("short_arrays", Engine::MergeWay::short_arrays)
+        .value("sweeps", Engine::MergeWay::sweeps)
+        .value("heap", Engine::MergeWay::heap);
+    c.def(
+        "merge_pretoken",
+        [](const Engine& self, const py::bytes& pretoken, Engine::MergeWay way) {
+            const std::string_view bytes(pretoken);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.merge_pretoken(bytes, way, *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("pretoken"), py::arg("way"));
+    c.def(
+        "encode_ragged",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            Texts kept(replaces_surrogates(self));
+            const std::vector<Bytes> batch = texts_of(texts, &kept);
+            Ragged ragged;
+            {
+                const py::gil_scoped_release release;
+                ragged = encode_ragged(self, batch, options_of(special, as_text), threads);
+            }
+            return ragged_arrays(std::move(ragged));
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
+    c.def(
+        "count_tokens",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            Texts kept(replaces_surrogates(self));
+            const std::vector<Bytes> batch = texts_of(texts, &kept);
+            const py::gil_scoped_release release;
+            return count_tokens(self, batch, options_of(special, as_text), threads);
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
+    c.def(
+        "post_process",
+        [](const EnginePtr& self, const PyEncoding& encoding, const py::object& pair, bool special,
+           const py::object& truncation, const py::object& padding) {
+            const EncodeOptions options = options_of(special, false, truncation, padding);
+            Encoding first = encoding_for(encoding, self), second;
+            if (!pair.is_none()) second = encoding_for(pair.cast<const PyEncoding&>(), self);
+            return PyEncoding{self->post_process(std::move(first), pair.is_none() ? nullptr : &second, options), self};
+        },
+        py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true,
+        py::arg("truncation") = py::none(), py::arg("padding") = py::none());
+}
+
+}  // namespace crayon::python

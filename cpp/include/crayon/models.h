@@ -1,0 +1,41 @@
+// The models of a tokenizer.json on text: what makes tokens of one piece. (Byte-level BPE has a way of its own:
+// segment_encoder.h.)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crayon/bytes.h"
+#include "crayon/cartridge.h"
+#include "crayon/json.h"
+
+namespace crayon {
+
+struct ModelToken {
+    uint32_t id;
+    uint32_t start, end;  // bytes of the piece, as the reference has the token's offsets
+    bool own_text;  // the token shows the piece's bytes [start, end), not its id's string (Unigram's unknown pieces)
+};
+
+// A model's working memory: belongs to one thread at a time, and to one model.
+class ModelScratch {
+  public:
+    virtual ~ModelScratch() = default;
+    virtual void trim() {}  // gives back what an unusually large input made grow
+};
+
+// A view of a cartridge whose tokens are text, which it must not outlive. Immutable.
+class Model {
+  public:
+    virtual ~Model() = default;
+    virtual std::unique_ptr<ModelScratch> make_scratch() const = 0;
+    // Appends the tokens of `piece` (valid UTF-8, not empty). Error(vocabulary) where the reference fails to encode.
+    virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
+};
+
+// `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Errors as for
+// make_normalizer.
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge);
+
+}  // namespace crayon

@@ -1,0 +1,26 @@
+// The normalizers of a tokenizer.json.
+#pragma once
+
+#include <memory>
+
+#include "crayon/aligned_text.h"
+#include "crayon/bytes.h"
+#include "crayon/json.h"
+
+namespace crayon {
+
+class Normalizer {
+  public:
+    virtual ~Normalizer() = default;
+    // Changes `text` as the reference does. Immutable: any number of threads may call it.
+    virtual void normalize(AlignedText* text) const = 0;
+    // True when `normalize` surely leaves the text as it is. False may be wrong. Much faster than normalizing.
+    virtual bool leaves(Bytes text) const = 0;
+};
+
+// From the component as tokenizer.json has it ({"type": ..., ...}; not null). What it needs of `component` it copies.
+// Error(vocabulary) for what the reference refuses to load, Error(unsupported) for what is not native; the message
+// names the component.
+std::unique_ptr<Normalizer> make_normalizer(const json::Value& component);
+
+}  // namespace crayon

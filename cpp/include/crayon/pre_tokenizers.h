@@ -1,0 +1,55 @@
+// The pre-tokenizers of a tokenizer.json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crayon/aligned_text.h"
+#include "crayon/json.h"
+#include "crayon/pretokenize.h"
+
+namespace crayon {
+
+// Bytes [start, end) of a text.
+struct Piece {
+    uint32_t start;
+    uint32_t end;
+};
+
+// A text between added tokens, cut into pieces: in order, not empty, and disjoint (what lies between them was removed).
+struct PieceList {
+    AlignedText text;
+    std::vector<Piece> pieces;  // to begin with one, the whole text; none when that is empty
+    size_t base = 0;            // where in the original text the alignments' 0 is, in bytes
+    // Working memory of pre-tokenizers: a step that changes the text writes the new one here and swaps.
+    AlignedText spare_text;
+    std::vector<Piece> spare_pieces;
+};
+
+class PreTokenizer {
+  public:
+    virtual ~PreTokenizer() = default;
+    // Cuts each piece as the reference does, and may change the text. Immutable: any number of threads may call it.
+    virtual void split(PieceList* list) const = 0;
+    // True when `split` gives the right pieces only of a text with alignments (it looks at where a piece comes from).
+    virtual bool needs_alignments() const { return false; }
+};
+
+struct PreTokenizerOptions {
+    // The ByteLevel that comes last, at the end of a Sequence too, leaves bytes as they are in place of spelling them
+    // in its alphabet: the model works on bytes. A ByteLevel anywhere else spells.
+    bool raw_bytes = false;
+    Flavor flavor = Flavor::oniguruma;
+    CpuLevel level = CpuLevel::scalar;  // for the hand-made scanners (pretokenize.h)
+};
+
+// From the component as tokenizer.json has it (not null). What it needs of `component` it copies. Errors as for
+// make_normalizer.
+std::unique_ptr<PreTokenizer> make_pre_tokenizer(const json::Value& component, const PreTokenizerOptions& options);
+
+// True when the component is a ByteLevel or a Sequence that ends (at any depth) in one, and has no other ByteLevel.
+bool ends_in_byte_level(const json::Value& component);
+
+}  // namespace crayon

@@ -1,0 +1,12 @@
+// Base64 (RFC 4648, section 4), as lenient as the reference: padding may be left out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace crayon {
+
+// False when `text` is no base64.
+bool from_base64(std::string_view text, std::string* out);
+
+}  // namespace crayon

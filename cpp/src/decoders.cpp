@@ -1,0 +1,445 @@
+#include "crayon/decoders.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "byte_level.h"
+#include "crayon/error.h"
+#include "crayon/regex.h"
+#include "crayon/unicode.h"
+
+namespace crayon {
+namespace {
+
+using json::Value;
+using Type = Value::Type;
+using Tokens = std::vector<std::string>;
+
+size_t character_size(const std::string& text, size_t at) {
+    const Bytes bytes(text);
+    return decode_utf8(bytes.begin() + at, bytes.end()).size;
+}
+
+// Rust's str::replace: an empty `what` is before and after every character.
+void replace_all(std::string* text, const std::string& what, const std::string& by) {
+    size_t at = 0, found = what.empty() ? 0 : text->find(what);
+    if (found == std::string::npos) return;
+    if (!what.empty() && by.size() <= what.size()) {
+        // In place: what is written never passes what is read.
+        char* const data = text->data();
+        size_t to = found;
+        while (found != std::string::npos) {
+            to += by.copy(data + to, by.size());
+            at = found + what.size();
+            found = text->find(what, at);
+            const size_t kept = std::min(found, text->size()) - at;
+            std::memmove(data + to, data + at, kept);
+            to += kept;
+        }
+        text->resize(to);
+        return;
+    }
+    std::string out;
+    if (what.empty()) {
+        while (at < text->size()) {
+            const size_t size = character_size(*text, at);
+            out.append(by).append(*text, at, size);
+            at += size;
+        }
+        out.append(by);
+    } else {
+        for (; found != std::string::npos; found = text->find(what, at)) {
+            out.append(*text, at, found - at).append(by);
+            at = found + what.size();
+        }
+        out.append(*text, at, std::string::npos);
+    }
+    *text = std::move(out);
+}
+
+std::string join(const Tokens& tokens) {
+    std::string out;
+    for (const std::string& token : tokens) out += token;
+    return out;
+}
+
+// What English text loses when its punctuation is split off.
+void clean_up(std::string* text) {
+    static const std::pair<std::string, std::string> steps[] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+    if (text->find(' ') == std::string::npos) return;
+    for (const auto& [what, by] : steps) replace_all(text, what, by);
+}
+
+class ByteLevelDecoder : public Decoder {
+  public:
+    void decode(Tokens* tokens) const override {
+        std::string bytes, spelled;
+        for (const std::string& token : *tokens) bytes += from_byte_level(token, &spelled) ? spelled : token;
+        tokens->assign(1, utf8_lossy(Bytes(bytes).data, bytes.size()));
+    }
+};
+
+class WordPieceDecoder : public Decoder {
+  public:
+    WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
+    void decode(Tokens* tokens) const override {
+        for (size_t i = 0; i < tokens->size(); ++i) {
+            std::string& token = (*tokens)[i];
+            if (i > 0) {
+                if (token.compare(0, prefix_.size(), prefix_) == 0)
+                    token.erase(0, prefix_.size());
+                else
+                    token.insert(token.begin(), ' ');
+            }
+            if (cleanup_) clean_up(&token);
+        }
+    }
+
+  private:
+    std::string prefix_;
+    bool cleanup_;
+};
+
+class MetaspaceDecoder : public Decoder {
+  public:
+    MetaspaceDecoder(std::string replacement, bool drops_first)
+        : replacement_(std::move(replacement)), drops_first_(drops_first) {}
+    void decode(Tokens* tokens) const override {
+        for (size_t i = 0; i < tokens->size(); ++i)
+            replace_all(&(*tokens)[i], replacement_, i == 0 && drops_first_ ? "" : " ");
+    }
+
+  private:
+    std::string replacement_;
+    bool drops_first_;  // all of those in the first token
+};
+
+class BpeDecoder : public Decoder {
+  public:
+    explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
+    void decode(Tokens* tokens) const override {
+        for (size_t i = 0; i < tokens->size(); ++i)
+            replace_all(&(*tokens)[i], suffix_, i + 1 == tokens->size() ? "" : " ");
+    }
+
+  private:
+    std::string suffix_;
+};
+
+class CtcDecoder : public Decoder {
+  public:
+    CtcDecoder(std::string pad, std::string delimiter, bool cleanup)
+        : pad_(std::move(pad)), delimiter_(std::move(delimiter)), cleanup_(cleanup) {}
+    void decode(Tokens* tokens) const override {
+        tokens->erase(std::unique(tokens->begin(), tokens->end()), tokens->end());
+        for (std::string& token : *tokens) {
+            replace_all(&token, pad_, "");
+            if (!cleanup_) continue;
+            clean_up(&token);
+            replace_all(&token, delimiter_, " ");
+        }
+        const auto is_empty = [](const std::string& token) { return token.empty(); };
+        tokens->erase(std::remove_if(tokens->begin(), tokens->end(), is_empty), tokens->end());
+    }
+
+  private:
+    std::string pad_, delimiter_;
+    bool cleanup_;
+};
+
+int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// The byte of <0x41>, or -1. Rust reads a number, which may have a plus sign.
+int byte_of(const std::string& token) {
+    if (token.size() != 6 || token.compare(0, 3, "<0x") != 0 || token[5] != '>') return -1;
+    const int high = token[3] == '+' ? 0 : hex_value(token[3]), low = hex_value(token[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+class ByteFallbackDecoder : public Decoder {
+  public:
+    void decode(Tokens* tokens) const override {
+        Tokens out;
+        std::string bytes;
+        const auto flush = [&] {
+            if (bytes.empty()) return;
+            if (utf8_error(Bytes(bytes).data, bytes.size()) == bytes.size())
+                out.push_back(bytes);
+            else
+                out.insert(out.end(), bytes.size(), "\xEF\xBF\xBD");
+            bytes.clear();
+        };
+        for (std::string& token : *tokens) {
+            const int byte = byte_of(token);
+            if (byte >= 0) {
+                bytes += char(byte);
+                continue;
+            }
+            flush();
+            out.push_back(std::move(token));
+        }
+        flush();
+        *tokens = std::move(out);
+    }
+};
+
+class FuseDecoder : public Decoder {
+  public:
+    void decode(Tokens* tokens) const override { tokens->assign(1, join(*tokens)); }
+};
+
+class StripDecoder : public Decoder {
+  public:
+    StripDecoder(std::string content, uint64_t start, uint64_t stop)
+        : content_(std::move(content)), start_(start), stop_(stop) {}
+    void decode(Tokens* tokens) const override {
+        for (std::string& token : *tokens) strip(&token);
+    }
+
+  private:
+    // The reference looks at both ends of the whole token, and panics where the two cuts meet.
+    void strip(std::string* token) const {
+        const size_t size = content_.size(), begin = count_front(*token) * size;
+        uint64_t cut = 0;
+        size_t end = token->size();
+        while (cut < stop_) {
+            if (end == 0) fail(*token);
+            if (end < size || token->compare(end - size, size, content_) != 0) break;
+            end -= size;
+            ++cut;
+        }
+        if (begin > end) fail(*token);
+        token->resize(end);
+        token->erase(0, begin);
+    }
+
+    size_t count_front(const std::string& token) const {
+        size_t count = 0;
+        while (count < start_ && token.compare(count * content_.size(), content_.size(), content_) == 0) ++count;
+        return count;
+    }
+
+    [[noreturn]] static void fail(const std::string& token) {
+        throw Error(ErrorKind::argument, "decoder Strip cuts more off the token " + json::quote(token) +
+                                             " than there is: the reference fails, too");
+    }
+
+    std::string content_;  // one character
+    uint64_t start_, stop_;
+};
+
+class ReplaceDecoder : public Decoder {
+  public:
+    ReplaceDecoder(std::string content, std::string literal, std::optional<Regex> regex)
+        : content_(std::move(content)), literal_(std::move(literal)), regex_(std::move(regex)) {}
+    void decode(Tokens* tokens) const override {
+        std::vector<Regex::Match> matches;
+        for (std::string& token : *tokens) {
+            if (token.empty()) continue;  // even where the pattern would match
+            if (!regex_) {
+                replace_all(&token, literal_, content_);
+                continue;
+            }
+            matches.clear();
+            regex_->find_all(token, &matches);
+            if (!matches.empty()) token = replaced(token, matches);
+        }
+    }
+
+  private:
+    std::string replaced(const std::string& token, const std::vector<Regex::Match>& matches) const {
+        std::string out;
+        size_t at = 0;
+        for (const Regex::Match& match : matches) {
+            out.append(token, at, match.start - at).append(content_);
+            at = match.end;
+        }
+        return out.append(token, at, std::string::npos);
+    }
+
+    std::string content_, literal_;
+    std::optional<Regex> regex_;
+};
+
+class SequenceDecoder : public Decoder {
+  public:
+    explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) {}
+    void decode(Tokens* tokens) const override {
+        for (const auto& step : steps_) step->decode(tokens);
+    }
+
+  private:
+    std::vector<std::unique_ptr<Decoder>> steps_;
+};
+
+// Each reads its fields, or gives null when they are not those of the type.
+
+[[noreturn]] void unsupported(const std::string& what) {
+    throw Error(ErrorKind::unsupported, "decoder " + what);
+}
+
+std::optional<std::string> text_field(const Value& component, std::string_view name) {
+    const Value* value = component.find(name);
+    if (value == nullptr || !value->is_string()) return std::nullopt;
+    return std::string(value->as_string("a decoder's field"));
+}
+
+std::optional<bool> flag_field(const Value& component, std::string_view name) {
+    const Value* value = component.find(name);
+    if (value == nullptr || value->type() != Type::boolean) return std::nullopt;
+    return value->as_bool("a decoder's field");
+}
+
+// One character.
+std::optional<std::string> character_field(const Value& component, std::string_view name) {
+    std::optional<std::string> text = text_field(component, name);
+    if (text && (text->empty() || character_size(*text, 0) != text->size())) return std::nullopt;
+    return text;
+}
+
+std::optional<uint64_t> count_field(const Value& component, std::string_view name) {
+    const Value* value = component.find(name);
+    if (value == nullptr) return std::nullopt;
+    if (value->type() == Type::number) unsupported("Strip with a count that is no small integer");
+    if (value->type() != Type::integer || value->as_integer("a count") < 0) return std::nullopt;
+    return uint64_t(value->as_integer("a count"));
+}
+
+// Null and missing are the same for these.
+bool is_absent_or(const Value& component, std::string_view name, Type type) {
+    const Value* value = component.find(name);
+    return value == nullptr || value->is_null() || value->type() == type;
+}
+
+using Made = std::unique_ptr<Decoder>;
+
+Made make_byte_level(const Value& c) {
+    if (!flag_field(c, "add_prefix_space") || !flag_field(c, "trim_offsets")) return nullptr;
+    if (c.find("use_regex") != nullptr && !flag_field(c, "use_regex")) return nullptr;
+    return std::make_unique<ByteLevelDecoder>();
+}
+
+Made make_word_piece(const Value& c) {
+    const auto prefix = text_field(c, "prefix");
+    const auto cleanup = flag_field(c, "cleanup");
+    if (!prefix || !cleanup) return nullptr;
+    return std::make_unique<WordPieceDecoder>(*prefix, *cleanup);
+}
+
+Made make_metaspace(const Value& c) {
+    const auto replacement = character_field(c, "replacement");
+    if (!replacement || !is_absent_or(c, "add_prefix_space", Type::boolean) ||
+        !is_absent_or(c, "split", Type::boolean) || !is_absent_or(c, "str_rep", Type::string))
+        return nullptr;
+    std::string scheme = "always";
+    if (const Value* given = c.find("prepend_scheme")) {
+        if (given->is_object()) unsupported("Metaspace with a prepend_scheme that is no string");
+        if (!given->is_string()) return nullptr;
+        scheme = given->as_string("prepend_scheme");
+    }
+    if (scheme != "always" && scheme != "first" && scheme != "never") return nullptr;
+    // Old files say add_prefix_space, and must not contradict what newer ones say.
+    if (flag_field(c, "add_prefix_space") == std::optional<bool>(false) && scheme != "never") return nullptr;
+    return std::make_unique<MetaspaceDecoder>(*replacement, scheme != "never");
+}
+
+Made make_bpe(const Value& c) {
+    const auto suffix = text_field(c, "suffix");
+    return suffix ? std::make_unique<BpeDecoder>(*suffix) : nullptr;
+}
+
+Made make_ctc(const Value& c) {
+    const auto pad = text_field(c, "pad_token"), delimiter = text_field(c, "word_delimiter_token");
+    const auto cleanup = flag_field(c, "cleanup");
+    if (!pad || !delimiter || !cleanup) return nullptr;
+    return std::make_unique<CtcDecoder>(*pad, *delimiter, *cleanup);
+}
+
+Made make_byte_fallback(const Value&) {
+    return std::make_unique<ByteFallbackDecoder>();
+}
+
+Made make_fuse(const Value&) {
+    return std::make_unique<FuseDecoder>();
+}
+
+Made make_strip(const Value& c) {
+    const auto content = character_field(c, "content");
+    const auto start = count_field(c, "start"), stop = count_field(c, "stop");
+    if (!content || !start || !stop) return nullptr;
+    return std::make_unique<StripDecoder>(*content, *start, *stop);
+}
+
+Made make_replace(const Value& c) {
+    const auto content = text_field(c, "content");
+    const Value* pattern = c.find("pattern");
+    if (!content || pattern == nullptr || !pattern->is_object() || pattern->as_object("pattern").size() != 1)
+        return nullptr;
+    if (const auto literal = text_field(*pattern, "String"))
+        return std::make_unique<ReplaceDecoder>(*content, *literal, std::nullopt);
+    const auto regex = text_field(*pattern, "Regex");
+    if (!regex) return nullptr;
+    return std::make_unique<ReplaceDecoder>(*content, std::string(), Regex::compile(*regex));
+}
+
+Made make_sequence(const Value& c) {
+    const Value* parts = c.find("decoders");
+    if (parts == nullptr || !parts->is_array()) return nullptr;
+    std::vector<std::unique_ptr<Decoder>> steps;
+    for (const Value& part : parts->as_array("decoders")) steps.push_back(make_decoder(part));
+    return std::make_unique<SequenceDecoder>(std::move(steps));
+}
+
+struct Maker {
+    std::string_view type;
+    Made (*make)(const Value&);
+    bool needs_type;  // without a type that there is, the reference goes by the fields, in this order
+};
+
+constexpr Maker kMakers[] = {
+    {"BPEDecoder", &make_bpe, false},
+    {"ByteLevel", &make_byte_level, true},
+    {"WordPiece", &make_word_piece, false},
+    {"Metaspace", &make_metaspace, true},
+    {"CTC", &make_ctc, false},
+    {"Sequence", &make_sequence, true},
+    {"Replace", &make_replace, false},
+    {"Fuse", &make_fuse, true},
+    {"Strip", &make_strip, false},
+    {"ByteFallback", &make_byte_fallback, true},
+};
+
+Made make(const Value& component) {
+    const Value* type = component.find("type");
+    if (type != nullptr && type->is_object()) unsupported("with a type that is no string");
+    if (type != nullptr && type->is_string())
+        for (const Maker& maker : kMakers)
+            if (maker.type == type->as_string("type")) return maker.make(component);
+    for (const Maker& maker : kMakers) {
+        if (maker.needs_type) continue;
+        if (Made made = maker.make(component)) return made;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_decoder(const Value& component) {
+    if (component.is_array()) unsupported("that is a list");
+    Made made = component.is_object() ? make(component) : nullptr;
+    if (made) return made;
+    const auto type = text_field(component, "type");
+    throw Error(ErrorKind::vocabulary, "decoder " + (type ? json::quote(*type) : std::string("without a type")) +
+                                           " lacks fields, or is of no type that there is");
+}
+
+}  // namespace crayon

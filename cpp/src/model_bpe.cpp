@@ -1,0 +1,280 @@
+// BPE on text. A piece can be a whole document (Llama 2 has no pre-tokenizer), so it is cut where no merge can ever
+// join; the words between are looked up in the thread's cache, and merged when they are new.
+#include <algorithm>
+#include <cstring>
+
+#include "bpe_dropout.h"
+#include "char_pairs.h"
+#include "crayon/error.h"
+#include "merge.h"
+#include "model_cache.h"
+#include "model_parts.h"
+
+namespace crayon {
+namespace {
+
+constexpr size_t kKeep = size_t(1) << 16;
+
+struct BpeScratch final : ModelScratch {
+    PieceCache cache;
+    Merger merger;
+    DropoutMerger dropout;
+    std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
+
+    void trim() override {
+        merger.trim();
+        dropout.trim();
+        for (auto* v : {&symbols, &sizes, &ids, &starts})
+            if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
+    }
+};
+
+struct Char {
+    uint32_t code_point;
+    uint32_t size;
+};
+
+// The character at `at` of text that is UTF-8.
+inline Char char_at(Bytes text, size_t at) {
+    const uint8_t* const p = text.data + at;
+    const size_t size = char_size(text, at);
+    switch (size) {
+        case 1:
+            return {p[0] & 0x7Fu, 1};
+        case 2:
+            return {(p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu), 2};
+        case 3:
+            return {(p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu), 3};
+        default:
+            return {(p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu), 4};
+    }
+}
+
+class Bpe final : public Model {
+  public:
+    Bpe(const ModelOptions& options, const Cartridge& cartridge);
+
+    std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
+    void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
+
+  private:
+    // A part of a piece. What lies at an end of the piece can be spelled with a suffix, or without the prefix.
+    struct Word {
+        Bytes bytes;
+        bool is_first, is_last;
+    };
+
+    uint32_t find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const;
+    bool can_cut(Bytes piece, size_t before, size_t at, size_t end) const;
+    size_t make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const;
+    size_t merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const;
+    uint32_t add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
+    uint32_t merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
+    void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
+
+    const ModelOptions options_;
+    const DoubleArrayView trie_;
+    const Array<uint32_t> byte_ids_;  // none without byte_fallback
+    const MergeTables tables_;
+    CharPairs pairs_;
+    const std::string suffix_;
+    const int32_t prefix_node_;  // where characters that continue a piece branch off
+    uint32_t unk_id_ = kNoId;
+    bool has_affixes_ = false;
+    bool is_whole_ = false;    // every character has symbols of its own that hang together only as char_pairs says
+    uint32_t ascii_ids_[128];  // of a character inside a piece, kNoId when it is not one symbol
+};
+
+Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
+    : options_(options),
+      trie_(cartridge.trie),
+      byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
+      tables_(MergeTables::of(cartridge)),
+      suffix_(options.end_of_word_suffix.value_or("")),
+      prefix_node_(walk(cartridge.trie, options.continuing_subword_prefix.value_or(""))) {
+    const Bytes pairs = cartridge.section(Section::char_pairs);
+    if (cartridge.pair_table.size < 2 || cartridge.pair_filter.empty() || !is_char_pairs_size(pairs.size) ||
+        (options.byte_fallback && byte_ids_.size != 256))
+        throw Error(ErrorKind::cartridge, "the sections of the BPE model do not fit it");
+    pairs_ = CharPairs(pairs);
+    if (options.unk_token) unk_id_ = find_model_token(cartridge, *options.unk_token);
+    has_affixes_ = !suffix_.empty() || !options.continuing_subword_prefix.value_or("").empty();
+    const bool has_all_bytes =
+        !byte_ids_.empty() && std::find(byte_ids_.begin(), byte_ids_.end(), kNoId) == byte_ids_.end();
+    is_whole_ = has_all_bytes && pairs_.is_text_only();
+    for (uint8_t c = 0; c < 128; ++c) {
+        ascii_ids_[c] = find_char(&c, 1, false, false);
+        if (ascii_ids_[c] == kNoId && has_all_bytes) ascii_ids_[c] = byte_ids_[c];
+    }
+}
+
+// The symbol of one character, kNoId when there is none.
+uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const {
+    int32_t node = trie_.size == 0 ? -1 : is_first ? 0 : prefix_node_;
+    for (size_t i = 0; i < size && node >= 0; ++i) node = trie_.step(node, p[i]);
+    if (is_last)
+        for (size_t i = 0; i < suffix_.size() && node >= 0; ++i) node = trie_.step(node, uint8_t(suffix_[i]));
+    return node >= 0 && trie_.values[node] >= 0 ? uint32_t(trie_.values[node]) : kNoId;
+}
+
+// Whether merging never crosses the border at `at`, between characters that are not together in char_pairs. Next to an
+// unknown character it may: characters without a symbol are dropped or fused, and the unknown token comes only after
+// the bytes that follow it.
+bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
+    if (is_whole_) return true;
+    return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
+           find_char(piece.data + at, end - at, false, end == piece.size) != kNoId;
+}
+
+// Writes at most one symbol for each byte, and the bytes that each stands for; returns how many.
+size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const {
+    const Bytes bytes = word.bytes;
+    size_t n = 0;
+    uint32_t unknown = 0;  // bytes that wait to become an unknown token
+    const auto add = [&](uint32_t id, uint32_t size) {
+        symbols[n] = id;
+        sizes[n++] = size;
+    };
+    const auto add_unknown = [&] {
+        if (unknown > 0) add(unk_id_, unknown);
+        unknown = 0;
+    };
+    for (size_t at = 0, size; at < bytes.size; at += size) {
+        size = char_size(bytes, at);
+        uint32_t id;
+        if (bytes[at] < 0x80 && !has_affixes_)
+            id = ascii_ids_[bytes[at]];
+        else
+            id = find_char(bytes.data + at, size, word.is_first && at == 0, word.is_last && at + size == bytes.size);
+        if (id != kNoId) {
+            add_unknown();
+            add(id, uint32_t(size));
+            continue;
+        }
+        if (!byte_ids_.empty()) {
+            size_t known = 0;
+            while (known < size && byte_ids_[bytes[at + known]] != kNoId) ++known;
+            if (known == size) {
+                for (size_t i = 0; i < size; ++i) add(byte_ids_[bytes[at + i]], 1);
+                continue;
+            }
+        }
+        if (!options_.unk_token) continue;
+        if (unk_id_ == kNoId)
+            throw Error(ErrorKind::vocabulary, "Unk token `" + *options_.unk_token + "` not found in the vocabulary");
+        if (!options_.fuse_unk) add_unknown();
+        unknown += uint32_t(size);
+    }
+    add_unknown();
+    return n;
+}
+
+// In place: find the least rank by a scan, close the gap by a move.
+size_t Bpe::merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const {
+    uint32_t ranks[Merger::kShort];
+    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
+    const auto close = [&](uint32_t* all, size_t gap, size_t count) {
+        std::memmove(all + gap, all + gap + 1, (count - gap - 1) * sizeof *all);
+    };
+    while (n > 1) {
+        const size_t best = size_t(std::min_element(ranks, ranks + n - 1) - ranks);
+        if (ranks[best] == kNoRank) break;
+        symbols[best] = tables_.products[ranks[best]];
+        sizes[best] += sizes[best + 1];
+        close(symbols, best + 1, n);
+        close(sizes, best + 1, n);
+        close(ranks, best, n - 1);
+        --n;
+        if (best + 1 < n) ranks[best] = tables_.rank(symbols[best], symbols[best + 1]);
+        if (best > 0) ranks[best - 1] = tables_.rank(symbols[best - 1], symbols[best]);
+    }
+    return n;
+}
+
+uint32_t Bpe::merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
+    const auto add = [&](uint32_t id, uint32_t size) {
+        out->push_back({id, start, start + size, false});
+        start += size;
+    };
+    uint32_t few_symbols[Merger::kShort], few_sizes[Merger::kShort];
+    uint32_t *symbols = few_symbols, *sizes = few_sizes;
+    if (word.bytes.size > Merger::kShort) {
+        s.symbols.resize(word.bytes.size);
+        s.sizes.resize(word.bytes.size);
+        symbols = s.symbols.data();
+        sizes = s.sizes.data();
+    }
+    size_t n = make_symbols(word, symbols, sizes);
+    if (n <= Merger::kShort) {
+        n = merge_short(symbols, sizes, n);
+        for (size_t i = 0; i < n; ++i) add(symbols[i], sizes[i]);
+        return start;
+    }
+    s.ids.resize(n);
+    s.starts.resize(n);
+    const size_t count = s.merger.merge_symbols(tables_, symbols, n, s.ids.data(), s.starts.data());
+    for (size_t i = 0, at = 0; i < count; ++i) {
+        const size_t end = i + 1 < count ? s.starts[i + 1] : n;
+        uint32_t size = 0;
+        for (; at < end; ++at) size += sizes[at];
+        add(s.ids[i], size);
+    }
+    return start;
+}
+
+uint32_t Bpe::add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
+    const bool is_plain = !has_affixes_ || !(word.is_first || word.is_last);
+    if (!is_plain) return merge_word(word, start, s, out);
+    if (word.bytes.size == 1 && word.bytes[0] < 0x80 && ascii_ids_[word.bytes[0]] != kNoId) {
+        out->push_back({ascii_ids_[word.bytes[0]], start, start + 1, false});
+        return start + 1;
+    }
+    return s.cache.tokenize(word.bytes, start, out, [&] { return merge_word(word, start, s, out); });
+}
+
+// Skipping at random looks at the piece as one: what is cut off could not be tried again.
+void Bpe::add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const {
+    s.symbols.resize(piece.size);
+    s.sizes.resize(piece.size);
+    size_t n = make_symbols({piece, true, true}, s.symbols.data(), s.sizes.data());
+    n = s.dropout.merge(tables_, *options_.dropout, s.symbols.data(), s.sizes.data(), n);
+    uint32_t start = 0;
+    for (size_t i = 0; i < n; ++i) {
+        out->push_back({s.symbols[i], start, start + s.sizes[i], false});
+        start += s.sizes[i];
+    }
+}
+
+void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const {
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    const uint32_t size = checked_size(piece);
+    if (options_.is_random()) return add_random(piece, s, out);
+    if (options_.ignore_merges) {
+        const int32_t id = trie_.find(piece);
+        if (id >= 0) {
+            out->push_back({uint32_t(id), 0, size, false});
+            return;
+        }
+    }
+    size_t word = 0;     // where the word begins
+    uint32_t start = 0;  // where the next token does; dropped characters take no place
+    Char last = char_at(piece, 0);
+    for (size_t at = last.size; at < size;) {
+        const Char now = char_at(piece, at);
+        if (!pairs_.joins(last.code_point, now.code_point) && can_cut(piece, at - last.size, at, at + now.size)) {
+            start = add_word({piece.slice(word, at), word == 0, false}, start, s, out);
+            word = at;
+        }
+        last = now;
+        at += now.size;
+    }
+    add_word({piece.slice(word, size), word == 0, true}, start, s, out);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge) {
+    return std::make_unique<Bpe>(options, cartridge);
+}
+
+}  // namespace crayon

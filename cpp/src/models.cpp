@@ -1,0 +1,52 @@
+#include "crayon/models.h"
+
+#include "crayon/error.h"
+#include "model_parts.h"
+
+namespace crayon {
+
+std::string byte_token(uint8_t b) {
+    const char* const digits = "0123456789ABCDEF";
+    return {'<', '0', 'x', digits[b >> 4], digits[b & 15], '>'};
+}
+
+uint32_t find_model_token(const Cartridge& cartridge, std::string_view token) {
+    if (!token.empty()) {
+        const int32_t id = cartridge.trie.find(token);
+        return id >= 0 ? uint32_t(id) : kNoId;
+    }
+    uint32_t found = kNoId;  // of equal tokens, which only a Unigram model can have, the last counts
+    for (uint32_t id = 0; id < cartridge.program().n_ids; ++id)
+        if ((cartridge.token_flags[id] & kModel) && cartridge.bytes_of(id).empty()) found = id;
+    return found;
+}
+
+int32_t walk(const DoubleArrayView& trie, std::string_view prefix) {
+    int32_t node = trie.size > 0 ? 0 : -1;
+    for (const uint8_t byte : Bytes(prefix))
+        if (node >= 0) node = trie.step(node, byte);
+    return node;
+}
+
+uint32_t checked_size(Bytes piece) {
+    if (piece.size >= kNoId) throw Error(ErrorKind::argument, "a piece of 4 GiB or more cannot be tokenized");
+    return uint32_t(piece.size);
+}
+
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge) {
+    const std::optional<ModelType> type = read_model_type(options);
+    if (!type) throw Error(ErrorKind::vocabulary, "the model has no type");
+    const ModelOptions read = read_model_options(options, *type);
+    switch (*type) {
+        case ModelType::bpe:
+            return make_bpe(read, cartridge);
+        case ModelType::word_piece:
+            return make_word_piece(read, cartridge);
+        case ModelType::word_level:
+            return make_word_level(read, cartridge);
+        default:
+            return make_unigram(read, cartridge);
+    }
+}
+
+}  // namespace crayon

@@ -1,0 +1,80 @@
+// BertNormalizer.
+#include "normalize_chars.h"
+#include "normalizer_parts.h"
+#include "text_rewriter.h"
+#include "utf8_chars.h"
+
+namespace crayon {
+namespace {
+
+// No Chinese character has a lower lead byte.
+constexpr uint8_t kFirstChineseLead = 0xE3;
+
+const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
+    while (p < end) {
+        if (*p < kFirstChineseLead) {
+            p = skip_below(p, end, kFirstChineseLead);
+            continue;
+        }
+        const Character c = character_at(p, end);
+        if (char_kind(c.code_point) & kChinese) return p;
+        p += c.size;
+    }
+    return end;
+}
+
+void space_chinese(AlignedText* text) {
+    const uint8_t* p = reinterpret_cast<const uint8_t*>(text->text.data());
+    const uint8_t* const end = p + text->size();
+    const uint8_t* found = find_chinese(p, end);
+    if (found == end && unplaced_bytes(*text) == 0) return;
+    TextRewriter out(text);
+    for (; found < end; found = find_chinese(p, end)) {
+        out.keep(p, found);
+        const Character c = character_at(found, end);
+        out.put(' ', 0);
+        out.put(c.code_point, 1);
+        out.put(' ', 1);
+        p = found + c.size;
+    }
+    out.keep(p, end);
+    out.finish();
+}
+
+class Bert final : public Normalizer {
+  public:
+    explicit Bert(const BertOptions& options) : options_(options) {}
+
+    void normalize(AlignedText* text) const override {
+        // Steps that have nothing to do are left out, but only as long as they would not fail.
+        const uint32_t kinds = unplaced_bytes(*text) == 0 ? kinds_in(Bytes(text->text)) : ~0u;
+        if (options_.clean_text) {
+            if (kinds & kBertRemoved) remove_kinds(kBertRemoved, text);
+            if (kinds & kBertSpace) blank_kinds(kBertSpace, text);
+        }
+        if (options_.handle_chinese_chars && (kinds & kChinese)) space_chinese(text);
+        if (options_.strip_accents && (to_form(Form::nfd, text) || (kinds & kNonspacingMark)))
+            remove_kinds(kNonspacingMark, text);
+        if (options_.lowercase) lowercase(text);
+    }
+
+    bool leaves(Bytes text) const override {
+        const uint32_t kinds = (options_.clean_text ? kBertRemoved | kBertSpace : 0) |
+                               (options_.handle_chinese_chars ? kChinese : 0) |
+                               (options_.strip_accents ? kNonspacingMark : 0);
+        if (options_.lowercase && has_uppercase(text)) return false;
+        if (kinds != 0 && has_kinds(kinds, text)) return false;
+        return !options_.strip_accents || is_form_quick(Form::nfd, text);
+    }
+
+  private:
+    BertOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> make_bert(const BertOptions& options) {
+    return std::make_unique<Bert>(options);
+}
+
+}  // namespace crayon

@@ -1,0 +1,27 @@
+// Steps that change characters one by one: alone they are normalizers, and BertNormalizer is made of them.
+#pragma once
+
+#include <string_view>
+
+#include "crayon/aligned_text.h"
+#include "crayon/bytes.h"
+
+namespace crayon {
+
+// Every character of one of the kinds (normalize_chars.h) is removed, or becomes a space.
+void remove_kinds(uint32_t kinds, AlignedText* text);
+void blank_kinds(uint32_t kinds, AlignedText* text);
+void lowercase(AlignedText* text);
+// White space at the ends.
+void strip(bool left, bool right, AlignedText* text);
+// The byte-level alphabet.
+void spell_bytes(AlignedText* text);
+void prepend(std::string_view what, AlignedText* text);
+
+// All the kinds of the characters of the text.
+uint32_t kinds_in(Bytes text);
+bool has_kinds(uint32_t kinds, Bytes text);
+bool has_uppercase(Bytes text);
+bool is_strippable(bool left, bool right, Bytes text);
+
+}  // namespace crayon

@@ -1,0 +1,25 @@
+// The normalizers, one maker each; normalizers.cpp reads the JSON.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "crayon/normalizers.h"
+#include "crayon/regex.h"
+#include "normalize_forms.h"
+#include "normalize_steps.h"
+
+namespace crayon {
+
+struct BertOptions {
+    bool clean_text, handle_chinese_chars, strip_accents, lowercase;
+};
+
+std::unique_ptr<Normalizer> make_bert(const BertOptions& options);
+std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_view content);
+std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content);
+// Error(vocabulary) when the bytes are no charsmap.
+std::unique_ptr<Normalizer> make_precompiled(std::string charsmap);
+
+}  // namespace crayon

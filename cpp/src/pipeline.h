@@ -1,0 +1,38 @@
+// What an engine does around its vocabulary: the components of a tokenizer.json, ready to run.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "crayon/cartridge.h"
+#include "crayon/decoders.h"
+#include "crayon/models.h"
+#include "crayon/normalizers.h"
+#include "crayon/post_process.h"
+#include "crayon/pre_tokenizers.h"
+#include "crayon/pretokenize.h"
+
+namespace crayon {
+
+struct Pipeline {
+    std::unique_ptr<Normalizer> normalizer;  // null: none
+    // One of two ways to cut a text. A hand-made scanner over bytes, with a space put in front or not:
+    ScanFunction scan = nullptr;
+    Family family = Family::whole;
+    bool add_prefix_space = false;
+    // Or, when there is no scanner, this; null leaves the text whole.
+    std::unique_ptr<PreTokenizer> pre_tokenizer;
+    std::unique_ptr<Model> model;  // null: byte-level BPE, whose tables are the cartridge's
+    PostProcessor post_processor;
+    std::unique_ptr<Decoder> decoder;  // null: tokens are joined by spaces, or bytes are
+    bool joins_bytes = false;          // decoding is joining the tokens' bytes
+};
+
+// From a components section, or JSON that takes its place. Error(vocabulary) for what the reference refuses to load,
+// Error(unsupported) for what is not native, or not with this cartridge's tables.
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level);
+
+// Whether byte-level tables serve these components: a ByteLevel comes last in the pre-tokenizer, and nowhere else.
+bool can_work_on_bytes(const json::Value* normalizer, const json::Value* pre_tokenizer);
+
+}  // namespace crayon

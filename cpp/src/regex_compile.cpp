@@ -1,0 +1,513 @@
+// From the tree of a pattern to its program. What can come next decides how much a loop must remember.
+#include <algorithm>
+#include <map>
+
+#include "crayon/regex.h"
+#include "regex_program.h"
+#include "regex_syntax.h"
+
+namespace crayon::regex {
+
+namespace {
+
+constexpr size_t kMaxInstructions = 50000;
+constexpr uint32_t kMaxUnrolled = 128;   // instructions that repeating by copies may make
+constexpr size_t kMaxWork = 50'000'000;  // ranges looked at
+constexpr size_t kMaxTables = 8000;      // of a few kilobytes each
+constexpr size_t kMaxBranches = 64;
+constexpr int kMaxLookAhead = 16;
+
+// What can come first in a match: `set` holds every character that can, unless nothing need come (`nullable`).
+struct First {
+    CharSet set;
+    bool nullable = false;
+};
+
+// What can come next in the whole pattern: a character of `set`, or anything (`open`). `certain`: it cannot fail.
+struct Follow {
+    CharSet set;
+    bool open = false;
+    bool certain = false;
+};
+
+// The way on from a node, as far as needed: the rest of its list, then what follows the list.
+struct Next {
+    enum class Kind { success, unknown, list, loop } kind;
+    const std::vector<NodePtr>* nodes = nullptr;  // list
+    size_t at = 0;
+    const Node* body = nullptr;  // loop: comes again, maybe
+    bool again = false;          // loop: must come again
+    const Next* then = nullptr;
+};
+
+bool is_one_char(const Node& node) {
+    return node.kind == NodeKind::set || (node.kind == NodeKind::string && node.text.size() == 1);
+}
+
+uint32_t copies(const Node& repeat) {
+    return repeat.max == kInfinite ? repeat.min + 1 : repeat.max;
+}
+
+bool may_be_empty(const Node& node) {
+    const auto child_may = [](const NodePtr& n) { return may_be_empty(*n); };
+    switch (node.kind) {
+        case NodeKind::string:
+            return node.text.empty();
+        case NodeKind::set:
+            return false;
+        case NodeKind::list:
+            return std::all_of(node.children.begin(), node.children.end(), child_may);
+        case NodeKind::alt:
+            return std::any_of(node.children.begin(), node.children.end(), child_may);
+        case NodeKind::repeat:
+            return node.min == 0 || may_be_empty(node.child());
+        case NodeKind::atomic:
+        case NodeKind::group:
+            return may_be_empty(node.child());
+        case NodeKind::look:
+        case NodeKind::anchor:
+            break;
+    }
+    return true;
+}
+
+// Whether a repeat is made of copies; otherwise it counts. The empty match of a body ends a loop that counts, and not
+// one of copies: Oniguruma counts those of limited repeats.
+bool is_unrolled(const Node& repeat) {
+    if (copies(repeat) <= 1) return true;
+    if (repeat.max != kInfinite && may_be_empty(repeat.child())) return false;
+    return uint64_t(repeat.child().size + 1) * copies(repeat) <= kMaxUnrolled;
+}
+
+// Sets Node::size.
+void measure(Node& node) {
+    uint64_t size = 1;
+    for (const NodePtr& child : node.children) {
+        measure(*child);
+        size += child->size + (node.kind == NodeKind::alt ? 1 : 0);
+    }
+    if (node.kind == NodeKind::repeat && !is_one_char(node.child())) {
+        const uint64_t once = node.child().size + 1;
+        size = is_unrolled(node) ? once * copies(node) + 3 : once + 4;
+    }
+    if (node.kind == NodeKind::look) size += 5;
+    node.size = uint32_t(std::min<uint64_t>(size, 1 << 30));
+}
+
+// A match can always be found, if need be an empty one.
+bool cannot_fail(const Node& node) {
+    switch (node.kind) {
+        case NodeKind::string:
+            return node.text.empty();
+        case NodeKind::list:
+            return std::all_of(node.children.begin(), node.children.end(),
+                               [](const NodePtr& n) { return cannot_fail(*n); });
+        case NodeKind::alt:
+            return std::any_of(node.children.begin(), node.children.end(),
+                               [](const NodePtr& n) { return cannot_fail(*n); });
+        case NodeKind::repeat:
+            return node.min == 0;
+        case NodeKind::atomic:
+        case NodeKind::group:
+            return cannot_fail(node.child());
+        default:
+            return false;
+    }
+}
+
+class Compiler {
+  public:
+    explicit Compiler(std::string_view pattern) : pattern_(pattern) {
+        code_.pattern = std::string(pattern);
+        NodePtr root = parse(pattern);
+        expand_case(root, false);
+        check_look_behind(*root, pattern);
+        simplify(root);
+        measure(*root);
+        code_.word_set = add_set(*named_set("\\w"));
+        const Next success{Next::Kind::success};
+        emit(*root, success);
+        append(Op::match);
+        const First start = first(*root);
+        code_.anywhere = start.nullable;
+        if (!start.nullable) code_.first = first_bytes(start.set);
+    }
+
+    Code take() { return std::move(code_); }
+
+  private:
+    void work(size_t amount) {
+        work_ += amount;
+        if (work_ > kMaxWork) fail(ErrorKind::unsupported, pattern_, "too many parts");
+    }
+
+    First first(const Node& node) {
+        First out;
+        work(1);
+        switch (node.kind) {
+            case NodeKind::string:
+                if (node.text.empty())
+                    out.nullable = true;
+                else
+                    out.set = CharSet::of(node.text[0]);
+                break;
+            case NodeKind::set:
+                work(node.set->ranges().size());
+                out.set = *node.set;
+                break;
+            case NodeKind::list:
+                out.nullable = true;
+                for (size_t i = 0; i < node.children.size() && out.nullable; ++i) {
+                    First one = first(*node.children[i]);
+                    add(&out.set, one.set);
+                    out.nullable = one.nullable;
+                }
+                break;
+            case NodeKind::alt:
+                for (const NodePtr& child : node.children) {
+                    First one = first(*child);
+                    add(&out.set, one.set);
+                    out.nullable = out.nullable || one.nullable;
+                }
+                break;
+            case NodeKind::repeat:
+                out = first(node.child());
+                out.nullable = out.nullable || node.min == 0;
+                break;
+            case NodeKind::atomic:
+            case NodeKind::group:
+                return first(node.child());
+            case NodeKind::look:
+            case NodeKind::anchor:
+                out.nullable = true;
+                break;
+        }
+        return out;
+    }
+
+    void add(CharSet* to, const CharSet& set) {
+        work(to->ranges().size() + set.ranges().size());
+        to->add(set);
+    }
+
+    Follow follow(const Next& next) {
+        Follow out;
+        out.certain = true;
+        int steps = 0;
+        for (const Next* at = &next;; at = at->then) {
+            if (at->kind == Next::Kind::success || at->kind == Next::Kind::unknown) {
+                out.open = true;
+                out.certain = out.certain && at->kind == Next::Kind::success;
+                return out;
+            }
+            if (at->kind == Next::Kind::loop) {
+                const First one = first(*at->body);
+                add(&out.set, one.set);
+                out.certain = out.certain && !at->again;
+                if (at->again && !one.nullable) return out;
+                continue;
+            }
+            for (size_t i = at->at; i < at->nodes->size(); ++i) {
+                if (++steps > kMaxLookAhead) {
+                    out.open = true;
+                    out.certain = false;
+                    return out;
+                }
+                const Node& node = *(*at->nodes)[i];
+                const First one = first(node);
+                add(&out.set, one.set);
+                out.certain = out.certain && cannot_fail(node);
+                if (!one.nullable) return out;
+            }
+        }
+    }
+
+    // What comes first in `node` and what follows it.
+    Follow follow_with(const Node& node, const Next& next) {
+        First one = first(node);
+        Follow out;
+        out.set = std::move(one.set);
+        if (one.nullable) {
+            const Follow rest = follow(next);
+            add(&out.set, rest.set);
+            out.open = rest.open;
+        }
+        return out;
+    }
+
+    size_t append(Op op, uint32_t a = 0, uint32_t b = 0, uint32_t c = 0, uint32_t d = 0, bool flag = false) {
+        if (code_.instructions.size() >= kMaxInstructions) fail(ErrorKind::unsupported, pattern_, "too many parts");
+        code_.instructions.push_back({op, uint8_t(flag), a, b, c, d});
+        return code_.instructions.size() - 1;
+    }
+
+    uint32_t here() const { return uint32_t(code_.instructions.size()); }
+    Instruction& at(size_t i) { return code_.instructions[i]; }
+
+    uint32_t add_set(const CharSet& set) {
+        work(set.ranges().size());
+        std::string key(reinterpret_cast<const char*>(set.ranges().data()),
+                        set.ranges().size() * sizeof(set.ranges()[0]));
+        const auto [it, fresh] = set_numbers_.emplace(std::move(key), uint32_t(code_.sets.size()));
+        if (fresh) {
+            count_table();
+            code_.sets.emplace_back(set);
+        }
+        return it->second;
+    }
+
+    uint32_t add_set(const Node& one_char) {
+        return one_char.kind == NodeKind::set ? add_set(*one_char.set) : add_set(CharSet::of(one_char.text[0]));
+    }
+
+    void count_table() {
+        if (++tables_ > kMaxTables) fail(ErrorKind::unsupported, pattern_, "too many parts");
+    }
+
+    uint32_t add_choice(const std::vector<Follow>& branches) {
+        count_table();
+        Choice choice;
+        choice.targets.resize(branches.size());
+        choice.viable.fill(0);
+        for (size_t i = 0; i < branches.size(); ++i) {
+            const uint64_t bit = uint64_t(1) << i;
+            const ByteSet bytes = first_bytes(branches[i].set);
+            for (size_t byte = 0; byte < 256; ++byte) {
+                if (branches[i].open || bytes[byte]) choice.viable[byte] |= bit;
+            }
+            if (branches[i].open) choice.viable[256] |= bit;
+        }
+        code_.choices.push_back(std::move(choice));
+        return uint32_t(code_.choices.size() - 1);
+    }
+
+    void emit(const Node& node, const Next& next) {
+        switch (node.kind) {
+            case NodeKind::string:
+                emit_text(node.text);
+                break;
+            case NodeKind::set:
+                append(Op::set, add_set(*node.set));
+                break;
+            case NodeKind::list:
+                for (size_t i = 0; i < node.children.size(); ++i)
+                    emit(*node.children[i], {Next::Kind::list, &node.children, i + 1, nullptr, false, &next});
+                break;
+            case NodeKind::alt:
+                emit_alt(node, 0, next);
+                break;
+            case NodeKind::repeat:
+                if (is_one_char(node.child()))
+                    emit_loop(node, next);
+                else if (is_unrolled(node))
+                    emit_copies(node, next);
+                else
+                    emit_counted(node, next);
+                break;
+            case NodeKind::atomic: {
+                const uint32_t reg = code_.registers++;
+                append(Op::final_begin, reg);
+                emit(node.child(), {Next::Kind::success});
+                append(Op::final_end, reg);
+                break;
+            }
+            case NodeKind::group:
+                emit(node.child(), next);
+                break;
+            case NodeKind::look:
+                emit_look(node);
+                break;
+            case NodeKind::anchor:
+                append(Op(int(Op::begin_line) + int(node.anchor)));
+                break;
+        }
+    }
+
+    void emit_text(const std::u32string& text) {
+        if (text.empty()) return;
+        const size_t begin = code_.bytes.size();
+        for (const char32_t c : text) append_utf8(c);
+        append(Op::text, uint32_t(begin), uint32_t(code_.bytes.size() - begin));
+    }
+
+    void append_utf8(uint32_t c) {
+        std::string& out = code_.bytes;
+        if (c < 0x80) {
+            out += char(c);
+            return;
+        }
+        if (c < 0x800) {
+            out += char(0xC0 | c >> 6);
+        } else {
+            if (c < 0x10000) {
+                out += char(0xE0 | c >> 12);
+            } else {
+                out += char(0xF0 | c >> 18);
+                out += char(0x80 | (c >> 12 & 0x3F));
+            }
+            out += char(0x80 | (c >> 6 & 0x3F));
+        }
+        out += char(0x80 | (c & 0x3F));
+    }
+
+    void emit_alt(const Node& alt, size_t begin, const Next& next) {
+        const size_t left = alt.children.size() - begin;
+        const size_t count = std::min(left, kMaxBranches);
+        const bool more = left > count;
+        std::vector<Follow> branches;
+        for (size_t i = 0; i < count; ++i) {
+            if (more && i + 1 == count) {
+                branches.emplace_back().open = true;
+            } else {
+                branches.push_back(follow_with(*alt.children[begin + i], next));
+            }
+        }
+        const uint32_t choice = add_choice(branches);
+        append(Op::choose, choice);
+        std::vector<size_t> jumps;
+        for (size_t i = 0; i < count; ++i) {
+            code_.choices[choice].targets[i] = here();
+            if (more && i + 1 == count) {
+                emit_alt(alt, begin + i, next);
+            } else {
+                emit(*alt.children[begin + i], next);
+                if (i + 1 < count) jumps.push_back(append(Op::jump));
+            }
+        }
+        for (const size_t jump : jumps) at(jump).a = here();
+    }
+
+    void emit_loop(const Node& repeat, const Next& next) {
+        const Node& body = repeat.child();
+        if (repeat.max == 0) return;
+        const uint32_t set = add_set(body);
+        if (repeat.min == 1 && repeat.max == 1) {
+            append(Op::set, set);
+            return;
+        }
+        if (repeat.min == repeat.max) {
+            append(Op::loop_final, set, repeat.min, repeat.max);
+            return;
+        }
+        const Follow after = follow(next);
+        const CharSet members = body.kind == NodeKind::set ? *body.set : CharSet::of(body.text[0]);
+        work(members.ranges().size() + after.set.ranges().size());
+        const bool apart = !after.open && !members.meets(after.set);
+        if (repeat.greedy && (apart || after.certain)) {
+            append(Op::loop_final, set, repeat.min, repeat.max);
+            return;
+        }
+        uint32_t filter = kNoFilter;
+        if (!after.open) {
+            count_table();
+            filter = uint32_t(code_.filters.size());
+            code_.filters.push_back(first_bytes(after.set));
+        }
+        append(repeat.greedy ? Op::loop : Op::loop_lazy, set, repeat.min, repeat.max, filter);
+    }
+
+    // The choice between what stands next in the code and `exit`, which is set later.
+    uint32_t emit_fork(const Node& body, bool greedy, const Next& inside, const Next& next) {
+        Follow enter = follow_with(body, inside);
+        Follow leave = follow(next);
+        std::vector<Follow> branches;
+        branches.push_back(greedy ? std::move(enter) : leave);
+        branches.push_back(greedy ? std::move(leave) : std::move(enter));
+        const uint32_t choice = add_choice(branches);
+        append(Op::choose, choice);
+        code_.choices[choice].targets[greedy ? 0 : 1] = here();
+        return choice;
+    }
+
+    void emit_copies(const Node& repeat, const Next& next) {
+        const Node& body = repeat.child();
+        const Next again{Next::Kind::loop, nullptr, 0, &body, false, &next};
+        const Next again_surely{Next::Kind::loop, nullptr, 0, &body, true, &again};
+        for (uint32_t i = 0; i < repeat.min; ++i) emit(body, i + 1 < repeat.min ? again_surely : again);
+        if (repeat.max == kInfinite) {
+            const uint32_t begin = here();
+            const uint32_t choice = emit_fork(body, repeat.greedy, again, next);
+            emit_guarded(body, again, [&](size_t guard) {
+                append(Op::jump, begin);
+                if (guard != 0) at(guard).b = here();
+            });
+            code_.choices[choice].targets[repeat.greedy ? 1 : 0] = here();
+            return;
+        }
+        std::vector<uint32_t> choices;
+        for (uint32_t i = repeat.min; i < repeat.max; ++i) {
+            choices.push_back(emit_fork(body, repeat.greedy, again, next));
+            emit(body, again);
+        }
+        for (const uint32_t choice : choices) code_.choices[choice].targets[repeat.greedy ? 1 : 0] = here();
+    }
+
+    // The body, with the check that ends a loop whose body matched nothing; `end` appends what comes behind it.
+    template <typename End>
+    void emit_guarded(const Node& body, const Next& next, End&& end) {
+        if (!may_be_empty(body)) {
+            emit(body, next);
+            end(0);
+            return;
+        }
+        const uint32_t reg = code_.registers++;
+        append(Op::empty_begin, reg);
+        emit(body, next);
+        const size_t guard = append(Op::empty_end, reg);
+        end(guard);
+    }
+
+    void emit_counted(const Node& repeat, const Next& next) {
+        const Node& body = repeat.child();
+        const Next unknown{Next::Kind::unknown};
+        const Next again{Next::Kind::loop, nullptr, 0, &body, false, &unknown};
+        (void)next;
+        const uint32_t reg = code_.registers++;
+        append(Op::count_begin, reg);
+        const size_t begin = append(Op::count, reg, repeat.min, repeat.max, 0, repeat.greedy);
+        emit_guarded(body, again, [&](size_t guard) {
+            append(Op::count_next, reg, uint32_t(begin));
+            if (guard != 0) at(guard).b = here();
+        });
+        at(begin).d = here();
+    }
+
+    void emit_look(const Node& look) {
+        const Node& body = look.child();
+        if (is_one_char(body)) {
+            append(look.behind ? Op::previous_set : Op::next_set, add_set(body), 0, 0, 0, look.negative);
+            return;
+        }
+        const uint32_t reg = code_.registers;
+        code_.registers += 2;
+        const size_t begin = append(Op::look_begin, reg, 0, 0, 0, look.negative);
+        if (!look.behind) {
+            emit(body, {Next::Kind::success});
+        } else if (look.min == look.max) {
+            if (look.min != 0) append(Op::step_back, 0, look.min, look.max);
+            emit(body, {Next::Kind::success});
+        } else {
+            const uint32_t limit = code_.registers++;
+            append(Op::behind_begin, limit);
+            append(Op::step_back, 0, look.min, look.max);
+            emit(body, {Next::Kind::unknown});
+            append(Op::behind_end, limit, reg);
+        }
+        append(Op::look_end, reg, 0, 0, 0, look.negative);
+        at(begin).b = here();
+    }
+
+    std::string_view pattern_;
+    Code code_;
+    std::map<std::string, uint32_t> set_numbers_;
+    size_t work_ = 0;
+    size_t tables_ = 0;
+};
+
+}  // namespace
+
+Code compile(std::string_view pattern) {
+    return Compiler(pattern).take();
+}
+
+}  // namespace crayon::regex

@@ -1,0 +1,116 @@
+"""The added tokens of a tokenizer: which there are, and what adding one does.
+
+The rules are those of the reference. A token that is there already keeps its id and takes the new flags; one that the
+model knows takes the model's id; what was special once is left out by `decode` for ever, though its flag may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+class Token(NamedTuple):
+    """An added token without its id."""
+
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+    special: bool = False
+
+
+class AddedTokens:
+    """The added tokens by id and by content."""
+
+    def __init__(self, tokens: Iterable[dict[str, Any]]) -> None:
+        """`tokens` are dicts as the engine gives them, in order of addition."""
+        self._tokens: dict[int, Token] = {}
+        self._ids: dict[str, int] = {}
+        self._specials: set[str] = set()
+        self._last = -1
+        for fields in tokens:
+            token = Token(**{name: fields[name] for name in Token._fields})
+            self._put(int(fields["id"]), token)
+
+    def copy(self) -> AddedTokens:
+        """Another one with the same tokens."""
+        twin = AddedTokens(())
+        twin._tokens, twin._ids, twin._specials = dict(self._tokens), dict(self._ids), set(self._specials)
+        twin._last = self._last
+        return twin
+
+    def add(self, tokens: Iterable[Token], find: Callable[[str], int | None], size: int) -> int:
+        """Add tokens in order; the count of those that changed something.
+
+        `find` is the model's id of a content, `size` how many tokens the model has.
+        """
+        added = 0
+        for token in tokens:
+            id = self._ids.get(token.content)
+            if not token.content or (id is not None and self._tokens.get(id) == token):
+                continue
+            if id is None:
+                id = find(token.content)
+            if id is None:
+                id = max(self._last + 1, size)
+            self._put(id, token)
+            added += 1
+        return added
+
+    def for_engine(self) -> list[dict[str, Any]]:
+        """Dicts as the engine takes them: `special` is what it goes by when it decodes and when it reads text."""
+        return [{"id": id, **token._asdict(), "special": self._is_special(token)} for id, token in self._tokens.items()]
+
+    def lasting_specials(self) -> list[str]:
+        """The contents that count as special although their flag no longer says so."""
+        return [
+            token.content for token in self._tokens.values() if token.content in self._specials and not token.special
+        ]
+
+    def for_json(self) -> list[dict[str, Any]]:
+        """The list that a ``tokenizer.json`` holds."""
+        return [{"id": id, **token._asdict()} for id, token in sorted(self._tokens.items())]
+
+    def decoder(self) -> dict[int, tokenizers.AddedToken]:
+        """What `Tokenizer.get_added_tokens_decoder` gives."""
+        from tokenizers import AddedToken
+
+        return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
+
+    def _is_special(self, token: Token) -> bool:
+        return token.content in self._specials
+
+    def _put(self, id: int, token: Token) -> None:
+        if token.special:
+            self._specials.add(token.content)
+        self._last = max(self._last, id)
+        self._ids[token.content] = id
+        self._tokens[id] = token
+
+
+def tokens_of(tokens: Any, special: bool) -> list[Token]:
+    """Check the argument of `add_tokens` or `add_special_tokens`, which makes an AddedToken special in place."""
+    if not isinstance(tokens, list):
+        raise TypeError(f"tokens is {type(tokens).__name__}, expected a list of str and AddedToken")
+    return [_token_of(token, special, i) for i, token in enumerate(tokens)]
+
+
+def _token_of(token: Any, special: bool, index: int) -> Token:
+    if isinstance(token, str):
+        try:
+            token.encode()
+        except UnicodeEncodeError as error:
+            raise TypeError(f"token {index} has a lone surrogate, which is no text: {error}") from None
+        return Token(str(token), normalized=not special, special=special)
+    from tokenizers import AddedToken
+
+    if not isinstance(token, AddedToken):
+        raise TypeError(f"token {index} is {type(token).__name__}, expected str or AddedToken")
+    if special:
+        token.special = True
+    return Token(*(getattr(token, name) for name in Token._fields))

@@ -1,0 +1,51 @@
+"""The methods of `Tokenizer` that can be awaited: the same work, in the threads of the running event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from crayon_hf import _core
+
+
+class AsyncMethods:
+    """What `Tokenizer` inherits. Each call needs a running event loop, and works on the tokenizer as it is then."""
+
+    __slots__ = ()
+
+    def async_encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[_core.Encoding]:
+        """`encode`, to be awaited. Offsets are in characters here, too."""
+        return self._later("encode", sequence, pair, is_pretokenized, add_special_tokens)
+
+    def async_encode_batch(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[list[_core.Encoding]]:
+        """`encode_batch`, to be awaited."""
+        return self._later("encode_batch", input, is_pretokenized, add_special_tokens)
+
+    def async_encode_batch_fast(
+        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Future[list[_core.Encoding]]:
+        """`encode_batch_fast`, to be awaited."""
+        return self._later("encode_batch_fast", input, is_pretokenized, add_special_tokens)
+
+    def async_decode_batch(
+        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
+    ) -> Future[list[str]]:
+        """`decode_batch`, to be awaited."""
+        return self._later("decode_batch", sequences, skip_special_tokens)
+
+    def _later(self, method: str, *arguments: Any) -> Future[Any]:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        work: Callable[..., Any] = getattr(self._as_it_is(), method)
+        return loop.run_in_executor(None, work, *arguments)
+
+    def _as_it_is(self) -> Any:
+        raise NotImplementedError

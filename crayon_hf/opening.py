@@ -1,0 +1,183 @@
+"""The ways to open a tokenizer: each gives what it is to be made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core, cache
+from crayon_hf.assembly import Assembly
+from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
+
+if TYPE_CHECKING:
+    from crayon_hf.conversion.tiktoken import RankFile
+
+_MAGIC = b"CRAY"
+
+
+def open_file(path: str | os.PathLike[str]) -> Assembly:
+    """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
+    name = os.fspath(path)
+    with open(name, "rb") as file:
+        head = file.read(8)
+    name = os.path.abspath(name)  # it may be needed again when the working directory is another one
+    if head.startswith(_MAGIC):
+        return _open_cartridge(name, head)
+    try:
+        try:
+            return _assemble(cache.open_source(name, json_recipe()))
+        except UnsupportedError as error:
+            with open(name, "rb") as file:
+                return _delegate_json(file.read(), str(error))
+    except VocabularyError as error:
+        hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
+        raise VocabularyError(f"{name}: {error}{hint}") from error
+
+
+def open_buffer(buffer: bytes) -> Assembly:
+    """The bytes of a ``tokenizer.json``."""
+    data = bytes(buffer)
+    try:
+        return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data))
+    except UnsupportedError as error:
+        return _delegate_json(data, str(error))
+
+
+def open_pretrained(identifier: str, revision: str, token: str | None) -> Assembly:
+    """The ``tokenizer.json`` of a repository on the Hugging Face Hub."""
+    from huggingface_hub import hf_hub_download
+
+    return open_file(hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token))
+
+
+def open_tiktoken(
+    path_or_name: str | os.PathLike[str],
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> Assembly:
+    """A rank file, or a published encoding by its name."""
+    from crayon_hf.conversion import tiktoken as conversion
+
+    if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
+        path: str | None = conversion.find_published_file(path_or_name)
+        data = conversion.fetch_published_file(path_or_name) if path is None else b""
+        name = path_or_name if name is None else name
+    else:
+        path, data = os.fspath(path_or_name), b""
+    digest = cache.source_digest(path) if path is not None else sha256(data).hexdigest()
+    facts = conversion.identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
+    path = None if path is None else os.path.abspath(path)
+
+    def ranks() -> bytes:
+        if path is None:
+            return data
+        with open(path, "rb") as file:
+            return file.read()
+
+    recipe = tiktoken_recipe(facts)
+    try:
+        opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
+    source = Source(opened.source, opened.engine.source_digest, lambda: tiktoken_json(ranks(), facts))
+    return Assembly(opened.engine, source, opened.path)
+
+
+def open_profile(name: str) -> Assembly:
+    """A profile by its name."""
+    from crayon_hf.search_path import find_profile
+
+    profile = find_profile(name)
+    if profile.cartridge is None:
+        return open_file(str(profile.source))
+    try:
+        assembly = open_file(profile.cartridge)
+    except CartridgeError:
+        if profile.source is None or _cartridge_version(profile.cartridge) == 2:
+            raise
+        return open_file(profile.source)
+    if profile.source is not None and cache.source_digest(os.fspath(profile.source)) != source_digest(assembly):
+        return open_file(profile.source)
+    return assembly
+
+
+def open_model(model: Any) -> Assembly:
+    """A model of the ``tokenizers`` library and nothing else."""
+    assembly = Assembly(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
+    assembly.set_component("model", model)
+    return assembly
+
+
+def open_pickled(kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None) -> Assembly:
+    """What `Assembly.pickled` gave."""
+    if kind == "Engine":
+        assembly = _open_again(*arguments)
+        if changes is not None:
+            assembly.change(*changes)
+        return assembly
+    from crayon_hf import delegated
+
+    if kind == "TokenizersEngine":
+        return Assembly(delegated.TokenizersEngine(*arguments), Source(arguments[0].encode()))
+    return Assembly(delegated.TiktokenEngine(*arguments), Source(None))
+
+
+def source_digest(assembly: Assembly) -> str | None:
+    """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
+    engine = assembly.engine()
+    return engine.source_digest if isinstance(engine, _core.Engine) else None
+
+
+def _assemble(opened: cache.Opened) -> Assembly:
+    return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path)
+
+
+def _cartridge_version(path: str | os.PathLike[str]) -> int:
+    with open(path, "rb") as file:
+        return int.from_bytes(file.read(8)[4:], "little")
+
+
+def _open_cartridge(path: str, head: bytes) -> Assembly:
+    if int.from_bytes(head[4:], "little") == 2:
+        raise CartridgeError(f"{path} is a version 2 cartridge: greedy mode, which reads them, is not there yet")
+    engine = cache.open_cartridge(path)
+    return Assembly(engine, Source(_beside(path), engine.source_digest), path)
+
+
+def _beside(path: str) -> str:
+    return path.removesuffix(".dat") + ".json"
+
+
+def _delegate_json(data: bytes, reason: str) -> Assembly:
+    from crayon_hf.delegated import TokenizersEngine, warn_delegated
+
+    engine = TokenizersEngine(data.decode(), reason)
+    warn_delegated(reason, "tokenizers")
+    return Assembly(engine, Source(data))
+
+
+def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Assembly:
+    from crayon_hf.delegated import TiktokenEngine, warn_delegated
+
+    engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
+    warn_delegated(reason, "tiktoken")
+    return Assembly(engine, Source(None))
+
+
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | None) -> Assembly:
+    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``."""
+    if path is not None:
+        try:
+            engine = cache.open_cartridge(path)
+            if engine.source_digest == digest and engine.metadata == metadata:
+                return Assembly(engine, Source(_beside(path) if source is None else source, digest), path)
+        except (CartridgeError, OSError):
+            if source is None:
+                raise
+    if source is None:
+        raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
+    return _assemble(cache.open_bytes(source, json_recipe(metadata)))

@@ -1,0 +1,495 @@
+"""The interface of the ``tiktoken`` library over our engine: ``from crayon_hf import tiktoken``.
+
+>>> from crayon_hf import tiktoken
+>>> encoding = tiktoken.get_encoding("cl100k_base")
+>>> encoding.decode(encoding.encode("hello world"))
+'hello world'
+
+The library itself is needed for three things only: to fetch a rank file that is not in its cache, for
+``encode_with_unstable``, and where one special token is the beginning of another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
+from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.tiktoken_models import encoding_name_for_model
+from crayon_hf.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+
+NOTHING: frozenset[str] = frozenset()
+Allowed = Literal["all"] | AbstractSet[str]
+Disallowed = Literal["all"] | Collection[str]
+
+
+class Encoding:
+    """Text to token ids and back, as ``tiktoken.Encoding`` does it."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        """An encoding of its own parts.
+
+        `explicit_n_vocab`, where it is given, must be the number of tokens, and the ids must have no hole.
+        """
+        highest = max(max(mergeable_ranks.values()), max(special_tokens.values(), default=0))
+        if explicit_n_vocab:
+            assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
+            assert highest == explicit_n_vocab - 1
+        if "" in special_tokens:
+            raise VocabularyError("a special token is empty: it would be everywhere")
+        # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
+        known = special_tokens if _are_plain(special_tokens, mergeable_ranks) else {}
+        self._set_up(name, pat_str, special_tokens, known, _open_ranks(name, pat_str, mergeable_ranks, known))
+        self._mergeable_ranks = mergeable_ranks
+        self.max_token_value = highest
+
+    def _set_up(
+        self, name: str, pattern: str, specials: Mapping[str, int], known: Collection[str], tokenizer: Tokenizer
+    ) -> None:
+        """`known` are the special tokens that the engine knows, too."""
+        self.name = name
+        self._pat_str = pattern
+        self._special_tokens = dict(specials)
+        self._special_token_values = set(specials.values())
+        self._tokenizer = tokenizer
+        self._engine = tokenizer._engine or tokenizer._settle()  # nobody else has this tokenizer: it stays as it is
+        self._missing = frozenset(specials) - frozenset(known)
+        self._special_pattern = _pattern_of(frozenset(specials))
+        self._special_prefix = _common_beginning(specials)
+
+    @classmethod
+    def _published(cls, name: str) -> Encoding:
+        pattern, specials = KNOWN_ENCODINGS[name].pattern, KNOWN_ENCODINGS[name].special_tokens
+        path = find_published_file(name)
+        named: dict[int, str] = {}
+        for content, id in specials.items():
+            named.setdefault(id, content)  # tiktoken decodes an id of two names to the first one
+        known = {content: id for id, content in named.items()}
+        if path is None or len(known) == len(specials):
+            known, tokenizer = specials, Tokenizer.from_tiktoken(name)
+        else:
+            tokenizer = Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=known, name=name)
+        encoding = cls.__new__(cls)
+        encoding._set_up(name, pattern, specials, known, tokenizer)
+        return encoding
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # -- encoding
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which special tokens are ordinary text."""
+        if not isinstance(text, str):
+            raise TypeError(f"text is {type(text).__name__}, expected str")
+        return self._engine.encode_ids(text, False, True)
+
+    def encode(
+        self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
+    ) -> list[int]:
+        """The ids of a text.
+
+        Special tokens in `allowed_special` are recognised; ValueError for one in `disallowed_special`, which is
+        by default every one that is not allowed; the rest is ordinary text.
+        """
+        if disallowed_special == "all" and isinstance(text, str) and self._special_prefix not in text:
+            # No special token is in the text, so that all rules but broken ones come to the same.
+            kind = allowed_special.__class__
+            if kind is str:
+                agreed = allowed_special == "all"
+            else:
+                agreed = kind in (frozenset, set) and allowed_special <= self.special_tokens_set  # type: ignore[operator]
+            if agreed:
+                return self._engine.encode_ids(text, False, True)
+        return self._encode(text, self._check(text, allowed_special, disallowed_special))
+
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
+    ) -> npt.NDArray[np.uint32]:
+        """`encode`, into an array that cannot be written to. UnicodeEncodeError for a lone surrogate."""
+        import numpy as np
+
+        allowed = self._check(text, allowed_special, disallowed_special)
+        if not text.isascii():
+            text.encode()
+        if not allowed or (self._knows_all_in(text) and allowed >= self.special_tokens_set):
+            ids = self._engine.encode_ragged([text], False, not allowed)[0].view(np.uint32)
+        else:
+            ids = np.array(self._encode(text, allowed), dtype=np.uint32)
+        ids.flags.writeable = False
+        return ids
+
+    def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
+        """`encode_ordinary` of many texts, in parallel."""
+        return self._ragged(list(text), True, num_threads)
+
+    def encode_batch(
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Allowed = NOTHING,
+        disallowed_special: Disallowed = "all",
+    ) -> list[list[int]]:
+        """`encode` of many texts, in parallel."""
+        texts = list(text)
+        if disallowed_special is None:
+            raise TypeError("disallowed_special is None, expected 'all' or a collection of str")
+        allowed, disallowed = self._rules(allowed_special, disallowed_special)
+        for one in texts:
+            self._refuse(one, disallowed)
+        allowed = self._known(allowed)
+        if not allowed:
+            return self._ragged(texts, True, num_threads)
+        if allowed >= self.special_tokens_set and all(map(self._knows_all_in, texts)):
+            return self._ragged(texts, False, num_threads)
+        _check_threads(num_threads)
+        return [self._encode(one, allowed) for one in texts]
+
+    def encode_with_unstable(
+        self, text: str, *, allowed_special: Allowed = NOTHING, disallowed_special: Disallowed = "all"
+    ) -> tuple[list[int], list[list[int]]]:
+        """The ids that more text cannot change, and how the rest could go on. This takes the tiktoken library."""
+        allowed = self._check(text, allowed_special, disallowed_special)
+        found: tuple[list[int], list[list[int]]] = self._library.encode_with_unstable(
+            text, allowed_special=allowed, disallowed_special=()
+        )
+        return found
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of one token, special or not. KeyError when there is none."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        if not isinstance(data, bytes):
+            raise TypeError(f"the token is {type(data).__name__}, expected str or bytes")
+        id = self._tokenizer.token_to_id(data.decode("latin-1").translate(BYTE_LEVEL))
+        if id is not None and self._tokenizer.decode_bytes([id]) == data:
+            return id
+        special = self._special_tokens.get(data.decode("utf-8", "replace"))
+        if special is None:
+            raise KeyError(data)
+        return special
+
+    # -- decoding
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of some ids. KeyError for an id that there is not."""
+        if isinstance(tokens, bytes):
+            tokens = list(tokens)  # each byte is an id
+        try:
+            return self._engine.decode_bytes(tokens)
+        except TokenIdError:
+            return b"".join(map(self._bytes_of, tokens))
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of some ids; `errors` as for ``bytes.decode``, since ids need not end at whole characters."""
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one token, special or not. KeyError when there is none."""
+        try:
+            return self._bytes_of(token)
+        except KeyError:
+            raise KeyError(str(token)) from None
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each of some ids."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of some ids, and where each begins, in characters. UnicodeDecodeError when they are not a text.
+
+        A token that begins inside a character is said to begin where the character does.
+        """
+        parts = self.decode_tokens_bytes(tokens)
+        characters, starts = 0, []
+        for part in parts:
+            inside = 0x80 <= part[0] < 0xC0
+            starts.append(max(0, characters - inside))
+            characters += sum(not 0x80 <= byte < 0xC0 for byte in part)
+        return b"".join(parts).decode("utf-8", errors="strict"), starts
+
+    def decode_batch(
+        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """`decode` of many sequences of ids."""
+        _check_threads(num_threads)
+        return [self.decode(tokens, errors) for tokens in batch]
+
+    def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """`decode_bytes` of many sequences of ids."""
+        _check_threads(num_threads)
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # -- the vocabulary
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of every token that is not special, sorted."""
+        return sorted(self._mergeable_ranks)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of ``<|endoftext|>``. KeyError when there is none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is that of a special token."""
+        assert isinstance(token, int)
+        return token in self._special_token_values
+
+    @cached_property
+    def max_token_value(self) -> int:
+        """The highest id."""
+        return max(self._tokenizer.get_vocab().values())
+
+    @property
+    def n_vocab(self) -> int:
+        """One more than the highest id."""
+        return self.max_token_value + 1
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        ranks = {}
+        for id in range(self.max_token_value + 1):
+            if id not in self._special_token_values:
+                try:
+                    ranks[self._tokenizer.decode_bytes([id])] = id
+                except TokenIdError:
+                    continue  # a hole in the ids
+        return ranks
+
+    # -- pickling: a published encoding by its name, any other by its parts
+
+    def __getstate__(self) -> object:
+        return self.name if self is _REGISTRY.get(self.name) else self._parts()
+
+    def __setstate__(self, state: object) -> None:
+        if isinstance(state, str):
+            self.__dict__ = get_encoding(state).__dict__
+            return
+        assert isinstance(state, dict)
+        self.__init__(**state)  # type: ignore[misc]
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "pat_str": self._pat_str,
+            "mergeable_ranks": self._mergeable_ranks,
+            "special_tokens": self._special_tokens,
+        }
+
+    # -- special tokens
+
+    def _rules(self, allowed: Any, disallowed: Any) -> tuple[AbstractSet[str], frozenset[str]]:
+        if isinstance(allowed, str) and allowed == "all":
+            allowed = self.special_tokens_set
+        if isinstance(disallowed, str) and disallowed == "all":
+            disallowed = self.special_tokens_set - allowed
+        if not isinstance(allowed, (set, frozenset)):
+            raise TypeError(f"allowed_special is {type(allowed).__name__}, expected 'all' or a set of str")
+        return allowed, frozenset(disallowed or ())
+
+    def _check(self, text: str, allowed_special: Allowed, disallowed_special: Disallowed) -> AbstractSet[str]:
+        allowed, disallowed = self._rules(allowed_special, disallowed_special)
+        self._refuse(text, disallowed)
+        return self._known(allowed)
+
+    def _refuse(self, text: str, disallowed: frozenset[str]) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"text is {type(text).__name__}, expected str")
+        if disallowed == self.special_tokens_set:
+            found = self._find_special(text)
+        else:
+            match = _pattern_of(disallowed).search(text) if disallowed else None
+            found = match.group() if match else None
+        if found is not None:
+            _raise_disallowed(found)
+
+    def _known(self, allowed: AbstractSet[str]) -> AbstractSet[str]:
+        for token in allowed:
+            if not isinstance(token, str):
+                raise TypeError(f"allowed_special has {type(token).__name__} in it, expected str")
+        return allowed & self.special_tokens_set
+
+    def _find_special(self, text: str) -> str | None:
+        """The first special token in the text."""
+        if not isinstance(text, str):
+            raise TypeError(f"text is {type(text).__name__}, expected str")
+        # Special tokens mostly begin alike, and looking for one string is many times faster than for any of several.
+        if self._special_prefix not in text or not self._special_tokens:
+            return None
+        match = self._special_pattern.search(text)
+        return match.group() if match else None
+
+    def _knows_all_in(self, text: str) -> bool:
+        """Whether the engine knows every special token in the text."""
+        return not any(content in text for content in self._missing)
+
+    def _encode(self, text: str, allowed: AbstractSet[str]) -> list[int]:
+        """The ids, with these special tokens recognised; `allowed` has no others than special tokens."""
+        encode_ids = self._engine.encode_ids
+        if not allowed or self._special_prefix not in text:
+            return encode_ids(text, False, True)
+        if len(allowed) == len(self._special_tokens) and self._knows_all_in(text):
+            return encode_ids(text, False, False)
+        if _is_ambiguous(frozenset(self._special_tokens)):
+            found: list[int] = self._library.encode(text, allowed_special=allowed, disallowed_special=())
+            return found
+        ids: list[int] = []
+        start = 0
+        for match in _pattern_of(frozenset(allowed)).finditer(text):
+            ids += encode_ids(text[start : match.start()], False, True)
+            ids.append(self._special_tokens[match.group()])
+            start = match.end()
+        return ids + encode_ids(text[start:], False, True)
+
+    # -- inside
+
+    def _bytes_of(self, token: int) -> bytes:
+        try:
+            return self._tokenizer.decode_bytes([token])
+        except TokenIdError:
+            pass
+        if not 0 <= token < 2**32:
+            raise OverflowError(f"token {token} is out of range")
+        for content, id in self._special_tokens.items():
+            if id == token:
+                return content.encode()
+        raise KeyError(f"Invalid token for decoding: {token}")
+
+    def _ragged(self, texts: list[str], special_as_text: bool, num_threads: int) -> list[list[int]]:
+        _check_threads(num_threads)
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"text is {type(text).__name__}, expected str")
+        threads = num_threads if num_threads < (os.cpu_count() or 1) else 0
+        ids, splits = self._engine.encode_ragged(texts, False, special_as_text, threads)
+        flat, ends = ids.tolist(), splits.tolist()
+        return [flat[start:end] for start, end in pairwise(ends)]
+
+    @cached_property
+    def _library(self) -> Any:
+        """The same encoding of the tiktoken library."""
+        try:
+            import tiktoken
+        except ImportError as error:
+            raise UnsupportedError(
+                "this takes the tiktoken library, which is not installed: pip install 'crayon-hf[tiktoken]'"
+            ) from error
+        return tiktoken.Encoding(**self._parts())
+
+
+def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:
+    if len(set(ranks.values())) != len(ranks):
+        raise VocabularyError("two tokens have one rank")
+    with tempfile.TemporaryDirectory(prefix="crayon-ranks-") as directory:
+        path = os.path.join(directory, "ranks.tiktoken")
+        with open(path, "wb") as file:
+            file.write(write_ranks(ranks))
+        return Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=specials, name=name)
+
+
+def _are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
+    """Whether special tokens are marks around letters or digits, and like nothing else: those the engine knows."""
+    taken = set(ranks.values())
+    spelled = {content.encode() for content in specials}
+    return (
+        all(re.fullmatch(r"[^\w\s].*[A-Za-z0-9].*[^\w\s]", content, re.DOTALL) for content in specials)
+        and all(content.isascii() for content in specials)
+        and not any(id in taken or id < 0 for id in specials.values())
+        and not spelled & ranks.keys()
+        and not _is_ambiguous(frozenset(specials))
+    )
+
+
+@lru_cache(maxsize=64)
+def _is_ambiguous(specials: frozenset[str]) -> bool:
+    """Whether one special token begins with another: which of the two tiktoken finds, its hash map decides."""
+    ordered = sorted(specials)
+    return any(after.startswith(before) for before, after in pairwise(ordered))
+
+
+@lru_cache(maxsize=128)
+def _pattern_of(tokens: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(tokens))))
+
+
+def _common_beginning(texts: Collection[str]) -> str:
+    if not texts:
+        return ""
+    first, last = min(texts), max(texts)  # what these two share, all that lie between them share
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:same]
+
+
+def _raise_disallowed(token: str) -> NoReturn:
+    raise ValueError(
+        f"Encountered text corresponding to disallowed special token {token!r}.\n"
+        "If you want this text to be encoded as a special token, "
+        f"pass it to `allowed_special`, e.g. `allowed_special={{{token!r}, ...}}`.\n"
+        f"If you want this text to be encoded as normal text, disable the check for this token "
+        f"by passing `disallowed_special=(enc.special_tokens_set - {{{token!r}}})`.\n"
+        "To disable this check for all special tokens, pass `disallowed_special=()`.\n"
+    )
+
+
+def _check_threads(num_threads: int) -> None:
+    if num_threads <= 0:
+        raise ValueError(f"num_threads is {num_threads}, and must be greater than 0")
+
+
+# -- encodings by name
+
+_REGISTRY: dict[str, Encoding] = {}
+_LOCK = threading.RLock()
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """A published encoding by its name, the same object every time. ValueError for a name that is not known."""
+    if not isinstance(encoding_name, str):
+        raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")
+    with _LOCK:
+        if encoding_name not in _REGISTRY:
+            if encoding_name not in KNOWN_ENCODINGS:
+                raise ValueError(
+                    f"Unknown encoding {encoding_name}.\nKnown encodings: {', '.join(list_encoding_names())}"
+                )
+            _REGISTRY[encoding_name] = Encoding._published(encoding_name)
+        return _REGISTRY[encoding_name]
+
+
+def list_encoding_names() -> list[str]:
+    """The names that `get_encoding` knows."""
+    return list(KNOWN_ENCODINGS)
+
+
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding that a model uses. KeyError for a model that is not known."""
+    return get_encoding(encoding_name_for_model(model_name))

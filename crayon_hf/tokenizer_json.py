@@ -1,0 +1,113 @@
+"""Writing a ``tokenizer.json`` as the ``tokenizers`` library does, byte for byte, without giving it a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from crayon_hf.errors import VocabularyError
+
+_LARGE = ("vocab", "merges")
+
+
+def write(document: dict[str, Any], pretty: bool) -> str:
+    """The text of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores."""
+    model = document["model"]
+    small = without_vocabulary(model)
+    spelled = None
+    if small.get("type") in ("BPE", "WordPiece", "WordLevel") and not _has_tiny_float(small):
+        spelled = _spelled(model)
+    if spelled is None:
+        return _through_the_library(document, pretty)
+    import json
+
+    without_tokens = document | {"added_tokens": [], "model": small | _emptied(model)}
+    skeleton = json.loads(_through_the_library(without_tokens, False))
+    written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | spelled}
+    return _pretty(written, spelled) if pretty else dump(written)
+
+
+def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:
+    """A model's settings alone."""
+    return {key: value for key, value in model.items() if key not in _LARGE}
+
+
+def vocabulary_of(model: dict[str, Any]) -> dict[str, Any]:
+    """What a model has besides its settings."""
+    return {key: model[key] for key in _LARGE if key in model}
+
+
+def ids_of(model: dict[str, Any]) -> dict[str, int]:
+    """A model's vocabulary; that of a Unigram is a list, in the order of the ids."""
+    vocab = model.get("vocab", {})
+    return vocab if isinstance(vocab, dict) else {entry[0]: id for id, entry in enumerate(vocab)}
+
+
+def dump(document: Any) -> str:
+    """Compact JSON, with the escapes of the library."""
+    import json
+
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pretty(document: dict[str, Any], spelled: dict[str, Any]) -> str:
+    """Indented JSON. What is large is put in as text: Python indents a hundred times slower than it writes."""
+    import json
+    from json.encoder import encode_basestring as quoted
+
+    entries = ",\n".join(f"      {quoted(token)}: {id}" for token, id in spelled["vocab"].items())
+    texts = {"vocab": f"{{\n{entries}\n    }}" if entries else "{}"}
+    if "merges" in spelled:
+        pairs = (f"      [\n        {quoted(a)},\n        {quoted(b)}\n      ]" for a, b in spelled["merges"])
+        entries = ",\n".join(pairs)
+        texts["merges"] = f"[\n{entries}\n    ]" if entries else "[]"
+    model = {key: None if key in texts else value for key, value in document["model"].items()}
+    text = json.dumps(document | {"model": model}, ensure_ascii=False, indent=2)
+    for key, value in texts.items():
+        # The last one is the model's: it is the last key, and nothing is put in after it but by this loop.
+        before, _, after = text.rpartition(f'\n    "{key}": null')
+        text = f'{before}\n    "{key}": {value}{after}'
+    return text
+
+
+def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
+    import tokenizers
+
+    try:
+        text: str = tokenizers.Tokenizer.from_str(dump(document)).to_str(pretty)
+    except Exception as error:  # the library raises Exception itself
+        raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
+    return text
+
+
+def _emptied(model: dict[str, Any]) -> dict[str, Any]:
+    return {key: type(model[key])() for key in _LARGE if key in model}
+
+
+def _spelled(model: dict[str, Any]) -> dict[str, Any] | None:
+    """The vocabulary by id, and the merges as pairs. None when only the library knows what it makes of them."""
+    vocab = model.get("vocab")
+    if not isinstance(vocab, dict) or len(set(vocab.values())) != len(vocab):
+        return None
+    spelled: dict[str, Any] = {"vocab": dict(sorted(vocab.items(), key=lambda item: item[1]))}
+    if "merges" in model:
+        merges = [_pair(merge) for merge in model["merges"]]
+        if None in merges or _has_twins(merges):
+            return None
+        spelled["merges"] = merges
+    return spelled
+
+
+def _pair(merge: Any) -> tuple[str, str] | None:
+    parts = merge.split(" ") if isinstance(merge, str) and not merge.startswith("#version") else merge
+    return (parts[0], parts[1]) if isinstance(parts, list) and len(parts) == 2 else None
+
+
+def _has_twins(merges: Iterable[Any]) -> bool:
+    seen = list(merges)
+    return len(set(seen)) != len(seen)
+
+
+def _has_tiny_float(values: dict[str, Any]) -> bool:
+    """Python and Rust write an exponent in two ways."""
+    return any(isinstance(value, float) and "e" in repr(value) for value in values.values())

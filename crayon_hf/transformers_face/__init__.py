@@ -1,0 +1,23 @@
+"""The face that users of ``transformers`` see: its tokenizer classes, with the engine of this package underneath.
+
+Importing this package imports nothing; a name is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crayon_hf.transformers_face.auto import AutoTokenizer, install, uninstall
+    from crayon_hf.transformers_face.fast import CrayonTokenizerFast
+
+__all__ = ["AutoTokenizer", "CrayonTokenizerFast", "install", "uninstall"]
+
+_HOMES = {"AutoTokenizer": "auto", "CrayonTokenizerFast": "fast", "install": "auto", "uninstall": "auto"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

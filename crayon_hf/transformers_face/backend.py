@@ -1,0 +1,142 @@
+"""The `_tokenizer` of our classes: a `crayon_hf.Tokenizer` that takes ids as `tokenizers.Tokenizer` does."""
+
+from __future__ import annotations
+
+import copy
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from crayon_hf import cache
+from crayon_hf.errors import CrayonError
+from crayon_hf.files import write_atomic
+from crayon_hf.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import tokenizers
+
+
+class Backend(Tokenizer):
+    """A `Tokenizer` whose `decode` leaves unknown ids out, as that of the reference does."""
+
+    __slots__ = ()
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "skip") -> str:
+        """The text of some ids."""
+        _check_range(ids)
+        return super().decode(ids, skip_special_tokens, unknown_ids)
+
+    def decode_batch(
+        self,
+        sequences: Iterable[Sequence[int]],
+        skip_special_tokens: bool = True,
+        threads: int = 0,
+        unknown_ids: str = "skip",
+    ) -> list[str]:
+        """`decode` for many sequences of ids."""
+        rows = list(sequences)
+        for ids in rows:
+            _check_range(ids)
+        return super().decode_batch(rows, skip_special_tokens, threads, unknown_ids)
+
+
+def _check_range(ids: Sequence[int]) -> None:
+    """Ids are 32 bits wide in the reference; it takes no others, not even to leave them out."""
+    if len(ids) and (min(ids) < 0 or max(ids) >= 1 << 32):
+        raise OverflowError(f"token ids are from 0 to {(1 << 32) - 1}, got {min(ids)} to {max(ids)}")
+
+
+kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""Where the file is that opens a backend again."""
+
+_kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
+
+
+def model_kind(backend: Any) -> str:
+    """The name of the class of its model. The model itself would have to be built, from the whole vocabulary."""
+    if not isinstance(backend, Tokenizer):
+        return type(backend.model).__name__
+    engine = backend._engine or backend._settle()
+    known = _kinds.get(backend)
+    if known is None or known[0] is not engine:
+        bpe = backend.engine == "native" and backend.engine_info().get("merges", 0) > 0
+        known = _kinds[backend] = engine, "BPE" if bpe else type(copy.copy(backend).model).__name__
+    return known[1]
+
+
+def as_backend(value: Any) -> Any:
+    """What to keep as `_tokenizer`: ours for a tokenizer of the reference, anything else as it is."""
+    if isinstance(value, Tokenizer):
+        if type(value) is Tokenizer:
+            value.__class__ = Backend  # the same object: whoever shares it sees the same changes
+        return value
+    import tokenizers
+
+    return from_reference(value) if isinstance(value, tokenizers.Tokenizer) else value
+
+
+def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:
+    """Our tokenizer for one of the reference's.
+
+    `beside` is the path of a cartridge that may have been compiled from exactly this tokenizer. `keep` puts the
+    tokenizer.json into the cache, so that the same tokenizer is only mapped the next time. A tokenizer that we cannot
+    read is returned as it is, with a warning: it works, and is as slow as ever.
+    """
+    try:
+        made = path = None
+        if beside is not None and (made := _from_cartridge(reference, beside)) is not None:
+            path = beside
+        elif keep and (path := _keep_source(reference)) is not None:
+            made = Tokenizer.from_file(path)
+        tokenizer = as_backend(made or Tokenizer.from_tokenizers(reference))
+        if path is not None:
+            kept[tokenizer] = path
+        tokenizer.encode_special_tokens = reference.encode_special_tokens
+        return _with_extras(tokenizer, reference)
+    except CrayonError as error:
+        from crayon_hf.delegated import warn_delegated
+
+        warn_delegated(str(error), "tokenizers")
+        return reference
+
+
+def _from_cartridge(reference: tokenizers.Tokenizer, path: str) -> Tokenizer | None:
+    try:
+        tokenizer = Tokenizer.from_file(path)
+        # `save_pretrained` compiles the cartridge from the file that it writes, which is pretty.
+        if tokenizer.source_digest == sha256(reference.to_str(pretty=True).encode()).hexdigest():
+            return tokenizer
+    except (CrayonError, OSError):
+        pass  # it is there to save time; it is not needed
+    return None
+
+
+def cache_directory() -> str:
+    """Where the files of this face are kept, inside the cache of cartridges."""
+    return os.path.join(cache.cache_directory(), "transformers")
+
+
+def _keep_source(reference: tokenizers.Tokenizer) -> str | None:
+    """Put its tokenizer.json into the cache; the path, or None when the cache is not writable."""
+    source = reference.to_str().encode()
+    directory = cache_directory()
+    path = os.path.join(directory, f"{sha256(source).hexdigest()}.json")
+    try:
+        if not os.path.isfile(path):
+            for name in (os.path.dirname(directory), directory):
+                os.makedirs(name, mode=0o700, exist_ok=True)
+            write_atomic(path, source, private=True)
+    except OSError:
+        return None
+    return path
+
+
+def _with_extras(tokenizer: Any, reference: tokenizers.Tokenizer) -> Any:
+    """What transformers has written on the object itself: a flag, or CLIP's own `decode`."""
+    for name, value in vars(reference).items():
+        if not callable(value):
+            setattr(tokenizer, name, value)
+    return tokenizer

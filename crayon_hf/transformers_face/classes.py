@@ -1,0 +1,141 @@
+"""Our class for each tokenizer class of transformers.
+
+`class_for(BertTokenizer)` is a subclass of `BertTokenizer` and of `CrayonTokenizerFast`. It has the name and module of
+the class it stands for, because transformers writes names into files and decides by them. The bases are in that order
+so that what the class itself overrides goes on counting; only what it inherits from the common base becomes ours.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import threading
+from typing import TYPE_CHECKING, Any
+
+from transformers import PreTrainedTokenizerFast
+
+if TYPE_CHECKING:
+    from crayon_hf.transformers_face.fast import CrayonTokenizerFast
+
+_classes: dict[type, type[CrayonTokenizerFast]] = {}
+_lock = threading.Lock()
+
+_CALLS = (
+    *("_encode_plus", "_batch_encode_plus", "_call_one", "encode_plus", "batch_encode_plus", "_convert_encoding"),
+    *("set_truncation_and_padding", "_get_padding_truncation_strategies", "_eventual_warn_about_too_long_sequence"),
+    "_switch_to_input_mode",
+)
+"""The methods that a plain call goes through. A class that overrides one is not short-circuited."""
+
+_HARMLESS = frozenset(
+    f"{name}TokenizerFast"
+    for name in (
+        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED", "Longformer", "Mvp"),
+        *("Roberta", "Whisper"),
+    )
+)
+"""Classes of transformers 4 that override two of them only to refuse `is_split_into_words` without a prefix space."""
+
+
+class CrayonMeta(type):
+    """Builds a tokenizer with the reference's objects, and changes to ours when it is complete."""
+
+    _crayon_stock: type | None
+    _crayon_plain_calls: bool
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance as the class that `cls` stands for makes it."""
+        if cls.__dict__.get("_crayon_stock") is None and _is_crayon(cls):
+            cls = class_for(PreTrainedTokenizerFast)
+        make: Any = cls
+        tokenizer: Any = make.__new__(make, *args, **kwargs)
+        tokenizer.__dict__["_crayon_building"] = True
+        try:
+            tokenizer.__init__(*args, **kwargs)
+        finally:
+            tokenizer.__dict__.pop("_crayon_building", None)
+        convert_backend(tokenizer)
+        return tokenizer
+
+    def __repr__(cls) -> str:
+        stock = cls.__dict__.get("_crayon_stock")
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        return f"<class '{name}'>" if stock is None else f"<class 'crayon_hf.CrayonTokenizerFast' for '{name}'>"
+
+
+def _is_crayon(cls: type) -> bool:
+    return cls.__module__ == "crayon_hf.transformers_face.fast" and cls.__name__ == "CrayonTokenizerFast"
+
+
+def stock_class(cls: type) -> type:
+    """The class of transformers that `cls` stands for; a class of somebody else's is its own."""
+    stock = cls.__dict__.get("_crayon_stock")
+    return stock if isinstance(stock, type) else PreTrainedTokenizerFast if _is_crayon(cls) else cls
+
+
+def class_for(stock: type) -> type[CrayonTokenizerFast]:
+    """Our class for a tokenizer class of transformers, the same one each time."""
+    made = _classes.get(stock)
+    if made is None:
+        from crayon_hf.transformers_face.fast import CrayonTokenizerFast
+
+        with _lock:
+            made = _classes.get(stock)
+            if made is None:
+                bases = (CrayonTokenizerFast,) if stock is PreTrainedTokenizerFast else (stock, CrayonTokenizerFast)
+                names = {
+                    "__module__": stock.__module__,
+                    "__qualname__": stock.__qualname__,
+                    "__doc__": stock.__doc__,
+                    "_crayon_stock": stock,
+                    "_crayon_plain_calls": _has_plain_calls(stock),
+                }
+                new: Any = CrayonMeta(stock.__name__, bases, names)
+                made = _classes[stock] = new
+    assert made is not None
+    return made
+
+
+def adopt(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+    """Turn a tokenizer that transformers has just made into ours, in place. Slow tokenizers stay as they are."""
+    if not isinstance(tokenizer, PreTrainedTokenizerFast) or isinstance(type(tokenizer), CrayonMeta):
+        return tokenizer
+    tokenizer.__class__ = class_for(type(tokenizer))
+    return convert_backend(tokenizer, cartridge, keep)
+
+
+def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+    """Make the `_tokenizer` of one of our instances ours."""
+    import tokenizers
+
+    from crayon_hf.transformers_face.backend import as_backend, from_reference
+
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if isinstance(backend, tokenizers.Tokenizer):
+        wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
+        if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
+            return tokenizer  # nobody knows what it does: the reference stays
+        tokenizer.__dict__["_tokenizer"] = from_reference(backend, cartridge, keep)
+        if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
+            tokenizer._wrap_decode_method_backend_tokenizer()
+    elif backend is not None:
+        tokenizer.__dict__["_tokenizer"] = as_backend(backend)
+    return tokenizer
+
+
+def _has_plain_calls(stock: type) -> bool:
+    for name in _CALLS:
+        owner = next((cls for cls in stock.__mro__ if name in cls.__dict__), None)
+        if owner is None or owner.__module__.startswith("transformers.tokenization_"):
+            continue
+        if owner.__module__.startswith("transformers.models.") and owner.__name__ in _HARMLESS:
+            continue
+        return False
+    return True
+
+
+def _reduce_class(cls: CrayonMeta) -> Any:
+    stock = cls.__dict__.get("_crayon_stock")
+    return cls.__qualname__ if stock is None else (class_for, (stock,))
+
+
+copyreg.pickle(CrayonMeta, _reduce_class)

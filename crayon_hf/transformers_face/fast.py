@@ -1,0 +1,164 @@
+"""`CrayonTokenizerFast`: `transformers.PreTrainedTokenizerFast` with the engine of this package underneath."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+
+from crayon_hf.errors import CrayonError, TokenIdError
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers_face import calling, loading, snapshots
+from crayon_hf.transformers_face.backend import Backend, as_backend
+from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
+
+
+class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
+    """A `PreTrainedTokenizerFast` that gives the same results many times faster.
+
+    Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). Everything
+    that ``transformers`` says about its own class holds. `save_pretrained` writes what it writes, and the cartridge
+    beside it. An instance always belongs to a subclass that stands for one class of ``transformers`` and has its name.
+    """
+
+    _crayon_stock: type | None = None
+    _crayon_plain_calls = True
+
+    # -- opening and saving
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *init_inputs: Any, **kwargs: Any) -> Any:
+        """Open a tokenizer, as `PreTrainedTokenizerFast.from_pretrained` does; or a cartridge, by its path."""
+        stock = stock_class(cls)
+        if stock is cls:  # a class that somebody derived from ours: it is built as what it is
+            return super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
+        name = pretrained_model_name_or_path
+        if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
+            return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
+        return loading.load(stock.from_pretrained, stock, name, init_inputs, kwargs)  # type: ignore[attr-defined]
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        names: tuple[str, ...] = super()._save_pretrained(
+            save_directory=save_directory,
+            file_names=file_names,
+            legacy_format=legacy_format,
+            filename_prefix=filename_prefix,
+        )
+        backend = self._tokenizer
+        source = next((name for name in reversed(names) if name.endswith("tokenizer.json")), None)
+        if source is None or not isinstance(backend, Tokenizer) or backend.engine != "native":
+            return names
+        cartridge = source.removesuffix(".json") + ".dat"
+        try:
+            Tokenizer.from_file(source).save(cartridge)
+        except CrayonError:
+            return names  # the cartridge saves time; without it everything works
+        return (*names, cartridge)
+
+    # -- the backend
+
+    @property
+    def _tokenizer(self) -> Any:
+        return self.__dict__.get("_tokenizer")
+
+    @_tokenizer.setter
+    def _tokenizer(self, value: Any) -> None:
+        building = "_crayon_building" in self.__dict__  # transformers is still putting it together
+        self.__dict__["_tokenizer"] = value if building else as_backend(value)
+
+    def __getattr__(self, key: str) -> Any:
+        deferred = self.__dict__.get("_crayon_deferred")
+        if deferred is not None and key in deferred:
+            snapshots.fetch_deferred(self)
+            return self.__dict__[key]
+        return super().__getattr__(key)  # type: ignore[no-untyped-call]
+
+    # -- encoding
+
+    def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
+        """Encode one text or many, alone or in pairs, as `PreTrainedTokenizerFast` does."""
+        if args or kwargs or type(text) is not str:
+            made = calling.call(self, text, args, kwargs)
+        else:
+            made = calling.call_one(self, text)
+        return super().__call__(text, *args, **kwargs) if made is None else made
+
+    def encode(self, text: Any, *args: Any, **kwargs: Any) -> Any:
+        """The ids of a text, as `PreTrainedTokenizerFast.encode` gives them."""
+        if type(text) is str and not args and not kwargs:
+            made = calling.call_one(self, text)
+            if made is not None:
+                return made.data["input_ids"]
+        return super().encode(text, *args, **kwargs)
+
+    # -- decoding
+
+    def _decode(
+        self,
+        token_ids: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **kwargs: Any,
+    ) -> str:
+        text: str = super()._decode(
+            token_ids, skip_special_tokens=skip_special_tokens, clean_up_tokenization_spaces=False, **kwargs
+        )
+        if calling.cleans_up(self, clean_up_tokenization_spaces):
+            text = self.clean_up_tokenization(text)
+        return text
+
+    def decode(self, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        """The text of some ids, as `PreTrainedTokenizerFast.decode` gives it."""
+        if type(token_ids) is list and token_ids and type(token_ids[0]) is int and len(args) <= 1:
+            # What follows in transformers asks of every id whether it is a tensor.
+            options = dict(kwargs)
+            if args:
+                options["skip_special_tokens"] = args[0]
+            try:
+                return self._decode(token_ids=token_ids, **options)
+            except (TypeError, TokenIdError):
+                pass  # not all of them are ints
+        return super().decode(token_ids, *args, **kwargs)
+
+    def batch_decode(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
+        """The texts of many sequences of ids, as `PreTrainedTokenizerFast.batch_decode` gives them."""
+        made = calling.decode_many(self, sequences, args, kwargs)
+        return super().batch_decode(sequences, *args, **kwargs) if made is None else made
+
+    # -- copies
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        snapshots.fetch_deferred(self)
+        return _blank, (type(self),), dict(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if type(state.get("_tokenizer")) is Tokenizer:
+            self.__dict__["_tokenizer"] = as_backend(state["_tokenizer"])
+
+
+def _blank(cls: type[CrayonTokenizerFast]) -> CrayonTokenizerFast:
+    return cls.__new__(cls)
+
+
+def _like(name: str, ours: Callable[..., Any]) -> None:
+    """Show the signature and the documentation that the same method has in transformers."""
+    import inspect
+
+    stock = getattr(PreTrainedTokenizerFast, name)
+    ours.__doc__ = stock.__doc__
+    ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
+
+
+for _name in ("__call__", "encode", "decode", "batch_decode"):
+    _like(_name, CrayonTokenizerFast.__dict__[_name])
+
+__all__ = ["Backend", "CrayonTokenizerFast", "class_for"]

@@ -1,0 +1,253 @@
+"""Snapshots: what `from_pretrained` made of some files, so that the next time it need not make it again.
+
+A snapshot is a file in the cache, named by a digest of everything that the result depends on: the stat of every file of
+the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance and the
+name of the tokenizer.json of its backend, whose cartridge the cache has too. It is plain JSON: nothing in it is run. As
+with the index of the cache, one is kept only when no file has changed in the last seconds, and believed only when
+nobody else can have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections import OrderedDict
+from hashlib import sha256
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import tokenizers
+import transformers
+from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerFast
+
+from crayon_hf import cache
+from crayon_hf.errors import CrayonError
+from crayon_hf.files import write_atomic
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers_face import backend as backends
+from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
+
+_FORMAT = 1
+_LARGE = 1000
+"""An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
+
+_VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
+
+
+class _Unsuitable(Exception):
+    """There is something in the instance that a snapshot cannot hold."""
+
+
+class Fingerprint(NamedTuple):
+    """What a tokenizer was made of: the name of its snapshot, and when the youngest of its files last changed."""
+
+    key: str
+    changed_ns: int
+
+
+# -- which snapshot
+
+
+def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
+    """The fingerprint of a call; None when the result depends on more than can be told from here."""
+    if any(key.endswith("_file") for key in kwargs):
+        return None
+    try:
+        arguments = json.dumps(_encode(kwargs), sort_keys=True)
+        files, changed_ns = _files(directory)
+    except (_Unsuitable, OSError, ValueError):
+        return None
+    facts = (
+        _VERSIONS,
+        kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}",
+        os.fspath(name),
+        os.path.realpath(directory),
+        arguments,
+        _surroundings(),
+        *files,
+    )
+    return Fingerprint(sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest(), changed_ns)
+
+
+def _files(directory: str) -> tuple[list[str], int]:
+    """One line for each file that transformers may look at, and the time of the youngest."""
+    lines, youngest = [], 0
+    for place in (directory, os.path.join(directory, "additional_chat_templates")):
+        try:
+            entries = sorted(os.listdir(place))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            stat = os.stat(os.path.join(place, entry))
+            youngest = max(youngest, stat.st_mtime_ns, stat.st_ctime_ns)
+            lines.append(f"{place}/{entry} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}")
+    return lines, youngest
+
+
+def _surroundings() -> str:
+    """What else decides in transformers: offline mode, and the classes that somebody has registered."""
+    from transformers.models.auto import tokenization_auto
+    from transformers.utils import hub
+
+    extra = tokenization_auto.TOKENIZER_MAPPING._extra_content
+    registered = getattr(tokenization_auto, "REGISTERED_TOKENIZER_CLASSES", {})
+    offline = hub.is_offline_mode()  # type: ignore[attr-defined]
+    return f"{offline} {sorted(map(str, extra.values()))} {sorted(map(str, registered.values()))}"
+
+
+# -- keeping
+
+
+def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tuple[str, int, str]]) -> None:
+    """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold."""
+    if made_of.changed_ns + cache.SETTLED_NS > time.time_ns():
+        return
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if not isinstance(type(tokenizer), CrayonMeta) or not isinstance(backend, Tokenizer) or vars_of(backend):
+        return
+    stock = stock_class(type(tokenizer))
+    source = backends.kept.get(backend)
+    if source is None:
+        return
+    if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
+        return
+    state = {key: value for key, value in tokenizer.__dict__.items() if key != "_tokenizer"}
+    late = {key: state.pop(key) for key in list(state) if _is_late(tokenizer, key, state[key])}
+    path = os.path.join(backends.cache_directory(), made_of.key)
+    try:
+        snapshot = {
+            "class": [stock.__module__, stock.__qualname__],
+            "backend": os.path.abspath(source),
+            "special_as_text": bool(backend.encode_special_tokens),
+            "state": [[key, _encode(value)] for key, value in state.items()],
+            "late": list(late),
+            "messages": messages,
+        }
+        if late:
+            _write(f"{path}.late", {key: _encode(value) for key, value in late.items()})
+        _write(f"{path}.snapshot", snapshot)
+    except (_Unsuitable, OSError, ValueError):
+        return
+    for key in late:
+        del tokenizer.__dict__[key]  # the same instance as the next time: its pickle, and thus its hash, is the same
+    if late:
+        tokenizer.__dict__["_crayon_deferred"] = (f"{path}.late", *late)
+
+
+def _is_late(tokenizer: Any, key: str, value: Any) -> bool:
+    return (
+        type(value) in (list, dict, tuple)
+        and len(value) > _LARGE
+        and key.startswith("_")
+        and not any(key in cls.__dict__ for cls in type(tokenizer).__mro__)
+    )
+
+
+def _reads_elsewhere(tokenizer: Any, directory: str) -> bool:
+    inside = os.path.realpath(directory) + os.sep
+    for key, value in (*tokenizer.init_kwargs.items(), *tokenizer.__dict__.items()):
+        if key.endswith("_file") and isinstance(value, str):
+            here = os.path.join(os.path.realpath(os.path.dirname(value)), os.path.basename(value))
+            if not here.startswith(inside):
+                return True
+    return False
+
+
+def vars_of(backend: Any) -> dict[str, Any]:
+    """What transformers has written on the backend object."""
+    return getattr(backend, "__dict__", {})
+
+
+def _write(path: str, value: Any) -> None:
+    write_atomic(path, json.dumps(value, separators=(",", ":")).encode(), private=True)
+
+
+# -- restoring
+
+
+def restore(made_of: Fingerprint) -> Any:
+    """The tokenizer of a snapshot; None when there is none, or when it is not usable."""
+    directory = backends.cache_directory()
+    path = os.path.join(directory, made_of.key)
+    try:
+        with open(f"{path}.snapshot", "rb") as file:
+            data = file.read()
+        if not cache._is_ours(directory):
+            return None
+        snapshot = json.loads(data)
+        module, name = snapshot["class"]
+        stock = getattr(import_module(module), name)
+        if not module.startswith("transformers.") or not issubclass(stock, PreTrainedTokenizerFast):
+            return None
+        cls = class_for(stock)
+        backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))
+        backend.encode_special_tokens = snapshot["special_as_text"]
+        state = {key: _decode(value) for key, value in snapshot["state"]}
+        late = snapshot["late"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, CrayonError) as error:
+        logging.getLogger("crayon_hf").debug("the snapshot %s is not usable: %s", path, error)
+        return None
+    if late:
+        state["_crayon_deferred"] = (f"{path}.late", *late)
+    tokenizer = cls.__new__(cls)
+    tokenizer.__dict__.update(state, _tokenizer=backend)
+    for logger, level, message in snapshot["messages"]:
+        logging.getLogger(logger).log(level, "%s", message)
+    return tokenizer
+
+
+def fetch_deferred(tokenizer: Any) -> None:
+    """Read the large attributes of an instance that was made from a snapshot."""
+    deferred = tokenizer.__dict__.get("_crayon_deferred")
+    if deferred is None:
+        return
+    with open(deferred[0], "rb") as file:
+        values = json.loads(file.read())
+    for key in deferred[1:]:
+        tokenizer.__dict__.setdefault(key, _decode(values[key]))
+    tokenizer.__dict__.pop("_crayon_deferred", None)
+
+
+# -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}
+
+
+def _encode(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind in (str, int, float, bool):
+        return value
+    if kind is list:
+        return [_encode(item) for item in value]
+    if kind is dict or kind is OrderedDict:
+        if all(type(key) is str for key in value):
+            return {kind.__name__: {key: _encode(item) for key, item in value.items()}}
+        return {f"{kind.__name__} items": [[_encode(key), _encode(item)] for key, item in value.items()]}
+    if kind is tuple:
+        return {"tuple": [_encode(item) for item in value]}
+    if kind is AddedToken:
+        return {"token": value.__getstate__()}
+    if kind is re.Pattern and type(value.pattern) is str:
+        return {"regex": [value.pattern, value.flags]}
+    raise _Unsuitable(f"{kind.__name__} in a snapshot")
+
+
+def _decode(value: Any) -> Any:
+    if type(value) is list:
+        return [_decode(item) if type(item) in (list, dict) else item for item in value]
+    if type(value) is not dict:
+        return value
+    ((kind, contents),) = value.items()
+    if kind == "token":
+        return AddedToken(**contents)
+    if kind == "regex":
+        return re.compile(*contents)
+    if kind == "tuple":
+        return tuple([_decode(item) for item in contents])
+    make = OrderedDict if kind.startswith("OrderedDict") else dict
+    items = contents if kind.endswith(" items") else contents.items()
+    return make((_decode(key), _decode(item)) for key, item in items)

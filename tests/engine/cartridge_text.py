@@ -1,0 +1,162 @@
+"""Documents whose model works on text, one for each kind of text tables; small, trained here or written by hand."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+from tests.conftest import SENTENCES
+
+TEXT = [*SENTENCES * 5, " ".join(SENTENCES).upper(), "a  b\t\tc   d\n\n"]
+
+
+def _trained(tokenizer: Tokenizer, trainer: Any) -> Tokenizer:
+    tokenizer.train_from_iterator(TEXT, trainer)
+    return tokenizer
+
+
+def _llama_like() -> Tokenizer:
+    """BPE on characters with byte_fallback, the space a character of its own, no pre-tokenizer."""
+    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False)
+    learner = Tokenizer(models.BPE())
+    learner.normalizer = normalizers.Replace(" ", "\u2581")
+    learner.pre_tokenizer = pre_tokenizers.Split(Regex("\u2581[^\u2581]*|[^\u2581]+"), "isolated")
+    model = json.loads(_trained(learner, trainer).to_str())["model"]
+    specials = {"<unk>": 0, "<s>": 1, "</s>": 2}
+    vocab = specials | {f"<0x{byte:02X}>": 3 + byte for byte in range(256)}
+    # Characters that are rare have no token of their own, and are bytes.
+    kept = [token for token in model["vocab"] if token not in specials and not any(c in "敏捷🙂ñ" for c in token)]
+    vocab |= {token: len(vocab) + i for i, token in enumerate(kept)}
+    merges = [pair for pair in model["merges"] if pair[0] in vocab and pair[1] in vocab and "".join(pair) in vocab]
+    document = json.loads(learner.to_str())
+    document["model"] |= {"vocab": vocab, "merges": merges, "unk_token": "<unk>", "fuse_unk": True}
+    document["model"]["byte_fallback"] = True
+    document["added_tokens"] = []
+    tokenizer = Tokenizer.from_str(json.dumps(document))
+    tokenizer.pre_tokenizer = None
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in specials])
+    tokenizer.add_tokens([AddedToken("crayon box", normalized=True), AddedToken("<r>", rstrip=True, normalized=False)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)]
+    )
+    return tokenizer
+
+
+def _some_bytes() -> Tokenizer:
+    """byte_fallback with tokens for some of the bytes alone, one of which a merge works on."""
+    document = json.loads(_llama_like().to_str())
+    vocab: dict[str, int] = document["model"]["vocab"]
+    for byte in range(0xE0, 0xEA):
+        del vocab[f"<0x{byte:02X}>"]
+    vocab["<0x41>a"] = max(vocab.values()) + 100
+    document["model"]["merges"].insert(0, ["<0x41>", "a"])
+    document["added_tokens"] = []
+    return Tokenizer.from_str(json.dumps(document))
+
+
+def _affixes() -> Tokenizer:
+    """BPE with a prefix inside words and a suffix at their end."""
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", continuing_subword_prefix="##", end_of_word_suffix="</w>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["[UNK]"],
+        continuing_subword_prefix="##",
+        end_of_word_suffix="</w>",
+        show_progress=False,
+    )
+    tokenizer = _trained(tokenizer, trainer)
+    tokenizer.decoder = decoders.BPEDecoder()
+    return tokenizer
+
+
+def _no_merges() -> Tokenizer:
+    """BPE of single characters, with holes in the ids."""
+    tokenizer = Tokenizer(models.BPE({"<unk>": 0, "a": 1, "b": 2, "\u00e9": 40}, [], unk_token="<unk>"))
+    tokenizer.add_tokens(["ab", AddedToken("\u2003x ", single_word=True)])
+    return tokenizer
+
+
+def _bert_like() -> Tokenizer:
+    """WordPiece."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=700, special_tokens=specials, show_progress=False)
+    tokenizer = _trained(tokenizer, trainer)
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.add_tokens(["Crayon", AddedToken("BOX", normalized=False)])
+    return tokenizer
+
+
+def _t5_like() -> Tokenizer:
+    """Unigram."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    specials = ["<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=400, special_tokens=specials, unk_token="<unk>", show_progress=False, n_sub_iterations=1
+    )
+    tokenizer = _trained(tokenizer, trainer)
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    return tokenizer
+
+
+def _odd_unigram() -> Tokenizer:
+    """Unigram by hand: a token twice, the empty one twice, bytes, equal and infinite scores."""
+    pieces = [("<unk>", 0.0), ("a", -1.5), ("b", -1.5), ("ab", -3.0), ("a", -0.5), ("", -9.0), ("\u00e9b", -2.25)]
+    pieces += [("", -8.0), (" ", -1.0), ("the", -1e300), *((f"<0x{byte:02X}>", -7.0) for byte in range(256))]
+    return Tokenizer(models.Unigram(pieces, 0, True))
+
+
+def _word_level() -> Tokenizer:
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.StripAccents()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.WordLevelTrainer(special_tokens=["[UNK]", "[PAD]"], show_progress=False)
+    tokenizer = _trained(tokenizer, trainer)
+    tokenizer.add_tokens([AddedToken("\u00c9T\u00c9", normalized=True)])
+    return tokenizer
+
+
+_MAKERS = {
+    "llama_like": _llama_like,
+    "some_bytes": _some_bytes,
+    "affixes": _affixes,
+    "no_merges": _no_merges,
+    "bert_like": _bert_like,
+    "t5_like": _t5_like,
+    "odd_unigram": _odd_unigram,
+    "word_level": _word_level,
+}
+NAMES = tuple(_MAKERS)
+
+
+@cache
+def text_source(name: str) -> bytes:
+    """The bytes of a tokenizer.json."""
+    text: str = _MAKERS[name]().to_str()
+    return text.encode()

@@ -1,0 +1,73 @@
+"""The flavor of ``tiktoken``: its character classes, and its way with what is no text."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+
+import pytest
+import tiktoken
+from hypothesis import given, settings
+
+from crayon_hf import _core
+from tests.engine import twins
+from tests.engine.encode_shapes import PIECES, SURROGATES, vocabulary
+
+cpu = twins.cpu
+
+
+@functools.cache
+def rank_file() -> tuple[tiktoken.Encoding, str]:
+    """The trained cl100k vocabulary as a rank file: tiktoken's encoding of it, and the tokenizer.json."""
+    tokens = sorted(json.loads(vocabulary("cl100k"))["model"]["vocab"].items(), key=lambda item: item[1])
+    ranks = sorted({twins.token_bytes(token) for token, _ in tokens} - {b"<|begin|>", b"<|end|>"}, key=len)
+    family = "cl100k"
+    pattern = _core.canonical_pattern(family)
+    reference = tiktoken.Encoding(
+        "test",
+        pat_str=pattern,
+        mergeable_ranks={token: i for i, token in enumerate(ranks)},
+        special_tokens={"<|end|>": len(ranks)},
+    )
+    merges = [(ranks[left], ranks[right]) for left, right, _ in _core.merges_from_ranks(ranks)]
+    document = twins.byte_level_document()
+    document["model"] |= {
+        "vocab": {twins.spell(token): i for i, token in enumerate(ranks)},
+        "merges": [[twins.spell(a), twins.spell(b)] for a, b in merges],
+        "ignore_merges": True,
+    }
+    document["pre_tokenizer"] = json.loads(vocabulary("cl100k"))["pre_tokenizer"]
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    document["added_tokens"] = [{"id": len(ranks), "content": "<|end|>", **flags}]
+    return reference, json.dumps(document)
+
+
+@pytest.fixture(scope="module")
+def ranked(cpu: str) -> tuple[tiktoken.Encoding, _core.Engine]:
+    reference, text = rank_file()
+    return reference, twins.open_engine(text, "rust_regex")
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=twins.texts_of([*PIECES, *SURROGATES], size=15))
+def test_tiktoken(ranked: tuple[tiktoken.Encoding, _core.Engine], text: str) -> None:
+    """Lone surrogates become U+FFFD, as tiktoken makes them."""
+    reference, engine = ranked
+    want = reference.encode(text, allowed_special="all")
+    assert engine.encode_ids(text) == want
+    assert engine.encode(text).ids == want
+    assert engine.encode_ids(text, special_as_text=True) == reference.encode_ordinary(text)
+    assert engine.decode_bytes(want) == reference.decode_bytes(want)
+    assert engine.decode(want, skip_special_tokens=False) == reference.decode(want)
+
+
+def test_tiktoken_documents(ranked: tuple[tiktoken.Encoding, _core.Engine]) -> None:
+    reference, engine = ranked
+    text = twins.generated_text(random.Random(14), 50_000)
+    assert engine.encode_ids(text) == reference.encode_ordinary(text)
+    for text in SURROGATES:
+        assert engine.encode_ids(text) == reference.encode_ordinary(text)
+        assert engine.encode_ragged([text, "a"])[0].tolist() == reference.encode_ordinary(
+            text
+        ) + reference.encode_ordinary("a")

@@ -1,0 +1,147 @@
+"""Small tokenizers of every kind, trained here, and how two tokenizers are held against each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+CORPUS = (
+    "The quick brown fox jumps over the lazy dog; it's what they've said, isn't it?",
+    "Der schnelle braune Fuchs springt über den faulen Hund. Größe, Äpfel!",
+    "敏捷的棕色狐狸跳过了懒狗。 Быстрая лиса. 100% 🙂",
+    "def encode(self, text: str) -> list[int]: return [self.vocab[t] for t in text.split()]",
+)
+TEXTS = (
+    "",
+    " ",
+    "Hello, world!",
+    "The QUICK brown  fox,\tjumps\nover <s> the [NEW] lazy dog. <mask> x",
+    "naïve Zoë e\u0301 über 狐狸 🙂 [NEW][NEW] newword",
+    "x" * 40,
+)
+FIELDS = ("ids", "tokens", "offsets", "type_ids", "attention_mask", "special_tokens_mask", "word_ids", "sequence_ids")
+SPECIALS = ("<s>", "</s>", "<unk>", "<pad>")
+
+
+def fields(encoding: Any) -> dict[str, Any]:
+    """What an encoding says, with its overflow."""
+    said = {name: getattr(encoding, name) for name in FIELDS}
+    return said | {"overflowing": [fields(more) for more in encoding.overflowing]}
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call gives, or the built-in class of what it raises."""
+    try:
+        return plain(call())
+    except Exception as error:
+        known = (TypeError, OverflowError, AttributeError, UnicodeEncodeError, ValueError)
+        return next((kind.__name__ for kind in known if isinstance(error, kind)), "Exception")
+
+
+def plain(value: Any) -> Any:
+    """A value that compares by contents."""
+    if type(value).__name__ == "Encoding":
+        return fields(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    module = type(value).__module__ or ""
+    return repr(value) if module.startswith("tokenizers") else value
+
+
+@cache
+def trained(kind: str) -> str:
+    """The JSON of a small tokenizer."""
+    return _KINDS[kind]().to_str()
+
+
+def _byte_level() -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=list(SPECIALS), initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer
+
+
+def _word_piece() -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=list(SPECIALS), show_progress=False)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    return _with_template(tokenizer)
+
+
+def _unigram() -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("  ", " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=150, special_tokens=list(SPECIALS), unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    return _with_template(tokenizer)
+
+
+def _word_level() -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.WordLevelTrainer(special_tokens=list(SPECIALS), show_progress=False)
+    tokenizer.train_from_iterator([text.lower() for text in CORPUS], trainer)
+    return _with_template(tokenizer)
+
+
+def _llama() -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([word for text in CORPUS for word in text.split()], trainer)
+    document = json.loads(tokenizer.to_str())
+    document["model"] |= {"byte_fallback": True, "fuse_unk": True, "unk_token": "<unk>"}
+    document["added_tokens"] = document["added_tokens"][:3]
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
+    )
+    return tokenizer
+
+
+def _with_template(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> $B:1 </s>:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("<s>", "</s>")],
+    )
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    return tokenizer
+
+
+_KINDS: dict[str, Callable[[], tokenizers.Tokenizer]] = {
+    "byte_level": _byte_level,
+    "word_piece": _word_piece,
+    "unigram": _unigram,
+    "word_level": _word_level,
+    "llama": _llama,
+}
+KINDS = tuple(_KINDS)

@@ -1,0 +1,76 @@
+"""What a call gave, in a form that can be compared: value or error, with every type that a user can see."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Raised:
+    """An error. Where the reference raises a bare Exception, a ValueError of ours does as well."""
+
+    def __init__(self, kind: type[Exception]) -> None:
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Raised) and (
+            self.kind is other.kind or {self.kind, other.kind} == {Exception, ValueError}
+        )
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return f"raises {self.kind.__name__}"
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """The plain form of what `call` returns, or of what it raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return plain(call())
+        except Exception as error:
+            return Raised(type(error))
+
+
+def plain(value: Any) -> Any:
+    """Dicts, lists and scalars, with the types of arrays beside their contents."""
+    if isinstance(value, Mapping):
+        return {
+            "type": type(value).__name__,
+            "items": [(key, plain(item)) for key, item in value.items()],
+            "sequences": getattr(value, "n_sequences", None),
+            "encodings": encodings(getattr(value, "encodings", None)),
+        }
+    if isinstance(value, np.ndarray):
+        rows = [plain(row) for row in value] if value.dtype == object else value.tolist()
+        return "numpy", str(value.dtype), value.shape, rows
+    if type(value).__module__ == "torch":
+        return "torch", str(value.dtype), tuple(value.shape), value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return type(value).__name__, value
+
+
+def encodings(values: Any) -> Any:
+    """Everything that the encodings of a batch say."""
+    if values is None:
+        return None
+    return [
+        {
+            "ids": one.ids,
+            "tokens": one.tokens,
+            "type_ids": one.type_ids,
+            "attention_mask": one.attention_mask,
+            "special_tokens_mask": one.special_tokens_mask,
+            "offsets": one.offsets,
+            "word_ids": one.word_ids,
+            "sequence_ids": one.sequence_ids,
+            "overflowing": encodings(one.overflowing),
+        }
+        for one in values
+    ]

@@ -1,0 +1,317 @@
+"""Opening: which class comes out, what a snapshot may stand in for, `install`, and the registered name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import crayon_hf
+from crayon_hf.transformers_face import loading, snapshots
+from tests.transformers.comparing import Raised, outcome, plain
+
+TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu"
+
+
+def state(tokenizer: Any) -> dict[str, str]:
+    """Every attribute but the backend."""
+    snapshots.fetch_deferred(tokenizer)
+    return {key: repr(value) for key, value in vars(tokenizer).items() if key != "_tokenizer"}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was restored from a snapshot."""
+    seen: list[Any] = []
+    restore = snapshots.restore
+
+    def spy(made_of: Any) -> Any:
+        found = restore(made_of)
+        if found is not None:
+            seen.append(found)
+        return found
+
+    monkeypatch.setattr(loading.snapshots, "restore", spy)
+    return seen
+
+
+def test_the_class_is_that_of_transformers(pair: tuple[Any, Any]) -> None:
+    stock, ours = pair
+    assert isinstance(ours, type(stock))
+    assert isinstance(ours, PreTrainedTokenizerFast)
+    assert isinstance(ours, crayon_hf.CrayonTokenizerFast)
+    assert type(ours).__name__ == type(stock).__name__
+    assert type(ours).__module__ == type(stock).__module__
+    assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
+    assert ours.backend_tokenizer is ours._tokenizer
+    assert ours.is_fast
+    assert repr(ours) == repr(stock)
+    assert len(ours) == len(stock)
+    assert "Crayon" in repr(type(ours))
+    theirs = state(stock)
+    assert {key: value for key, value in state(ours).items() if theirs.get(key) != value} == {}
+
+
+def test_attributes(pair: tuple[Any, Any]) -> None:
+    stock, ours = pair
+    for name in (
+        *("all_special_tokens", "all_special_ids", "special_tokens_map", "vocab_size", "vocab", "added_tokens_encoder"),
+        *("pad_token_id", "eos_token", "unk_token_id", "bos_token", "model_max_length", "max_len_single_sentence"),
+        *("padding_side", "truncation_side", "model_input_names", "name_or_path", "max_len_sentences_pair"),
+    ):
+        assert getattr(ours, name) == getattr(stock, name), name
+    assert {key: str(value) for key, value in ours.added_tokens_decoder.items()} == {
+        key: str(value) for key, value in stock.added_tokens_decoder.items()
+    }
+    assert ours.get_vocab() == stock.get_vocab()
+    assert ours.get_added_vocab() == stock.get_added_vocab()
+    assert ours.num_special_tokens_to_add(True) == stock.num_special_tokens_to_add(True)
+    for ids in (5, [5, 6], [10**6]):
+        assert outcome(lambda: ours.convert_ids_to_tokens(ids)) == outcome(lambda: stock.convert_ids_to_tokens(ids))  # noqa: B023
+    for tokens in ("the", ["the", "nothing like it"]):
+        assert ours.convert_tokens_to_ids(tokens) == stock.convert_tokens_to_ids(tokens)
+    assert ours.convert_tokens_to_string(["a", "b"]) == stock.convert_tokens_to_string(["a", "b"])
+    with pytest.raises(AttributeError):
+        _ = ours.no_such_attribute
+
+
+def test_snapshot_gives_the_same(repository: Path, settled: Path, opened: list[Any]) -> None:
+    stock = AutoTokenizer.from_pretrained(repository)
+    first = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert not opened
+    second = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert opened == [second]
+    assert type(second) is type(first)
+    assert vars(first).keys() == vars(second).keys()
+    assert state(second) == state(stock) == state(first)
+    assert list(vars(second)) != []
+    assert second.backend_tokenizer.to_str() == first.backend_tokenizer.to_str()
+    assert plain(second(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+
+
+def test_snapshot_sees_changes(repository: Path, settled: Path, opened: list[Any], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(repository, copy)
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    load(copy)
+    load(copy)
+    assert len(opened) == 1
+    config = json.loads((copy / "tokenizer_config.json").read_text())
+    (copy / "tokenizer_config.json").write_text(json.dumps({**config, "model_max_length": 7}))
+    assert load(copy).model_max_length == 7
+    assert len(opened) == 1
+    (copy / "chat_template.jinja").write_text("{{ messages }}")
+    assert load(copy).chat_template == "{{ messages }}"
+    assert load(copy, model_max_length=9).model_max_length == 9
+    assert load(copy, padding_side="left").padding_side == "left"
+    assert len(opened) == 1
+    assert load(copy, padding_side="left").padding_side == "left"
+    assert len(opened) == 2
+    document = json.loads((copy / "tokenizer.json").read_text(encoding="utf-8"))
+    document["added_tokens"].append({**document["added_tokens"][0], "id": len(load(copy)), "content": "<new>"})
+    (copy / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    assert plain(load(copy)("a <new> b")) == plain(AutoTokenizer.from_pretrained(copy)("a <new> b"))
+
+
+def test_snapshots_are_only_believed_when_sound(
+    repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    expected = plain(load(repository)(TEXT))
+    (snapshot,) = (settled / "transformers").glob("*.snapshot")
+    good = snapshot.read_bytes()
+    for bad in (b"", b"{", b"[]", b'{"class":["os","path"]}', good.replace(b"transformers.", b"os.path.")):
+        snapshot.write_bytes(bad)
+        assert plain(load(repository)(TEXT)) == expected
+    assert not opened
+    os.chmod(settled / "transformers", 0o777)
+    assert plain(load(repository)(TEXT)) == expected
+    assert not opened
+
+
+def test_fresh_files_get_no_snapshot(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)
+    crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert not list(tmp_path.rglob("*.snapshot"))
+
+
+def test_a_cache_that_cannot_be_written(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(repository)(TEXT))
+
+
+def test_arguments_of_from_pretrained(repository: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "inner"
+    shutil.copytree(repository, inner)
+    for path, arguments in (
+        (str(repository), {"use_fast": True}),
+        (str(repository), {"additional_special_tokens": ["<extra>"]}),
+        (str(repository), {"eos_token": "<end>"}),
+        (str(repository), {"revision": "main", "trust_remote_code": False, "local_files_only": True}),
+        (str(repository), {"split_special_tokens": True}),
+        (str(tmp_path / "outer"), {"subfolder": "inner"}),
+        (str(repository / "tokenizer.json"), {}),
+        (str(tmp_path / "nowhere"), {}),
+        (str(tmp_path), {}),
+        (str(repository), {"tokenizer_type": "bert"}),
+        (str(repository), {"tokenizer_type": "nothing"}),
+        (3, {}),
+    ):
+        expected = outcome(lambda: state(AutoTokenizer.from_pretrained(path, **arguments)))  # noqa: B023
+        assert outcome(lambda: state(crayon_hf.AutoTokenizer.from_pretrained(path, **arguments))) == expected  # noqa: B023
+    with pytest.raises(OSError, match="designed to be instantiated"):
+        crayon_hf.AutoTokenizer()
+
+
+def test_crayon_tokenizer_fast(repository: Path, tmp_path: Path) -> None:
+    stock = PreTrainedTokenizerFast.from_pretrained(repository)
+    ours = crayon_hf.CrayonTokenizerFast.from_pretrained(repository)
+    assert state(ours) == state(stock)
+    assert plain(ours(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+    ours.save_pretrained(tmp_path)
+    cartridge = crayon_hf.CrayonTokenizerFast.from_pretrained(tmp_path / "tokenizer.dat", eos_token="<end>")
+    assert cartridge.eos_token == "<end>"
+    assert cartridge(TEXT)["input_ids"] == stock(TEXT)["input_ids"]
+    assert isinstance(
+        crayon_hf.AutoTokenizer.from_pretrained(tmp_path / "tokenizer.dat"), crayon_hf.CrayonTokenizerFast
+    )
+
+
+def test_building_one(repository: Path) -> None:
+    path = str(repository / "tokenizer.json")
+    made = crayon_hf.CrayonTokenizerFast(tokenizer_file=path)
+    twin = PreTrainedTokenizerFast(tokenizer_file=path)
+    assert isinstance(made._tokenizer, crayon_hf.Tokenizer)
+    assert plain(made(TEXT)) == plain(twin(TEXT))
+    for backend in (twin._tokenizer, crayon_hf.Tokenizer.from_file(path)):
+        other = crayon_hf.CrayonTokenizerFast(tokenizer_object=backend)
+        assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
+        assert other(TEXT)["input_ids"] == twin(TEXT)["input_ids"]
+    other._tokenizer = twin._tokenizer
+    assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
+    assert isinstance(outcome(PreTrainedTokenizerFast), Raised)
+    assert outcome(crayon_hf.CrayonTokenizerFast) == outcome(PreTrainedTokenizerFast)
+
+
+def test_a_class_derived_from_ours(repository: Path) -> None:
+    class Mine(crayon_hf.CrayonTokenizerFast):  # type: ignore[misc, name-defined]
+        def shout(self, text: str) -> Any:
+            return self(text.upper())
+
+    mine = Mine.from_pretrained(repository)
+    stock = PreTrainedTokenizerFast.from_pretrained(repository)
+    assert type(mine) is Mine
+    assert isinstance(mine._tokenizer, crayon_hf.Tokenizer)
+    assert plain(mine.shout("abc")) == plain(stock("ABC"))
+
+
+def test_install(repository: Path) -> None:
+    before = AutoTokenizer.__dict__["from_pretrained"]
+    try:
+        crayon_hf.install()
+        crayon_hf.install()
+        assert isinstance(AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
+        assert isinstance(crayon_hf.AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
+        assert AutoTokenizer.from_pretrained.__doc__ == before.__func__.__doc__
+    finally:
+        crayon_hf.uninstall()
+    crayon_hf.uninstall()
+    assert AutoTokenizer.__dict__["from_pretrained"] is before
+    assert not isinstance(AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
+
+
+def test_install_in_threads(repository: Path) -> None:
+    before = AutoTokenizer.__dict__["from_pretrained"]
+
+    def turn() -> None:
+        for _ in range(200):
+            crayon_hf.install()
+            crayon_hf.uninstall()
+
+    threads = [threading.Thread(target=turn) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert AutoTokenizer.__dict__["from_pretrained"] is before
+
+
+@pytest.mark.parametrize("order", ["import crayon_hf, transformers", "import transformers, crayon_hf"])
+@pytest.mark.parametrize("eager", ["", "import transformers.models.auto.tokenization_auto\n"])
+def test_registered_name(repositories: dict[str, Path], tmp_path: Path, order: str, eager: str) -> None:
+    directory = tmp_path / "named"
+    shutil.copytree(repositories["byte_level"], directory)
+    config = json.loads((directory / "tokenizer_config.json").read_text())
+    config["tokenizer_class"] = "CrayonTokenizerFast"
+    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    program = (
+        f"{eager if order.startswith('import t') else ''}{order}\n"
+        "import sys\n"
+        f"tokenizer = transformers.AutoTokenizer.from_pretrained({str(directory)!r})\n"
+        "assert isinstance(tokenizer, crayon_hf.CrayonTokenizerFast), type(tokenizer)\n"
+        "assert transformers.CrayonTokenizerFast is crayon_hf.CrayonTokenizerFast\n"
+        "assert not any('crayon' in type(finder).__module__ for finder in sys.meta_path)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+
+
+def test_import_brings_neither_transformers_nor_torch() -> None:
+    program = "import sys, crayon_hf; print([name for name in ('transformers', 'torch') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_slow_repository(tmp_path: Path, training_text: list[str]) -> None:
+    spm = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf", reason="transformers reads the models with it")
+    (tmp_path / "text").write_text("\n".join(training_text[:200]), encoding="utf-8")
+    repository = tmp_path / "slow"
+    repository.mkdir()
+    spm.SentencePieceTrainer.train(
+        input=str(tmp_path / "text"), model_prefix=str(repository / "tokenizer"), vocab_size=520, model_type="bpe",
+        byte_fallback=True, hard_vocab_limit=False, minloglevel=2, character_coverage=0.99,
+    )  # fmt: skip
+    (repository / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer"}')
+    stock = AutoTokenizer.from_pretrained(repository)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
+    assert type(ours).__name__ == type(stock).__name__
+    for text in (TEXT, "", "敏捷的棕色 🙂"):
+        assert plain(ours(text)) == plain(stock(text))
+
+
+def test_delegated(repository: Path, settled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> bytes:
+        raise crayon_hf.UnsupportedError("a component of this test")
+
+    stock = AutoTokenizer.from_pretrained(repository)
+    monkeypatch.setattr(crayon_hf._core, "compile_tokenizer_json", refuse)
+    for _ in range(2):
+        with pytest.warns(crayon_hf.DelegatedWarning, match="of this test"):
+            ours = crayon_hf.AutoTokenizer.from_pretrained(repository)
+        assert ours._tokenizer.engine == "delegated"
+        for inputs in ((TEXT,), ([TEXT, "a"],), (TEXT, TEXT), ([TEXT, "a"], ["b", TEXT])):
+            for arguments in ({}, {"padding": True, "return_tensors": "np"}, {"truncation": True, "max_length": 6}):
+                assert plain(ours(*inputs, **arguments)) == plain(stock(*inputs, **arguments))
+        ids = stock(TEXT)["input_ids"]
+        assert ours.decode([*ids, 10**6]) == stock.decode([*ids, 10**6])
+        assert ours.batch_decode([ids]) == stock.batch_decode([ids])
+
+
+def test_python_tokenizers_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({"<pad>": 0, "<unk>": 1, "|": 2, "a": 3}))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "Wav2Vec2CTCTokenizer"}')
+    ours = crayon_hf.AutoTokenizer.from_pretrained(tmp_path)
+    assert type(ours) is transformers.Wav2Vec2CTCTokenizer
