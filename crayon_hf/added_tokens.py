@@ -44,6 +44,12 @@ class AddedTokens:
         twin._last = self._last
         return twin
 
+    def reopened(self) -> AddedTokens:
+        """What is left of them when they have been written and read: only the flag says what is special."""
+        twin = self.copy()
+        twin._specials = {token.content for token in self._tokens.values() if token.special}
+        return twin
+
     def add(self, tokens: Iterable[Token], find: Callable[[str], int | None], size: int) -> int:
         """Add tokens in order; the count of those that changed something.
 

@@ -82,11 +82,16 @@ class Assembly:
             self._changed = self._anew = False
         return self._engine
 
-    def copy(self) -> Assembly:
-        """One that is made of the same now, and that shares nothing that changes."""
+    def copy(self, reopened: bool = False) -> Assembly:
+        """One that is made of the same now, and that shares nothing that changes.
+
+        `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
+        """
         twin = Assembly(self.engine(), self.source, self.path)
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
+        if reopened and self._added is not None and self._added.lasting_specials():
+            twin.change(self._read_parts(), self._added.reopened())
         return twin
 
     def change(self, parts: dict[str, Any], added: AddedTokens | None) -> None:
@@ -264,14 +269,14 @@ class Assembly:
         if self._live:
             raise UnsupportedError(f"no pickle can hold this {' and '.join(self._live)}")
         if not isinstance(engine, _core.Engine):
-            return type(engine).__name__, engine.arguments, None
+            return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None
         try:
             source: bytes | None = self.source.read()
         except SourceMissingError:
             if self.path is None:
                 raise
             source = None  # the path of the cartridge will have to do
-        changes = (self._parts, self._added) if self.is_modified else None
+        changes = (self._parts, _reopened(self._added)) if self.is_modified else None
         return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes
 
     # -- making engines
@@ -323,6 +328,10 @@ class Assembly:
             warn_delegated(reason, "tokenizers")
         self.source, self.path, self.is_modified = Source(json.encode()), None, False
         return engine
+
+
+def _reopened(value: Any) -> Any:
+    return value.reopened() if isinstance(value, AddedTokens) else value
 
 
 def _id_of(token: dict[str, Any]) -> int:

@@ -81,6 +81,7 @@ class Changes:
     def enable_truncation(
         self,
         max_length: int,
+        *,
         stride: int = 0,
         strategy: str = "longest_first",
         direction: str = "right",
@@ -99,6 +100,7 @@ class Changes:
 
     def enable_padding(
         self,
+        *,
         direction: str = "right",
         pad_id: int = 0,
         pad_type_id: int = 0,
@@ -212,3 +214,10 @@ class Changes:
         with assembly.lock:
             self._assembly.take_trained(reference)
             self._engine = None
+
+
+for _member in vars(Changes).values():
+    if callable(_member) and not _member.__name__.startswith("_"):
+        # What Python says of a call that misses an argument names the class that users know.
+        _member.__qualname__ = f"Tokenizer.{_member.__name__}"
+        _member.__module__ = "crayon_hf.tokenizer"

@@ -1,9 +1,12 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and files that stay readable when their name is gone."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+
+_MOST_HELD = 64
+"""How many files are held open: a process has few descriptors, and most of them are not ours to take."""
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = False) -> None:
@@ -40,3 +43,65 @@ def _sync_directory(directory: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class HeldFile:
+    """A file that is to be read later, though its name may be gone by then: it is held open.
+
+    Where that cannot be (no ``pread``, too many held already) it is looked for by its name again.
+    """
+
+    __slots__ = ("_descriptor", "_identity", "path")
+
+    _count = 0
+
+    def __init__(self, path: str) -> None:
+        """A `path` where nothing is yet is no error here, but one of `read`."""
+        self.path = path
+        self._descriptor: int | None = None
+        self._identity: tuple[int, int] | None = None
+        if HeldFile._count < _MOST_HELD and hasattr(os, "pread"):
+            with contextlib.suppress(OSError):
+                self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                HeldFile._count += 1
+                self._identity = self._identify(self._descriptor)
+
+    @property
+    def is_there(self) -> bool:
+        """False when `read` would find nothing."""
+        return self._is_ours() or os.path.exists(self.path)
+
+    def read(self) -> bytes:
+        """What the file contains now: the one that was held, whatever has its name since."""
+        descriptor = self._descriptor
+        if descriptor is not None and self._is_ours():
+            with contextlib.suppress(OSError):  # a network may lose a file that is held
+                parts, position = [], 0
+                while part := os.pread(descriptor, 1 << 26, position):
+                    parts.append(part)
+                    position += len(part)
+                return b"".join(parts)
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def _is_ours(self) -> bool:
+        """A program that closes all descriptors closes ours, and another file may have the number after that."""
+        if self._descriptor is None:
+            return False
+        try:
+            return self._identify(self._descriptor) == self._identity
+        except OSError:
+            return False
+
+    def __del__(self) -> None:
+        if self._descriptor is not None:
+            type(self)._count -= 1
+            if self._is_ours():
+                self._close(self._descriptor)
+
+    # The globals of a module may be gone when the last objects of a process go.
+    _stat, _close = staticmethod(os.fstat), staticmethod(os.close)
+
+    def _identify(self, descriptor: int) -> tuple[int, int]:
+        stat = self._stat(descriptor)
+        return stat.st_dev, stat.st_ino

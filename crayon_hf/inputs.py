@@ -12,21 +12,21 @@ def refusal(value: Any, is_pretokenized: bool, what: str) -> TypeError | None:
     if not is_pretokenized:
         return _text_refusal(value, what)
     if not isinstance(value, (list, tuple)):
-        return TypeError(f"{what} is {_kind(value)}, expected a list of str (is_pretokenized=True)")
+        return TypeError(f"{what} is {kind(value)}, expected a list of str (is_pretokenized=True)")
     return _first(_text_refusal(word, f"word {i} of {what}") for i, word in enumerate(value))
 
 
 def batch_refusal(inputs: Any, is_pretokenized: bool) -> TypeError | None:
     """The error for the inputs of `encode_batch`: each is one input, or a pair of them."""
     if not _is_list(inputs):
-        return TypeError(f"input is {_kind(inputs)}, expected a list")
+        return TypeError(f"input is {kind(inputs)}, expected a list")
     return _first(_item_refusal(item, is_pretokenized, f"item {i} of the batch") for i, item in enumerate(inputs))
 
 
 def check_list(texts: Any, what: str = "texts") -> None:
     """Refuse what is not a list of texts: a str is a sequence of str to Python, and surely not meant."""
     if not _is_list(texts):
-        raise TypeError(f"{what} is {_kind(texts)}, expected a list")
+        raise TypeError(f"{what} is {kind(texts)}, expected a list")
 
 
 def kind_refusal(text: Any, what: str) -> TypeError | None:
@@ -34,7 +34,7 @@ def kind_refusal(text: Any, what: str) -> TypeError | None:
     if isinstance(text, str):
         return None
     hint = " (decode it, or use encode_bytes for bytes that are no text)" if isinstance(text, bytes) else ""
-    return TypeError(f"{what} is {_kind(text)}, expected str{hint}")
+    return TypeError(f"{what} is {kind(text)}, expected str{hint}")
 
 
 def plain(value: Any, depth: int = 3) -> Any:
@@ -62,7 +62,7 @@ def unsigned(value: Any, name: str, bits: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {_kind(value)}, expected int") from None
+        raise TypeError(f"{name} is {kind(value)}, expected int") from None
     if not 0 <= number < 1 << bits:
         raise OverflowError(f"{name} is {number}, expected 0 to {(1 << bits) - 1}")
     return number
@@ -74,7 +74,7 @@ def flag(value: Any, name: str) -> bool:
         return bool(value)
     if type(value).__name__ in ("bool_", "bool"):  # NumPy's, by either of its names
         return bool(value)
-    raise TypeError(f"{name} is {_kind(value)}, expected bool")
+    raise TypeError(f"{name} is {kind(value)}, expected bool")
 
 
 def check_flags(**values: Any) -> None:
@@ -86,7 +86,7 @@ def check_flags(**values: Any) -> None:
 def text(value: Any, name: str) -> str:
     """A str that can be written as UTF-8."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} is {_kind(value)}, expected str")
+        raise TypeError(f"{name} is {kind(value)}, expected str")
     value.encode()
     return value
 
@@ -133,5 +133,6 @@ def _first(errors: Iterator[TypeError | None]) -> TypeError | None:
     return next((error for error in errors if error is not None), None)
 
 
-def _kind(value: Any) -> str:
+def kind(value: Any) -> str:
+    """What an error calls a value that should have been something else."""
     return "None" if value is None else type(value).__name__

@@ -87,6 +87,15 @@ def open_tiktoken(
     return Assembly(opened.engine, source, opened.path)
 
 
+def open_ranks(
+    name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
+) -> Assembly:
+    """The ranks of a vocabulary that is not native, for the tiktoken library. UnsupportedError where that is not."""
+    from crayon_hf.conversion.tiktoken import RankFile
+
+    return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
+
+
 def open_profile(name: str) -> Assembly:
     """A profile by its name."""
     from crayon_hf.search_path import find_profile

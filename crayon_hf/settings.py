@@ -118,8 +118,8 @@ def stored_truncation(document: Any) -> Truncation | None:
         return None
     with _refusing("truncation", document):
         return Truncation(
-            inputs.unsigned(document["max_length"], "max_length", _SIZE_BITS),
-            inputs.unsigned(document["stride"], "stride", _SIZE_BITS),
+            _stored(document["max_length"], "max_length", _SIZE_BITS),
+            _stored(document["stride"], "stride", _SIZE_BITS),
             _key_of(document["strategy"], _STRATEGIES),
             _key_of(document.get("direction", "Right"), _DIRECTIONS),
         )
@@ -134,11 +134,11 @@ def stored_padding(document: Any) -> Padding | None:
         if strategy != "BatchLongest" and set(strategy) != {"Fixed"}:
             raise ValueError(strategy)
         return Padding(
-            None if strategy == "BatchLongest" else inputs.unsigned(strategy["Fixed"], "Fixed", _SIZE_BITS),
+            None if strategy == "BatchLongest" else _stored(strategy["Fixed"], "Fixed", _SIZE_BITS),
             _key_of(document["direction"], _DIRECTIONS),
-            _unsigned_or_none(document.get("pad_to_multiple_of"), "pad_to_multiple_of"),
-            inputs.unsigned(document["pad_id"], "pad_id", _ID_BITS),
-            inputs.unsigned(document["pad_type_id"], "pad_type_id", _ID_BITS),
+            _stored_or_none(document.get("pad_to_multiple_of"), "pad_to_multiple_of"),
+            _stored(document["pad_id"], "pad_id", _ID_BITS),
+            _stored(document["pad_type_id"], "pad_type_id", _ID_BITS),
             inputs.text(document["pad_token"], "pad_token"),
         )
 
@@ -159,6 +159,17 @@ def _one_of(value: Any, name: str, known: Mapping[str, str]) -> str:
 
 def _unsigned_or_none(value: Any, name: str) -> int | None:
     return None if value is None else inputs.unsigned(value, name, _SIZE_BITS)
+
+
+def _stored(value: Any, name: str, bits: int) -> int:
+    """A number of a file, where true is none."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} is bool, expected int")
+    return inputs.unsigned(value, name, bits)
+
+
+def _stored_or_none(value: Any, name: str) -> int | None:
+    return None if value is None else _stored(value, name, _SIZE_BITS)
 
 
 def _key_of(value: str, spellings: Mapping[str, str]) -> str:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core, cache
-from crayon_hf.errors import SourceMissingError
+from crayon_hf.errors import SourceMissingError, UnsupportedError
+from crayon_hf.files import HeldFile
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
+
+_EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
 
 REFERENCE_METADATA = '{"reference":"tokenizers"}'
 """The metadata of a cartridge whose ids are those of the ``tokenizers`` library."""
 
 
 class Source:
-    """A ``tokenizer.json``: its bytes, or the path where they are. Read only when it is needed."""
+    """A ``tokenizer.json``: its bytes, or the path where they are. Read only when it is needed.
+
+    A file is held open, so that a tokenizer goes on when its files are removed or replaced.
+    """
 
     __slots__ = ("_again", "_digest", "_where")
 
@@ -25,7 +32,7 @@ class Source:
         self, where: str | bytes | None, digest: str | None = None, again: Callable[[], bytes] | None = None
     ) -> None:
         """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone."""
-        self._where = where
+        self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
         self._again = again
 
@@ -41,15 +48,14 @@ class Source:
         if self._where is None:
             raise SourceMissingError("there is no tokenizer.json")
         try:
-            with open(self._where, "rb") as file:
-                data = file.read()
+            data = self._where.read()
         except FileNotFoundError as error:
             data = self._made_again()
             if not data:
-                message = f"the tokenizer.json of this cartridge is not there: {self._where}"
+                message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
                 raise SourceMissingError(message) from error
         if sha256(data).hexdigest() != self._digest:
-            raise SourceMissingError(f"{self._where} is not the file that this cartridge was compiled from")
+            raise SourceMissingError(f"{self._where.path} is not the file that this cartridge was compiled from")
         return data
 
     def document(self) -> dict[str, Any]:
@@ -75,9 +81,21 @@ def reference_of(metadata: str) -> str:
 
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
-    """The cartridge of a ``tokenizer.json``."""
+    """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
+    if _EMPTY.search(data) and _has_no_tokens(data):
+        raise UnsupportedError("an empty vocabulary")
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
     return _core.compile_tokenizer_json(data, metadata, flavor)
+
+
+def _has_no_tokens(data: bytes) -> bool:
+    import json
+
+    try:
+        document = json.loads(data)
+        return not document["model"]["vocab"] and not document.get("added_tokens")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False  # what is wrong with it, the compiler says
 
 
 def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:

@@ -5,8 +5,8 @@
 >>> encoding.decode(encoding.encode("hello world"))
 'hello world'
 
-The library itself is needed for three things only: to fetch a rank file that is not in its cache, for
-``encode_with_unstable``, and where one special token is the beginning of another.
+The library itself is needed for four things only: to fetch a rank file that is not in its cache, for
+``encode_with_unstable``, where one special token is the beginning of another, and for ranks without all 256 bytes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from crayon_hf import opening
 from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
@@ -413,7 +414,14 @@ def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: M
         path = os.path.join(directory, "ranks.tiktoken")
         with open(path, "wb") as file:
             file.write(write_ranks(ranks))
-        return Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=specials, name=name)
+        try:
+            return Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=specials, name=name)
+        except VocabularyError as error:  # a byte without a token, say, which the library lets pass
+            refused = error
+    try:
+        return Tokenizer._of(opening.open_ranks(name, pattern, ranks, specials, str(refused)))
+    except VocabularyError:
+        raise refused from None
 
 
 def _are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:

@@ -361,10 +361,7 @@ class Tokenizer(Changes, AsyncMethods):
     # -- copies
 
     def __copy__(self) -> Tokenizer:
-        with assembly.lock:
-            twin = self._of(self._assembly.copy())
-        twin._restore(self._settings())
-        return twin
+        return self._twin(reopened=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
         return self.__copy__()  # everything that is shared is immutable
@@ -391,7 +388,13 @@ class Tokenizer(Changes, AsyncMethods):
         self._special_as_text, self._truncation, self._padding = values
 
     def _as_it_is(self) -> Tokenizer:
-        return self.__copy__()
+        return self._twin(reopened=False)
+
+    def _twin(self, reopened: bool) -> Tokenizer:
+        with assembly.lock:
+            twin = self._of(self._assembly.copy(reopened))
+        twin._restore(self._settings())
+        return twin
 
 
 def _unpickle(cls: type[Tokenizer], parts: tuple[Any, ...], settings: tuple[Any, ...]) -> Tokenizer:

@@ -11,7 +11,6 @@ namespace crayon::regex {
 namespace {
 
 constexpr size_t kMaxInstructions = 50000;
-constexpr uint32_t kMaxUnrolled = 128;   // instructions that repeating by copies may make
 constexpr size_t kMaxWork = 50'000'000;  // ranges looked at
 constexpr size_t kMaxTables = 8000;      // of a few kilobytes each
 constexpr size_t kMaxBranches = 64;
@@ -40,81 +39,6 @@ struct Next {
     const Next* then = nullptr;
 };
 
-bool is_one_char(const Node& node) {
-    return node.kind == NodeKind::set || (node.kind == NodeKind::string && node.text.size() == 1);
-}
-
-uint32_t copies(const Node& repeat) {
-    return repeat.max == kInfinite ? repeat.min + 1 : repeat.max;
-}
-
-bool may_be_empty(const Node& node) {
-    const auto child_may = [](const NodePtr& n) { return may_be_empty(*n); };
-    switch (node.kind) {
-        case NodeKind::string:
-            return node.text.empty();
-        case NodeKind::set:
-            return false;
-        case NodeKind::list:
-            return std::all_of(node.children.begin(), node.children.end(), child_may);
-        case NodeKind::alt:
-            return std::any_of(node.children.begin(), node.children.end(), child_may);
-        case NodeKind::repeat:
-            return node.min == 0 || may_be_empty(node.child());
-        case NodeKind::atomic:
-        case NodeKind::group:
-            return may_be_empty(node.child());
-        case NodeKind::look:
-        case NodeKind::anchor:
-            break;
-    }
-    return true;
-}
-
-// Whether a repeat is made of copies; otherwise it counts. The empty match of a body ends a loop that counts, and not
-// one of copies: Oniguruma counts those of limited repeats.
-bool is_unrolled(const Node& repeat) {
-    if (copies(repeat) <= 1) return true;
-    if (repeat.max != kInfinite && may_be_empty(repeat.child())) return false;
-    return uint64_t(repeat.child().size + 1) * copies(repeat) <= kMaxUnrolled;
-}
-
-// Sets Node::size.
-void measure(Node& node) {
-    uint64_t size = 1;
-    for (const NodePtr& child : node.children) {
-        measure(*child);
-        size += child->size + (node.kind == NodeKind::alt ? 1 : 0);
-    }
-    if (node.kind == NodeKind::repeat && !is_one_char(node.child())) {
-        const uint64_t once = node.child().size + 1;
-        size = is_unrolled(node) ? once * copies(node) + 3 : once + 4;
-    }
-    if (node.kind == NodeKind::look) size += 5;
-    node.size = uint32_t(std::min<uint64_t>(size, 1 << 30));
-}
-
-// A match can always be found, if need be an empty one.
-bool cannot_fail(const Node& node) {
-    switch (node.kind) {
-        case NodeKind::string:
-            return node.text.empty();
-        case NodeKind::list:
-            return std::all_of(node.children.begin(), node.children.end(),
-                               [](const NodePtr& n) { return cannot_fail(*n); });
-        case NodeKind::alt:
-            return std::any_of(node.children.begin(), node.children.end(),
-                               [](const NodePtr& n) { return cannot_fail(*n); });
-        case NodeKind::repeat:
-            return node.min == 0;
-        case NodeKind::atomic:
-        case NodeKind::group:
-            return cannot_fail(node.child());
-        default:
-            return false;
-    }
-}
-
 class Compiler {
   public:
     explicit Compiler(std::string_view pattern) : pattern_(pattern) {
@@ -123,6 +47,9 @@ class Compiler {
         expand_case(root, false);
         check_look_behind(*root, pattern);
         simplify(root);
+        // Oniguruma 6.9.10 lets these begin where the search does only, whatever is there.
+        if (takes_all_after_look_ahead(*root))
+            fail(ErrorKind::unsupported, pattern, "look-ahead before all that is left of the text");
         measure(*root);
         code_.word_set = add_set(*named_set("\\w"));
         const Next success{Next::Kind::success};
@@ -131,6 +58,7 @@ class Compiler {
         const First start = first(*root);
         code_.anywhere = start.nullable;
         if (!start.nullable) code_.first = first_bytes(start.set);
+        code_.needs = needs(*root);
     }
 
     Code take() { return std::move(code_); }
@@ -178,6 +106,10 @@ class Compiler {
             case NodeKind::group:
                 return first(node.child());
             case NodeKind::look:
+                // What look-ahead asks for must come, whatever else must.
+                if (!node.behind && !node.negative) return first(node.child());
+                out.nullable = true;
+                break;
             case NodeKind::anchor:
                 out.nullable = true;
                 break;
@@ -326,28 +258,8 @@ class Compiler {
     void emit_text(const std::u32string& text) {
         if (text.empty()) return;
         const size_t begin = code_.bytes.size();
-        for (const char32_t c : text) append_utf8(c);
+        for (const char32_t c : text) append_utf8(c, &code_.bytes);
         append(Op::text, uint32_t(begin), uint32_t(code_.bytes.size() - begin));
-    }
-
-    void append_utf8(uint32_t c) {
-        std::string& out = code_.bytes;
-        if (c < 0x80) {
-            out += char(c);
-            return;
-        }
-        if (c < 0x800) {
-            out += char(0xC0 | c >> 6);
-        } else {
-            if (c < 0x10000) {
-                out += char(0xE0 | c >> 12);
-            } else {
-                out += char(0xF0 | c >> 18);
-                out += char(0x80 | (c >> 12 & 0x3F));
-            }
-            out += char(0x80 | (c >> 6 & 0x3F));
-        }
-        out += char(0x80 | (c & 0x3F));
     }
 
     void emit_alt(const Node& alt, size_t begin, const Next& next) {

@@ -136,10 +136,6 @@ void check_inside_look_behind(const Node& node, bool negative, std::string_view 
     for (const NodePtr& child : node.children) check_inside_look_behind(*child, negative, pattern);
 }
 
-bool is_one_char(const Node& node) {
-    return node.kind == NodeKind::set || (node.kind == NodeKind::string && node.text.size() == 1);
-}
-
 std::shared_ptr<const CharSet> set_of(const Node& node) {
     return node.kind == NodeKind::set ? node.set : std::make_shared<const CharSet>(CharSet::of(node.text[0]));
 }

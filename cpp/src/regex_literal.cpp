@@ -1,9 +1,28 @@
-// The search for a string, in time that is linear whatever the string (Knuth, Morris and Pratt).
+// Strings: their bytes, and the search for one, in time that is linear whatever the string (Knuth, Morris and Pratt).
 #include <cstring>
 
 #include "regex_program.h"
 
 namespace crayon::regex {
+
+void append_utf8(uint32_t c, std::string* out) {
+    if (c < 0x80) {
+        *out += char(c);
+        return;
+    }
+    if (c < 0x800) {
+        *out += char(0xC0 | c >> 6);
+    } else {
+        if (c < 0x10000) {
+            *out += char(0xE0 | c >> 12);
+        } else {
+            *out += char(0xF0 | c >> 18);
+            *out += char(0x80 | (c >> 12 & 0x3F));
+        }
+        *out += char(0x80 | (c >> 6 & 0x3F));
+    }
+    *out += char(0x80 | (c & 0x3F));
+}
 
 std::vector<uint32_t> failure_table(std::string_view word) {
     std::vector<uint32_t> table(word.size() + 1, 0);

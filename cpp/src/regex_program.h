@@ -79,6 +79,21 @@ struct Choice {
 
 constexpr uint32_t kNoFilter = 0xFFFFFFFF;
 
+// What every match has somewhere at or behind its beginning: a string or, when that is empty, one of these bytes.
+struct Need {
+    std::string text;
+    std::vector<uint32_t> failure;  // of text
+    ByteSet bytes{};
+    uint32_t count = 0;  // of bytes
+};
+constexpr size_t kMaxNeeds = 4;
+
+struct Node;
+// At most kMaxNeeds of them, those that are likely to be missing.
+std::vector<Need> needs(const Node& root);
+
+void append_utf8(uint32_t code_point, std::string* out);
+
 struct Code {
     std::string pattern;  // for errors
     std::vector<Instruction> instructions;
@@ -90,6 +105,7 @@ struct Code {
     uint32_t word_set = 0;
     bool anywhere = true;  // a match can be empty or begin with any byte
     ByteSet first{};       // otherwise: the bytes it begins with
+    std::vector<Need> needs;
 };
 
 Code compile(std::string_view pattern);

@@ -118,7 +118,19 @@ NodePtr expand_class(const ClassSet& cls);
 void expand_case(NodePtr& node, bool behind);
 // Checks what look-behind holds and sets its bounds.
 void check_look_behind(Node& node, std::string_view pattern);
-// Drops groups, joins and merges what can be, and sets `size`.
+// Drops groups, joins and merges what can be.
 void simplify(NodePtr& node);
+
+bool is_one_char(const Node& node);
+// A match begins with look-ahead and then all that is left of the text.
+bool takes_all_after_look_ahead(const Node& root);
+bool may_be_empty(const Node& node);
+// A match can always be found, if need be an empty one.
+bool cannot_fail(const Node& node);
+// Of a repeat: how many copies of its body it is, and whether copies are what it is made of.
+uint32_t copies(const Node& repeat);
+bool is_unrolled(const Node& repeat);
+// Sets Node::size.
+void measure(Node& node);
 
 }  // namespace crayon::regex

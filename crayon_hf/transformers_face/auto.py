@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers.models.auto import tokenization_auto
 
-from crayon_hf.transformers_face import loading
+from crayon_hf.transformers_face import loading, streams
 
 _Stock: Any = tokenization_auto.AutoTokenizer
 _stock_from_pretrained: Any = _Stock.__dict__["from_pretrained"]
@@ -53,13 +53,18 @@ _ours: Any = classmethod(_from_pretrained)
 
 
 def install() -> None:
-    """Make `transformers.AutoTokenizer.from_pretrained` return our tokenizers, everywhere in this process."""
+    """Make `transformers.AutoTokenizer.from_pretrained` return our tokenizers, everywhere in this process.
+
+    `tokenizers.decoders.DecodeStream`, which transformers streams text with, becomes a class that takes our tokenizers
+    as well as those of the ``tokenizers`` library. A module that has imported that name before keeps the stock class.
+    """
     global _stock_from_pretrained
     with _lock:
         current = _Stock.__dict__["from_pretrained"]
         if current is not _ours:
             _stock_from_pretrained = current
             _Stock.from_pretrained = _ours
+        streams.install()
 
 
 def uninstall() -> None:
@@ -67,3 +72,4 @@ def uninstall() -> None:
     with _lock:
         if _Stock.__dict__["from_pretrained"] is _ours:
             _Stock.from_pretrained = _stock_from_pretrained
+        streams.uninstall()

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from crayon_hf import cache
+from crayon_hf import cache, inputs
 from crayon_hf.errors import CrayonError
 from crayon_hf.files import write_atomic
 from crayon_hf.tokenizer import Tokenizer
@@ -45,8 +45,21 @@ class Backend(Tokenizer):
 
 def _check_range(ids: Sequence[int]) -> None:
     """Ids are 32 bits wide in the reference; it takes no others, not even to leave them out."""
-    if len(ids) and (min(ids) < 0 or max(ids) >= 1 << 32):
-        raise OverflowError(f"token ids are from 0 to {(1 << 32) - 1}, got {min(ids)} to {max(ids)}")
+    try:
+        if not len(ids) or (min(ids) >= 0 and max(ids) < 1 << 32):
+            return
+    except TypeError:
+        raise _refusal(ids) from None
+    raise OverflowError(f"token ids are from 0 to {(1 << 32) - 1}, got {min(ids)} to {max(ids)}")
+
+
+def _refusal(ids: Any) -> TypeError:
+    if not isinstance(ids, (list, tuple)):
+        return TypeError(f"ids is {inputs.kind(ids)}, expected a list of int")
+    wrong = next(((i, id) for i, id in enumerate(ids) if not hasattr(id, "__index__")), None)
+    if wrong is None:
+        return TypeError("ids cannot be compared, expected a list of int")
+    return TypeError(f"ids[{wrong[0]}] is {inputs.kind(wrong[1])}, expected int")
 
 
 kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

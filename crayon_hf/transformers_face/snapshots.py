@@ -26,7 +26,7 @@ from transformers import PreTrainedTokenizerFast
 
 from crayon_hf import cache
 from crayon_hf.errors import CrayonError
-from crayon_hf.files import write_atomic
+from crayon_hf.files import HeldFile, write_atomic
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
@@ -132,10 +132,12 @@ def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tu
         _write(f"{path}.snapshot", snapshot)
     except (_Unsuitable, OSError, ValueError):
         return
+    held = HeldFile(f"{path}.late")
+    if not late or not held.is_there:
+        return
     for key in late:
         del tokenizer.__dict__[key]  # the same instance as the next time: its pickle, and thus its hash, is the same
-    if late:
-        tokenizer.__dict__["_crayon_deferred"] = (f"{path}.late", *late)
+    tokenizer.__dict__["_crayon_deferred"] = (held, *late)
 
 
 def _is_late(tokenizer: Any, key: str, value: Any) -> bool:
@@ -194,7 +196,10 @@ def restore(made_of: Fingerprint) -> Any:
         logging.getLogger("crayon_hf").debug("the snapshot %s is not usable: %s", path, error)
         return None
     if late:
-        state["_crayon_deferred"] = (f"{path}.late", *late)
+        held = HeldFile(f"{path}.late")
+        if not held.is_there:
+            return None
+        state["_crayon_deferred"] = (held, *late)
     tokenizer = cls.__new__(cls)
     tokenizer.__dict__.update(state, _tokenizer=backend)
     for logger, level, message in snapshot["messages"]:
@@ -207,8 +212,7 @@ def fetch_deferred(tokenizer: Any) -> None:
     deferred = tokenizer.__dict__.get("_crayon_deferred")
     if deferred is None:
         return
-    with open(deferred[0], "rb") as file:
-        values = json.loads(file.read())
+    values = json.loads(deferred[0].read())
     for key in deferred[1:]:
         tokenizer.__dict__.setdefault(key, _decode(values[key]))
     tokenizer.__dict__.pop("_crayon_deferred", None)

@@ -358,6 +358,63 @@ def test_hostile_patterns_end(pattern: str, text: str) -> None:
         assert _core.regex_find_all(pattern, text) is not None
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(a*)*b", "a" * 40),
+        (r"(a*)*b", "b" + "a" * 40),
+        (r"(a*)*b", "a" * 40 + "b"),
+        (r"(?:[^\s]+\s*)+\.", "word " * 30),
+        (r"(\w+\s?)*;", "word " * 30),
+        (r"(.+)+(.+)+(.+)+X", "a" * 40 + "!"),
+        (r"(?:\w+\s?)+(?:foo|bar!)", "word " * 30),
+        (r"(?:\w+\s?)+(?=é)", "word " * 30),
+        (r"(?i:(?:k+)+é)", "k" * 40),
+        (r"(?:a+)+(?>(?:bc){2,3}|bd)", "a" * 40 + "c"),
+        (r"\d+(?=,)", "1" * 20_000),
+        (r"\d+(?=,)", "1" * 4_000 + "x,"),
+        (PUBLISHED["digit_groups"], "1" * 4_000),
+    ],
+)
+def test_what_a_match_needs_is_looked_for_first(pattern: str, text: str) -> None:
+    """The reference answers these although trying every way would take for ever; so must we."""
+    Reference(pattern).check(pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (r"a(?=b)", ["", "a", "ab", "ba", "aab b"]),
+        (r"a(?!b)c?", ["", "a", "ab", "ac", "ba"]),
+        (r"(?<=b)a", ["ba", "a", "ab", "bab"]),
+        (r"(?=b)", ["", "ab", "b"]),
+        (r"(?:(?=b)|c)a*", ["", "ab", "ca", "a"]),
+        (r"(?:ab|c)?d", ["d", "ab", "abd", "cd c"]),
+        (r"(?:ab|cd|é)x", ["abx", "x", "ab", "éx cdx", "ax bx"]),
+        (r"(?:b{0}a|b{2})", ["a", "b", "bb"]),
+        (r"(?:ab){0,2}c", ["c", "abc", "ab"]),
+        (r"(?:a|b|)c", ["c", "a", "bc"]),
+        (r"(?i)ß+a", ["ssa", "SSA", "ẞa", "ſsa", "sa"]),
+        (r"(?i)k.*ﬁ", ["K fi", "\u212a FI", "k f", "kﬁ fi"]),
+        (r"a*(?=.*z)", ["aaz aa", "aa", "z", "aza"]),
+        (r"\w+(?=[bé])", ["aab", "aé é", "é", "bbb"]),
+        (r"[ab]+?(?=c|$)", ["abc", "ab", "abd", "abdac"]),
+        (r"\s+(?=\S)|\s", ["  a ", "   ", " "]),
+    ],
+)
+def test_needs_of_every_kind(pattern: str, texts: list[str]) -> None:
+    reference = Reference(pattern)
+    for text in texts:
+        reference.check(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", [r"(?=c)\O*", r"\b(?=c)(?m:.+)", r"(?=c)(?>\O*)", r"(?:a|(?=c|d)\O*b)"])
+def test_what_the_reference_finds_in_wrong_places_is_refused(pattern: str) -> None:
+    """Look-ahead before all that is left: the reference searches only where the search begins."""
+    with pytest.raises(ValueError, match="not native"):
+        _core.regex_find_all(pattern, "")
+
+
 def test_a_search_that_is_given_up_names_the_pattern() -> None:
     with pytest.raises(ValueError, match=r"a\|aa.*given up"):
         _core.regex_find_all("(?:a|aa)+$", "a" * 60 + "b")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+import tokenizers
 
 from crayon_hf import CartridgeError, DelegatedWarning, InvalidUtf8Error, TokenIdError, Tokenizer, VocabularyError
 
@@ -194,3 +197,45 @@ def test_version_2(tmp_path):
     path.write_bytes(b"CRAY" + (2).to_bytes(4, "little") + bytes(4))
     with pytest.raises(CartridgeError, match=r"crayon\.dat.*version 2.*greedy"):
         Tokenizer.from_file(path)
+
+
+TRUNCATION = {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0}
+PADDING = {
+    "strategy": {"Fixed": 5},
+    "direction": "Right",
+    "pad_to_multiple_of": 2,
+    "pad_id": 0,
+    "pad_type_id": 0,
+    "pad_token": "[PAD]",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "key"),
+    [(name, good, key) for name, good in (("truncation", TRUNCATION), ("padding", PADDING)) for key in good],
+)
+def test_stored_numbers_are_numbers(gpt2_like, name, good, key):
+    document = json.loads(gpt2_like.read_text(encoding="utf-8"))
+    value = good[key]
+    for bad in (True, False, 1.0, -1):
+        wrong = json.dumps(document | {name: {**good, key: {"Fixed": bad} if isinstance(value, dict) else bad}})
+        with pytest.raises(VocabularyError, match=f"malformed {name}"):
+            Tokenizer.from_str(wrong)
+        with pytest.raises(Exception, match="line 1 column"):
+            tokenizers.Tokenizer.from_str(wrong)
+    assert getattr(Tokenizer.from_str(json.dumps(document | {name: good})), name) is not None
+
+
+def test_options_are_named(gpt2_like):
+    ours = Tokenizer.from_file(gpt2_like)
+    reference = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    for tokenizer in (ours, reference):
+        for wrong in (
+            lambda t: t.enable_truncation(),
+            lambda t: t.enable_truncation(5, 1),
+            lambda t: t.enable_truncation(5, max_length=5),
+            lambda t: t.enable_padding("left"),
+        ):
+            with pytest.raises(TypeError, match=r"^Tokenizer\.enable_"):
+                wrong(tokenizer)
+    assert ours.truncation is ours.padding is None

@@ -6,12 +6,15 @@ import copy
 import multiprocessing
 import os
 import pickle
+import shutil
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import tokenizers
 
-from crayon_hf import CartridgeError, Tokenizer
+from crayon_hf import CartridgeError, SourceMissingError, Tokenizer
+from crayon_hf.files import HeldFile
 
 TEXT = "Hello, world! <|endoftext|> It's 2024 and naïve."
 
@@ -33,6 +36,29 @@ def test_twins(ours, twin_of):
     assert twin.to_str() == ours.to_str()
 
 
+@pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+@pytest.mark.parametrize("native", [True, False])
+def test_twin_forgets_what_was_special_once(request, gpt2_like, wordpiece_like, native, twin_of):
+    """As the reference's does: a copy of it is written and read."""
+    if not native:
+        request.getfixturevalue("refusing")
+    path = gpt2_like if native else wordpiece_like
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind in (Tokenizer, tokenizers.Tokenizer):
+            one = kind.from_file(str(path))
+            one.add_special_tokens(["<x>", "<y>"])
+            one.add_tokens([tokenizers.AddedToken("<x>", special=False, lstrip=True)])
+            ids = one.encode("a <x> <y> a").ids
+            twins = [one, twin_of(one), twin_of(twin_of(one)), one]
+            said.append([twin.decode(ids, skip_special_tokens=skip) for twin in twins for skip in (True, False)])
+            said[-1].append(twins[1].encode("a <x> <y> a").ids)
+            said[-1].append(twins[1].to_str())
+    assert said[0] == said[1]
+    assert said[0][0] != said[0][2]
+
+
 def test_unpickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
     """As in another machine: the pickle holds the vocabulary."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
@@ -49,6 +75,71 @@ def test_unpickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
 def test_pickled_from_memory(gpt2_like):
     ours = Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
     assert pickle.loads(pickle.dumps(ours)).encode(TEXT).ids == ours.encode(TEXT).ids
+
+
+holds_files = pytest.mark.skipif(not hasattr(os, "pread"), reason="no file can be held open here")
+
+
+@holds_files
+def test_lives_on_when_its_files_are_gone(gpt2_like, llama3_like, tmp_path, monkeypatch):
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
+    path = shutil.copy(gpt2_like, tmp_path / "x.json")
+    expected = Tokenizer.from_file(path).to_str()
+    for vanish in (os.remove, lambda path: os.replace(shutil.copy(llama3_like, tmp_path / "y.json"), path)):
+        shutil.copy(gpt2_like, path)
+        ours = Tokenizer.from_file(path)
+        shutil.rmtree(tmp_path / "cache")
+        vanish(path)
+        assert ours.to_str() == expected
+        assert ours.model is not None
+        for twin in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+            assert twin.encode(TEXT).ids == ours.encode(TEXT).ids
+            assert twin.to_str() == expected
+        ours.save(tmp_path / "saved.json", pretty=False)
+        assert (tmp_path / "saved.json").read_text(encoding="utf-8") == expected
+        ours.save(tmp_path / "saved.dat")
+        assert Tokenizer.from_file(tmp_path / "saved.dat").to_str() == expected
+
+
+def test_file_that_was_overwritten_in_place(gpt2_like, llama3_like, tmp_path):
+    path = tmp_path / "x.json"
+    shutil.copy(gpt2_like, path)
+    ours = Tokenizer.from_file(path)
+    path.write_bytes(llama3_like.read_bytes())
+    with pytest.raises(SourceMissingError, match="is not the file"):
+        ours.to_str()
+    path.write_bytes(gpt2_like.read_bytes())
+    assert ours.to_str() == Tokenizer.from_file(gpt2_like).to_str()
+
+
+@holds_files
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors cannot be counted here")
+def test_held_files_are_few_and_given_back(gpt2_like, tmp_path):
+    def held() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = held()
+    tokenizers = [Tokenizer.from_file(gpt2_like) for _ in range(100)]
+    assert before < held() <= before + 64
+    assert len({tokenizer.to_str() for tokenizer in tokenizers}) == 1
+    tokenizers.clear()
+    assert held() <= before
+
+
+@holds_files
+def test_descriptor_that_somebody_else_closed(tmp_path):
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"b")
+    file = HeldFile(str(tmp_path / "a"))
+    os.close(file._descriptor)
+    with open(tmp_path / "b", "rb") as other:
+        os.dup2(other.fileno(), file._descriptor)
+        assert file.read() == b"a"
+        descriptor = file._descriptor
+        del file
+        assert os.read(descriptor, 1) == b"b"
+        if descriptor != other.fileno():
+            os.close(descriptor)
 
 
 def test_lone_cartridge_is_pickled_by_its_path(ours, llama3_like, tmp_path):

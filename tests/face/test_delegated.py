@@ -145,3 +145,30 @@ def test_what_the_reference_refuses_too(refusing, wordpiece_like, tmp_path):
         warnings.simplefilter("error")
         with pytest.raises(VocabularyError, match=r"x\.json"):
             Tokenizer.from_file(path)
+
+
+@pytest.mark.parametrize("model", ["BPE", "WordPiece", "WordLevel"])
+def test_empty_vocabulary(model, tmp_path):
+    """There is nothing to compile; the reference opens it, and trains it."""
+    stock = tokenizers.Tokenizer(getattr(tokenizers.models, model)())
+    stock.save(str(tmp_path / "empty.json"))
+    for open_it in (
+        lambda: Tokenizer.from_str(stock.to_str()),
+        lambda: Tokenizer.from_file(tmp_path / "empty.json"),
+        lambda: Tokenizer.from_tokenizers(stock),
+    ):
+        with pytest.warns(DelegatedWarning, match="an empty vocabulary"):
+            ours = open_it()
+        assert ours.engine == "delegated"
+        assert ours.get_vocab() == {}
+        assert ours.to_str() == stock.to_str()
+        assert ours.add_tokens(["abc"]) == 1
+        assert ours.encode("abc").ids == [0]
+    trainer = getattr(tokenizers.trainers, f"{model.replace('BPE', 'Bpe')}Trainer")(show_progress=False)
+    stock.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    with pytest.warns(DelegatedWarning):
+        fresh = Tokenizer.from_str(stock.to_str())
+    fresh.train_from_iterator(["ab abc ab"], trainer)
+    stock.train_from_iterator(["ab abc ab"], trainer)
+    assert fresh.get_vocab() == stock.get_vocab() != {}
+    assert fresh.encode("ab abc").ids == stock.encode("ab abc").ids

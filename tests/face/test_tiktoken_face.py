@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import tiktoken as theirs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf import UnsupportedError, VocabularyError
+from crayon_hf import DelegatedWarning, UnsupportedError, VocabularyError
 from crayon_hf import tiktoken as ours
 from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion import tiktoken as conversion
@@ -265,9 +266,36 @@ def test_parts_that_do_not_fit(ranks: dict[bytes, int]) -> None:
         ours.Encoding("small", **{**parts, "special_tokens": {"": 5000}})
 
 
-def test_without_the_library(ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_ranks_without_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: dict[str, Any] = {
+        "pat_str": r"\w+|.",
+        "mergeable_ranks": {b"a": 0, b"b": 5, b"ab": 7, b" ": 11},
+        "special_tokens": {"<|z|>": 9, "z": 8},
+    }
+    their = theirs.Encoding("x", **parts)
+    with pytest.warns(DelegatedWarning, match="the tiktoken library encodes"):
+        our = ours.Encoding("x", **parts)
+    for text in ("abbaz", "", "ab ba<|z|>abab z", "a" * 100):
+        assert our.encode(text, allowed_special="all") == their.encode(text, allowed_special="all")
+        assert our.encode(text, allowed_special="all") == our.encode_batch([text], allowed_special="all")[0]
+        assert list(our.encode_to_numpy(text, allowed_special="all")) == their.encode(text, allowed_special="all")
+    assert our.encode_ordinary("ab ba") == their.encode_ordinary("ab ba")
+    with pytest.raises(ValueError, match="disallowed special token"):
+        our.encode("z")
+    assert our.decode([7, 11, 9, 8]) == their.decode([7, 11, 9, 8]) == "ab <|z|>z"
+    assert (our.n_vocab, our.token_byte_values()) == (their.n_vocab, their.token_byte_values())
+    assert our.encode_single_token("ab") == our.encode_single_token(b"ab") == 7
+    for wrong in (1, 6, 99):
+        with pytest.raises(KeyError):
+            our.decode([wrong])
+    with pytest.warns(DelegatedWarning):
+        assert pickle.loads(pickle.dumps(our)).encode_ordinary("abba") == their.encode_ordinary("abba")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(VocabularyError, match="no token is the single byte 0"):
+        ours.Encoding("x", **parts)
 
+
+def test_without_the_library(ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> None:
     encoding = ours.Encoding("small", pat_str=conversion.CL100K_PATTERN, mergeable_ranks=ranks, special_tokens=NESTED)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert encoding.decode(encoding.encode("some words")) == "some words"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,18 +161,28 @@ def test_no_padding_token(repositories: dict[str, Any]) -> None:
         ours(TEXTS, padding=True)
 
 
-def test_too_long_is_said_once(pair: tuple[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
+class Kept(logging.Handler):
+    """Keeps messages, wherever else they go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+def test_too_long_is_said_once(pair: tuple[Any, Any]) -> None:
     said = []
     for tokenizer in pair:
-        logger = logging.getLogger("transformers")
-        logger.addHandler(caplog.handler)
-        caplog.clear()
+        logger, kept = logging.getLogger("transformers"), Kept()
+        logger.addHandler(kept)
         tokenizer.model_max_length = 5
         tokenizer([SHORT, LONG, LONG], return_tensors=None)
         tokenizer(LONG)
         tokenizer([LONG])
-        logger.removeHandler(caplog.handler)
-        said.append([record.getMessage() for record in caplog.records])
+        logger.removeHandler(kept)
+        said.append(kept.messages)
     assert said[0] == said[1]
     assert len(said[0]) == 1
 
@@ -296,3 +307,26 @@ def _tokenizers(repositories: Any) -> Any:
         if path not in _open:
             _open[path] = AutoTokenizer.from_pretrained(path), crayon_hf.AutoTokenizer.from_pretrained(path)
         yield _open[path]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["1"], r"ids\[0\] is str, expected int"),
+        ([1, None], r"ids\[1\] is None, expected int"),
+        ([[1]], r"ids\[0\] is list, expected int"),
+        ([1.5], r"ids\[0\] is float, expected int"),
+        (None, "ids is None, expected a list of int"),
+        ("abc", "ids is str, expected a list of int"),
+    ],
+)
+def test_ids_that_are_none(repositories: dict[str, Path], ids: Any, message: str) -> None:
+    path = repositories["byte_level"]
+    ours = crayon_hf.AutoTokenizer.from_pretrained(path)
+    stock = AutoTokenizer.from_pretrained(path)
+    given = ids if ids is None or ids == "abc" else [ids]
+    for call in (lambda t: t.batch_decode(given), lambda t: t._tokenizer.decode(ids)):
+        with pytest.raises(TypeError, match=message):
+            call(ours)
+        with pytest.raises(TypeError):
+            call(stock)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 import transformers
+from tokenizers import decoders
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
@@ -96,6 +99,44 @@ def test_snapshot_gives_the_same(repository: Path, settled: Path, opened: list[A
     assert list(vars(second)) != []
     assert second.backend_tokenizer.to_str() == first.backend_tokenizer.to_str()
     assert plain(second(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+
+
+@pytest.mark.skipif(not hasattr(os, "pread"), reason="no file can be held open here")
+def test_the_cache_may_go(
+    repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(snapshots, "_LARGE", 2)
+    stock = AutoTokenizer.from_pretrained(repository)
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    uses: list[Any] = [
+        lambda t: copy.deepcopy(t),
+        lambda t: pickle.loads(pickle.dumps(t)),
+        lambda t: load(t.save_pretrained(tmp_path / "saved")[0].rpartition(os.sep)[0]),
+        lambda t: t,
+    ]
+    for use in uses:
+        first = load(repository)
+        second = load(repository)
+        assert opened[-1] is second
+        shutil.rmtree(settled)
+        for ours in (first, second):
+            twin = use(ours)
+            assert plain(twin(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+            assert twin.backend_tokenizer.to_str() == ours.backend_tokenizer.to_str()
+            assert state(twin).keys() >= state(ours).keys()
+    assert getattr(second, "_vocab", None) == getattr(stock, "_vocab", None)
+
+
+def test_a_snapshot_that_lost_its_other_half(
+    repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "_LARGE", 2)
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    load(repository)
+    for late in (settled / "transformers").glob("*.late"):
+        late.unlink()
+        assert state(load(repository)) == state(AutoTokenizer.from_pretrained(repository))
+        assert not opened
 
 
 def test_snapshot_sees_changes(repository: Path, settled: Path, opened: list[Any], tmp_path: Path) -> None:
@@ -230,6 +271,46 @@ def test_install(repository: Path) -> None:
     crayon_hf.uninstall()
     assert AutoTokenizer.__dict__["from_pretrained"] is before
     assert not isinstance(AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
+
+
+def test_installed_decode_stream(repository: Path) -> None:
+    before = decoders.DecodeStream
+    stock = AutoTokenizer.from_pretrained(repository)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    ids = stock(TEXT)["input_ids"]
+
+    def chunks(kind: Any, tokenizer: Any, *arguments: Any) -> list[Any]:
+        stream = kind(*arguments)
+        said = [stream.step(tokenizer._tokenizer, id) for id in ids]
+        twin = copy.deepcopy(copy.copy(stream))
+        return [*said, *(twin.step(tokenizer._tokenizer, id) for id in ids), stream.step(tokenizer._tokenizer, ids[0])]
+
+    crayon_hf.install()
+    try:
+        both = decoders.DecodeStream
+        assert both is not before
+        for arguments in ((), ([], True), (ids[:3], False), (None, None)):
+            expected = chunks(before, stock, *arguments)
+            assert chunks(both, ours, *arguments) == expected
+            assert chunks(both, stock, *arguments) == expected
+        assert repr(both()).startswith("<tokenizers.decoders.DecodeStream object at 0x")
+        for wrong in (
+            lambda kind: kind(5),
+            lambda kind: kind([], "yes"),
+            lambda kind: kind(no=1),
+            lambda kind: kind().step(None, 1),
+            lambda kind: kind().step(stock._tokenizer, "x"),
+            lambda kind: pickle.dumps(kind()),
+        ):
+            assert isinstance(outcome(lambda: wrong(both)), Raised)  # noqa: B023
+            assert outcome(lambda: wrong(both)).kind is outcome(lambda: wrong(before)).kind  # noqa: B023
+        stream = both()
+        stream.step(ours._tokenizer, ids[0])
+        with pytest.raises(TypeError, match="another kind of tokenizer than Tokenizer"):
+            stream.step(stock._tokenizer, ids[1])
+    finally:
+        crayon_hf.uninstall()
+    assert decoders.DecodeStream is before
 
 
 def test_install_in_threads(repository: Path) -> None:
