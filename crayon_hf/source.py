@@ -59,10 +59,13 @@ class Source:
         return data
 
     def document(self) -> dict[str, Any]:
-        """The parsed JSON."""
+        """The parsed JSON. Scores are those that the library reads, which need not be the nearest doubles."""
         import json
 
-        document: dict[str, Any] = json.loads(self.read())
+        data = self.read()
+        document: dict[str, Any] = json.loads(data)
+        if isinstance(document["model"].get("vocab"), list):
+            document = json.loads(_core.json_normalize(data))
         return document
 
     def _made_again(self) -> bytes:

@@ -82,7 +82,7 @@ class Tokenizer(Changes, AsyncMethods):
         UnsupportedError for one with a component that is written in Python.
         """
         try:
-            source = reference.to_str()
+            source = tokenizer_json.exact(reference.to_str())
         except AttributeError:
             raise TypeError(f"reference is {type(reference).__name__}, expected tokenizers.Tokenizer") from None
         except Exception as error:  # the library raises Exception itself

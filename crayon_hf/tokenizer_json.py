@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -44,10 +45,60 @@ def ids_of(model: dict[str, Any]) -> dict[str, int]:
 
 
 def dump(document: Any) -> str:
-    """Compact JSON, with the escapes of the library."""
+    """Compact JSON, with the escapes of the library. The scores of a Unigram model are spelled as `spell` does."""
+    import json
+    from json.encoder import encode_basestring as quoted
+
+    def written(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), list):
+        return written(document)
+    entries = ",".join(f"[{quoted(token)},{spell(score)}]" for token, score in model["vocab"])
+    before, _, after = written(document | {"model": model | {"vocab": None}}).rpartition('"vocab":null')
+    return f'{before}"vocab":[{entries}]{after}'
+
+
+def exact(text: str) -> str:
+    """The ``to_str`` of a living tokenizer, spelled so that the scores of a Unigram model are read as they are."""
     import json
 
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    if '"type":"Unigram"' not in text:
+        return text
+    return dump(json.loads(text))
+
+
+def spell(score: float) -> str:
+    """A number so that every reader takes it for this very double, if there is such a spelling.
+
+    The library scales the digits by a power of ten, and so reads one in four of the usual spellings as a neighbour of
+    the double that was written. An integer that is a double itself, over a power of ten that is one, is rounded once by
+    that reader and by all others. For a score of -30 to -0.001 there is one whenever its significand (from 1 to 2) is at
+    most 1.8, as 10^16 has 1.11; beyond, it is missing for about one score in a hundred, which then is a neighbour.
+    """
+    text = repr(score)
+    if not math.isfinite(score) or _as_the_library_reads(text) == score:
+        return text
+    for power in range(1, 23):
+        whole = score * 10.0**power
+        if abs(whole) >= 2.0**64:
+            break
+        for near in (float(round(whole)), math.nextafter(whole, math.inf), math.nextafter(whole, -math.inf)):
+            if near.is_integer() and near / 10.0**power == score:
+                return f"{int(near)}e-{power}"
+    return text
+
+
+def _as_the_library_reads(text: str) -> float:
+    mantissa, _, power = text.partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    exponent = int(power or 0) - len(fraction)
+    digits = float(int(whole + fraction))
+    if abs(exponent) > 308:
+        return math.nan
+    value = digits * float(f"1e{exponent}") if exponent >= 0 else digits / float(f"1e{-exponent}")
+    return -value if mantissa.startswith("-") else value
 
 
 def _pretty(document: dict[str, Any], spelled: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from crayon_hf import cache, inputs
+from crayon_hf import cache, inputs, tokenizer_json
 from crayon_hf.errors import CrayonError
 from crayon_hf.files import write_atomic
 from crayon_hf.tokenizer import Tokenizer
@@ -117,6 +117,8 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
 
 
 def _from_cartridge(reference: tokenizers.Tokenizer, path: str) -> Tokenizer | None:
+    if type(reference.model).__name__ == "Unigram":
+        return None  # its file spells scores that are read as others than those of this tokenizer
     try:
         tokenizer = Tokenizer.from_file(path)
         # `save_pretrained` compiles the cartridge from the file that it writes, which is pretty.
@@ -134,7 +136,7 @@ def cache_directory() -> str:
 
 def _keep_source(reference: tokenizers.Tokenizer) -> str | None:
     """Put its tokenizer.json into the cache; the path, or None when the cache is not writable."""
-    source = reference.to_str().encode()
+    source = tokenizer_json.exact(reference.to_str()).encode()
     directory = cache_directory()
     path = os.path.join(directory, f"{sha256(source).hexdigest()}.json")
     try:

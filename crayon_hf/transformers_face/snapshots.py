@@ -31,7 +31,7 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
 
-_FORMAT = 1
+_FORMAT = 2
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
