@@ -74,8 +74,8 @@ def spell(score: float) -> str:
 
     The library scales the digits by a power of ten, and so reads one in four of the usual spellings as a neighbour of
     the double that was written. An integer that is a double itself, over a power of ten that is one, is rounded once by
-    that reader and by all others. For a score of -30 to -0.001 there is one whenever its significand (from 1 to 2) is at
-    most 1.8, as 10^16 has 1.11; beyond, it is missing for about one score in a hundred, which then is a neighbour.
+    that reader and by all others. For a score of -30 to -0.001 there is one whenever its significand (from 1 to 2) is
+    at most 1.8, as 10^16 has 1.11; beyond, it is missing for about one in a hundred, which then is a neighbour.
     """
     text = repr(score)
     if not math.isfinite(score) or _as_the_library_reads(text) == score:
