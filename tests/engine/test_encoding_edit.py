@@ -16,18 +16,8 @@ from hypothesis import strategies as st
 
 from crayon_hf import _core
 from tests.engine.encoding_states import assert_same_outcome, ours, outcome, plain_state, reference, state_of, states
+from tests.engine.twins import RECORD
 
-LISTS = (
-    "ids",
-    "type_ids",
-    "tokens",
-    "offsets",
-    "attention_mask",
-    "special_tokens_mask",
-    "word_ids",
-    "sequence_ids",
-    "n_sequences",
-)
 SIDES = st.sampled_from(["left", "right"])
 
 pads = st.tuples(
@@ -54,7 +44,7 @@ steps = st.lists(st.one_of(pads, truncations, names), max_size=4)
 
 def assert_same(got: Any, want: Any) -> None:
     assert state_of(got) == state_of(want)
-    for name in LISTS:
+    for name in RECORD:
         assert getattr(got, name) == getattr(want, name), name
     assert [state_of(e) for e in got.overflowing] == [state_of(e) for e in want.overflowing]
     assert (len(got), repr(got)) == (len(want), repr(want))

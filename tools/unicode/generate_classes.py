@@ -8,12 +8,12 @@ behaviour of the installed `tokenizers` and `tiktoken`, for every code point.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+import table_file
 import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import WordLevel
@@ -154,19 +154,5 @@ extern const uint8_t kClassBlocks[{len(blocks)}][{BLOCK}] = {{
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    check = parser.parse_args().check
-    text = render()
-    if check:
-        if OUTPUT.read_text(encoding="utf-8") != text:
-            print(f"{OUTPUT} is not what the installed references give", file=sys.stderr)
-            return 1
-        return 0
-    OUTPUT.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table_file.main(__doc__, render, OUTPUT))

@@ -11,12 +11,12 @@ classes.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import table_file
 import tokenizers
 from tokenizers import normalizers
 
@@ -231,18 +231,5 @@ def render() -> str:
     return "\n".join(out) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    arguments = parser.parse_args()
-    text = render()
-    if arguments.check:
-        same = TABLES.read_text(encoding="utf-8") == text
-        print("the tables are those of the installed reference" if same else "the tables differ", file=sys.stderr)
-        return 0 if same else 1
-    TABLES.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(table_file.main(__doc__, render, TABLES))

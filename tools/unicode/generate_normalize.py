@@ -9,11 +9,11 @@ or make a space, and the grapheme cluster classes that Precompiled cuts by. Noth
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import table_file
 import tokenizers
 from charsmap import charsmap
 from tokenizers import normalizers
@@ -200,18 +200,5 @@ def render() -> str:
     return "\n".join(out) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    check = parser.parse_args().check
-    text = render()
-    if check:
-        same = TABLES.read_text(encoding="utf-8") == text
-        print("the tables are those of the installed reference" if same else "the tables differ", file=sys.stderr)
-        return 0 if same else 1
-    TABLES.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(table_file.main(__doc__, render, TABLES))

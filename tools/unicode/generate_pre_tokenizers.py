@@ -8,12 +8,12 @@ Unicode version of their own, so every set is read off their behaviour, for ever
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import table_file
 from generate_classes import BLOCK, CODE_POINTS, batches, pack, rows
 from tokenizers import pre_tokenizers
 
@@ -120,19 +120,5 @@ const uint32_t kScriptRuns[{len(ranges)}] = {{
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    check = parser.parse_args().check
-    text = render()
-    if check:
-        if OUTPUT.read_text(encoding="utf-8") != text:
-            print(f"{OUTPUT} is not what the installed reference gives", file=sys.stderr)
-            return 1
-        return 0
-    OUTPUT.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table_file.main(__doc__, render, OUTPUT))

@@ -8,12 +8,12 @@ The names come from the strings of the compiled library; Oniguruma itself says w
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import table_file
 import tokenizers
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
@@ -224,19 +224,5 @@ constexpr FullFold kFullFolds[{len(folds)}] = {{
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    check = parser.parse_args().check
-    text = render()
-    if check:
-        if OUTPUT.read_text(encoding="utf-8") != text:
-            print(f"{OUTPUT} is not what the installed reference gives", file=sys.stderr)
-            return 1
-        return 0
-    OUTPUT.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table_file.main(__doc__, render, OUTPUT))

@@ -1,0 +1,23 @@
+"""What the generators of tables do on the command line: write the file, or with ``--check`` compare it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def main(description: str | None, render: Callable[[], str], output: Path) -> int:
+    """Run a generator. 1 when the file to check is not what the installed references give."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    check = parser.parse_args().check
+    text = render()
+    if check:
+        if output.read_text(encoding="utf-8") != text:
+            print(f"{output} is not what the installed references give", file=sys.stderr)
+            return 1
+        return 0
+    output.write_text(text, encoding="utf-8")
+    return 0
