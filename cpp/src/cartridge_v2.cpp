@@ -30,7 +30,7 @@ void store(std::string& out, uint32_t v) {
     out.append(bytes, 4);
 }
 
-DoubleArrayView view_of(const DoubleArray& trie) {
+DoubleArrayView checked_view(const DoubleArray& trie) {
     if (trie.base.size() > size_t(INT32_MAX)) fail("more slots than 32-bit indices reach");
     if (trie.check.size() != trie.base.size() || trie.values.size() != trie.base.size())
         fail("base, check and values differ in length");
@@ -60,13 +60,13 @@ DoubleArray read_cartridge_v2(Bytes file) {
             p += 4;
         }
     }
-    verify_double_array(view_of(trie), any_value);
+    verify_double_array(checked_view(trie), any_value);
     trie.used = n - size_t(std::count(trie.check.begin() + 1, trie.check.end(), -1));
     return trie;
 }
 
 std::string write_cartridge_v2(const DoubleArray& trie) {
-    verify_double_array(view_of(trie), any_value);
+    verify_double_array(checked_view(trie), any_value);
     std::string out;
     out.reserve(header_size + 12 * trie.base.size());
     out.append(magic, 4);

@@ -187,7 +187,7 @@ void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer) {
     const DoubleArray trie = trie_of(spec);
     std::vector<uint32_t> byte_ids;
     if (options.byte_fallback) {
-        const DoubleArrayView view{trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
+        const DoubleArrayView view = view_of(trie);
         byte_ids = find_byte_ids([&](const std::string& token) {
             const int32_t id = view.find(token);
             return id >= 0 ? uint32_t(id) : kNoId;

@@ -186,8 +186,7 @@ void check_trie(const DoubleArrayView& trie, const char* section, size_t value_l
 }
 
 void check_same_trie(const DoubleArrayView& trie, const DoubleArray& expected, const char* section, size_t values) {
-    const DoubleArrayView wanted{expected.base.data(), expected.check.data(), expected.values.data(),
-                                 uint32_t(expected.base.size())};
+    const DoubleArrayView wanted = view_of(expected);
     if (wanted.size == 0) {
         if (trie.size != 0) fail(std::string("section ") + section + " has keys where no added token is looked for");
         return;

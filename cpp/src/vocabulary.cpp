@@ -9,10 +9,6 @@
 namespace crayon {
 namespace {
 
-DoubleArrayView view_of(const DoubleArray& trie) {
-    return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
-}
-
 DoubleArray trie_of(std::vector<std::pair<std::string, int32_t>> contents) {
     if (contents.empty()) return {};
     // Of equal contents the first counts.

@@ -59,6 +59,10 @@ struct DoubleArrayView {
     }
 };
 
+inline DoubleArrayView view_of(const DoubleArray& trie) {
+    return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
+}
+
 // Checks everything that a view relies on: equal lengths, base[0] == 1, every parent in range, no cycle (every used
 // node's chain of parents reaches the root), values in [-1, value_limit). Error(cartridge) names the first fault.
 void verify_double_array(const DoubleArrayView& trie, int64_t value_limit);
