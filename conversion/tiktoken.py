@@ -20,6 +20,8 @@ from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.cache import source_digest
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
+from .converted import written
+
 REVISION = 1
 """Part of the key under which results are cached: raise it when the same input gives another tokenizer.json."""
 
@@ -211,7 +213,7 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 
 
 def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
-    """The ``tokenizer.json`` of a rank file.
+    """The ``tokenizer.json`` of tokens and their ids: their ranks, or any other numbers in the order of ranks.
 
     UnsupportedError when the neutral form cannot say what tiktoken does with it.
     """
@@ -257,7 +259,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
             "merges": merges,
         },
     }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return written(document)
 
 
 def split_pattern(pattern: str) -> str:

@@ -7,7 +7,7 @@
 namespace crayon {
 namespace {
 
-constexpr const char* kNames[kFamilyCount] = {"whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k"};
+constexpr const char* kNames[kFamilyCount] = {"whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken"};
 
 // Which engines read a spelling as the family that it is listed under.
 enum Readers : uint32_t { kOnigurumaReads = 1, kRustReads = 2, kBothRead = 3 };
@@ -20,11 +20,10 @@ struct Spelling {
 
 // The parts that several spellings share.
 #define FOLDED_CONTRACTIONS R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|)"
-#define CASED_WORDS                                                                   \
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)" \
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"                                               \
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)" \
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+#define CONTRACTION_TAIL R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+#define CASED_WORDS(tail)                                                                  \
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)" tail \
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)" tail "|"
 
 // The first spelling of each family is its canonical one. Two readings to keep in mind: to Oniguruma `{1,3}+` is a
 // repeated repeat, to the regex crate it is possessive; `$` is the end of a line to Oniguruma and the end of the text
@@ -59,10 +58,15 @@ constexpr Spelling kSpellings[] = {
     {Family::qwen2, kBothRead,
      FOLDED_CONTRACTIONS R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 
-    {Family::o200k, kBothRead, CASED_WORDS R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+    {Family::o200k, kBothRead,
+     CASED_WORDS(CONTRACTION_TAIL) R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+
+    // Mistral's tekken.json (240718 and 240911), and its conversions for Hugging Face
+    {Family::tekken, kBothRead, CASED_WORDS("") R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
 #undef FOLDED_CONTRACTIONS
+#undef CONTRACTION_TAIL
 #undef CASED_WORDS
 
 }  // namespace

@@ -40,10 +40,12 @@ struct Avx2 {
         m.numbers = bits_of(in_range(a, '0', '9'), in_range(b, '0', '9'));
         m.blanks = bits_of(equal_to(a, ' '), equal_to(b, ' '));
         m.spaces = m.blanks | bits_of(in_range(a, 9, 13), in_range(b, 9, 13));
-        m.quotes = bits_of(equal_to(a, '\''), equal_to(b, '\''));
+        m.quotes = 0;
         m.upper = 0;
         m.breaks = 0;
         m.slashes = 0;
+        if constexpr (rules.contractions != Contractions::none)
+            m.quotes = bits_of(equal_to(a, '\''), equal_to(b, '\''));
         if constexpr (rules.words == Words::cased) m.upper = bits_of(in_range(a, 'A', 'Z'), in_range(b, 'A', 'Z'));
         if constexpr (rules.breaks) {
             m.breaks = bits_of(_mm256_or_si256(equal_to(a, '\n'), equal_to(a, '\r')),
@@ -82,6 +84,8 @@ ScanFunction avx2_scanner(Family family) {
             return scan_windows<Avx2, Family::qwen2>;
         case Family::o200k:
             return scan_windows<Avx2, Family::o200k>;
+        case Family::tekken:
+            return scan_windows<Avx2, Family::tekken>;
     }
     return scalar_scanner(family);
 }

@@ -28,7 +28,7 @@ constexpr uint32_t kLetters = set_of(CharClass::upper) | set_of(CharClass::lower
 constexpr uint32_t kNumbers = set_of(CharClass::number);
 constexpr uint32_t kNewlines = set_of(CharClass::newline);
 constexpr uint32_t kSpaces = set_of(CharClass::space) | kNewlines;
-// o200k: what can stand in the capital part of a word, in its small part, and in both.
+// o200k and tekken: what can stand in the capital part of a word, in its small part, and in both.
 constexpr uint32_t kCaseless = set_of(CharClass::letter) | set_of(CharClass::mark);
 constexpr uint32_t kUppers = set_of(CharClass::upper) | kCaseless;
 constexpr uint32_t kLowers = set_of(CharClass::lower) | kCaseless;

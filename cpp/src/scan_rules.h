@@ -44,6 +44,8 @@ constexpr Rules rules_of(Family family) {
             return {Contractions::folded, Words::prefixed, 1, true, false, false};
         case Family::o200k:
             return {Contractions::tail, Words::cased, 3, true, true, false};
+        case Family::tekken:
+            return {Contractions::none, Words::cased, 1, true, true, false};
         case Family::gpt2:
         case Family::whole:
             break;
@@ -77,8 +79,9 @@ inline const uint8_t* contraction_end(const uint8_t* p, const uint8_t* end) {
     return nullptr;
 }
 
-// The o200k word that starts at `p`, without its prefix: the longest of `U*L+` and, failing that, `U+L*`, where U and L
+// The cased word that starts at `p`, without its prefix: the longest of `U*L+` and, failing that, `U+L*`, where U and L
 // share the letters without case and the marks. Null when there is none.
+template <Family family>
 inline const uint8_t* cased_word_end(const uint8_t* p, const uint8_t* end) {
     const uint8_t* start = p;
     const uint8_t* fallback = nullptr;  // behind the last character that could still serve as the L of `U*L+`
@@ -98,9 +101,11 @@ inline const uint8_t* cased_word_end(const uint8_t* p, const uint8_t* end) {
     } else if (p == start) {
         return nullptr;
     }
-    if (p < end && *p == '\'') {
-        const uint8_t* behind = contraction_end<true>(p + 1, end);
-        if (behind != nullptr) return behind;
+    if constexpr (rules_of(family).contractions == Contractions::tail) {
+        if (p < end && *p == '\'') {
+            const uint8_t* behind = contraction_end<true>(p + 1, end);
+            if (behind != nullptr) return behind;
+        }
     }
     return p;
 }
@@ -142,7 +147,7 @@ inline const uint8_t* pretoken_end(const uint8_t* p, const uint8_t* end) {
     const uint8_t* next = p + c.size;
 
     if (c.set & kLetters) {
-        if constexpr (rules.words == Words::cased) return cased_word_end(p, end);
+        if constexpr (rules.words == Words::cased) return cased_word_end<family>(p, end);
         return skip_set(next, end, kLetters);
     }
     if (c.set & kNumbers) {
@@ -162,7 +167,7 @@ inline const uint8_t* pretoken_end(const uint8_t* p, const uint8_t* end) {
         }
         if constexpr (rules.words == Words::cased) {
             // A mark is a prefix and a letter at once; taking it for a letter gives the same end in every case.
-            const uint8_t* word = cased_word_end(c.set & kCaseless ? p : next, end);
+            const uint8_t* word = cased_word_end<family>(c.set & kCaseless ? p : next, end);
             if (word != nullptr) return word;
         } else if (rules.words == Words::prefixed && next < end && (read_char(next, end).set & kLetters)) {
             return skip_set(next, end, kLetters);
@@ -175,7 +180,7 @@ inline const uint8_t* pretoken_end(const uint8_t* p, const uint8_t* end) {
     if (next < end && !(c.set & kNewlines) && (blank || rules.words != Words::spaced)) {
         const uint32_t following = read_char(next, end).set;
         if constexpr (rules.words == Words::cased) {
-            if (following & (kLetters | kCaseless)) return cased_word_end(next, end);
+            if (following & (kLetters | kCaseless)) return cased_word_end<family>(next, end);
         } else if (following & kLetters) {
             return skip_set(next, end, kLetters);
         }

@@ -47,7 +47,7 @@ struct Portable {
             m.numbers |= gather(in_range(word, '0', '9')) << shift;
             m.blanks |= gather(blank) << shift;
             m.spaces |= gather(blank | in_range(word, 9, 13)) << shift;
-            m.quotes |= gather(equal_to(word, '\'')) << shift;
+            if constexpr (rules.contractions != Contractions::none) m.quotes |= gather(equal_to(word, '\'')) << shift;
             if constexpr (rules.words == Words::cased) m.upper |= gather(in_range(word, 'A', 'Z')) << shift;
             if constexpr (rules.breaks) m.breaks |= gather(equal_to(word, '\n') | equal_to(word, '\r')) << shift;
             if constexpr (rules.slashes) m.slashes |= gather(equal_to(word, '/')) << shift;
@@ -85,6 +85,8 @@ ScanFunction scalar_scanner(Family family) {
             return scan_windows<Portable, Family::qwen2>;
         case Family::o200k:
             return scan_windows<Portable, Family::o200k>;
+        case Family::tekken:
+            return scan_windows<Portable, Family::tekken>;
     }
     return nullptr;
 }

@@ -145,7 +145,7 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
     uint32_t limit = size > kLookAhead ? size - 1 - kLookAhead : 0;
 
     // Contractions.
-    uint64_t quotes = m.quotes & valid;
+    uint64_t quotes = rules.contractions == Contractions::none ? 0 : m.quotes & valid;
     if constexpr (rules.contractions == Contractions::tail) {
         quotes &= letters << 1 & letters >> 1;
     } else {

@@ -23,7 +23,7 @@ from tests.engine import cartridge_reader as plain
 from tests.engine.cartridge_reader import Section
 
 PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
-FAMILIES = ("whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+FAMILIES = ("whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 TEXTS = (
     "",
     " ",

@@ -73,6 +73,7 @@ SHAPES: dict[str, Callable[[], str]] = {
     "cl100k": lambda: trained(split("cl100k"), gpt2),
     "qwen": lambda: trained(split("qwen2"), qwen),
     "o200k": lambda: trained(split("o200k"), gpt2),
+    "tekken": lambda: trained(split("tekken"), gpt2),
     "roberta": lambda: trained(pre_tokenizers.ByteLevel(add_prefix_space=False), roberta),
     "phi": lambda: trained(pre_tokenizers.ByteLevel(add_prefix_space=False), phi),
     "prefixed": lambda: trained(pre_tokenizers.ByteLevel(add_prefix_space=True), prefixed),

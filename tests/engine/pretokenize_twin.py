@@ -23,7 +23,7 @@ from tokenizers.pre_tokenizers import ByteLevel, Split
 
 from crayon_hf import _core
 
-FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k")
+FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 FLAVORS = ("oniguruma", "rust_regex")
 
 # -- the references

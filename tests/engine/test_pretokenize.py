@@ -112,7 +112,8 @@ def test_the_comparison_sees_every_kind_of_difference() -> None:
             assert twin.tiktoken_agrees(CL100K, [text], [moved]) == [False]
         if right[0] > 1:
             assert twin.tiktoken_agrees(CL100K, [text], [[1, *right]]) == [False]
-    for one, other in (("cl100k", "llama3"), ("llama3", "qwen2"), ("llama3", "o200k"), ("gpt2", "llama3")):
+    alike = ("cl100k", "llama3"), ("llama3", "qwen2"), ("llama3", "o200k"), ("o200k", "tekken"), ("gpt2", "llama3")
+    for one, other in alike:
         for flavor in twin.FLAVORS:
             pattern = _core.canonical_pattern(other)
             assert twin.first_difference(texts(6), pattern, flavor, lambda d, f=one, v=flavor: twin.scan(d, f, v))
@@ -176,7 +177,7 @@ LONG = 1 << 20
         (b" " * LONG + b"x", [LONG - 1, LONG + 1]),
         (b"x" + b"\t" * LONG + b"!", [1, LONG, LONG + 1, LONG + 2]),
         (b"A" * LONG + b"b", [LONG + 1]),
-        ("中".encode() + b"A" * LONG, {"o200k": [3, LONG + 3], "": [LONG + 3]}),
+        ("中".encode() + b"A" * LONG, {"o200k": [3, LONG + 3], "tekken": [3, LONG + 3], "": [LONG + 3]}),
         (b"\n" + b" " * LONG + b"x", {"gpt2": [LONG, LONG + 2], "": [1, LONG, LONG + 2]}),
         (b"x" + b"\n" + b" " * LONG, {"gpt2": [1, LONG + 2], "cl100k": [1, LONG + 2], "": [1, 2, LONG + 2]}),
     ],

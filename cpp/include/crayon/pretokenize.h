@@ -22,8 +22,9 @@ enum class Family : uint32_t {
     llama3 = 3,  // cl100k as converted for Hugging Face: digits in groups of up to three
     qwen2 = 4,   // the same with single digits
     o200k = 5,   // case-aware words
+    tekken = 6,  // the same without contractions, with single digits
 };
-constexpr uint32_t kFamilyCount = 6;
+constexpr uint32_t kFamilyCount = 7;
 
 // Which regular-expression engine, hence which Unicode version and character sets, defines the classes.
 enum class Flavor : uint32_t {

@@ -15,7 +15,7 @@ enum class CharClass : uint8_t {
     other = 0,    // punctuation, symbols, controls, unassigned
     upper = 1,    // \p{Lu} \p{Lt}
     lower = 2,    // \p{Ll}
-    letter = 3,   // \p{Lm} \p{Lo}: letters that are both "upper" and "lower" to o200k
+    letter = 3,   // \p{Lm} \p{Lo}: letters that are both "upper" and "lower" to o200k and tekken
     mark = 4,     // \p{M}
     number = 5,   // \p{N}
     space = 6,    // \s except CR and LF
