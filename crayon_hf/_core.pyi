@@ -98,6 +98,19 @@ class Engine:
 
         Raises UnsupportedError for what is not native over this cartridge's tables, VocabularyError for what is
         malformed."""
+    @property
+    def mode(self) -> str:
+        """Either "exact" or, for an engine that `greedy` made, "greedy". `with_components` keeps it."""
+    def greedy(self, unknown: tuple[int, int] | None = None) -> Engine:
+        """Longest match over the same cartridge, with the same components and added tokens.
+
+        The pre-tokenizer counts only for what it changes or removes: pieces that touch each other are joined. No text
+        becomes a special token of the model but as an added token. `unknown` is (first, id): the model's ids from
+        `first` on are given as `id`. ValueError when that is beyond the vocabulary's."""
+    def longest_match(self, data: bytes, start: int = 0) -> tuple[int, int]:
+        """(id, bytes) of the longest token of the model that `data` goes on with at `start`; (-1, 0) if there is none.
+
+        In greedy mode, of the tokens that text becomes."""
     # -- encoding. `truncation` is (max_length, stride, strategy, direction), `padding` is (length or None, direction,
     # pad_to_multiple_of or None, pad_id, pad_type_id, pad_token); None is neither
     def encode(

@@ -23,6 +23,7 @@ py::dict info_of(const Engine& engine) {
     out["family"] = family ? py::object(py::str(family_name(*family))) : py::none();
     out["tokens"] = engine.cartridge().has_text_tokens() ? "text" : "bytes";
     out["flavor"] = Flavor(p.flavor) == Flavor::oniguruma ? "oniguruma" : "rust_regex";
+    out["longest_match"] = (p.flags & kLongestMatch) != 0;
     out["ignore_merges"] = (p.flags & kIgnoreMerges) != 0;
     out["vocab_size"] = engine.vocabulary_size(true);
     out["model_size"] = p.model_size;
@@ -221,6 +222,21 @@ void bind_engine(py::module_& m) {
             return mutable_ptr(self.with_components(components, tokens));
         },
         py::arg("components"), py::arg("added_tokens") = py::none());
+    c.def_property_readonly("mode", [](const Engine& self) { return self.is_greedy() ? "greedy" : "exact"; });
+    c.def(
+        "greedy",
+        [mutable_ptr](const Engine& self, const std::optional<std::pair<uint32_t, uint32_t>>& unknown) {
+            const py::gil_scoped_release release;
+            if (!unknown) return mutable_ptr(self.greedy());
+            return mutable_ptr(self.greedy(UnknownIds{unknown->first, unknown->second}));
+        },
+        py::arg("unknown") = py::none());
+    c.def(
+        "longest_match",
+        [](const Engine& self, const py::bytes& data, size_t start) {
+            return self.longest_match(std::string_view(data), start);
+        },
+        py::arg("data"), py::arg("start") = 0);
     c.def_property_readonly("components", [](const Engine& self) { return py::str(std::string(self.components())); });
     c.def_property_readonly("cpu", &Engine::cpu_level);
     c.def_property_readonly("source_digest",

@@ -156,14 +156,14 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     components = section(Section::components);
     byte_ids = array<uint32_t>(Section::byte_ids);
     if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
-    // A model on text has merges or none, and none of the tables over bytes.
-    if (!has_text_tokens() || !pair_table.empty()) {
+    // A model on text has merges or none, longest match has none; neither has the tables over bytes.
+    if (has_merges() || !pair_table.empty()) {
         // Of one slot the hash would be a shift by all 64 bits.
         if (pair_table.size < 2 || !is_power_of_two(pair_table.size))
             fail("section pair_table is not a power of two, at least 2, long");
         if (!is_power_of_two(pair_filter.size)) fail("section pair_filter is not a power of two long");
     }
-    if (has_text_tokens()) return;
+    if (!has_merges()) return;
     byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
     word_table = array<WordEntry>(Section::word_table);
     if (word_table.size % 2 != 0 || !is_power_of_two(word_table.size / 2))

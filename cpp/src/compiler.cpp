@@ -16,17 +16,22 @@
 namespace crayon {
 namespace {
 
+std::vector<uint32_t> byte_ids_of(const TokenizerSpec& spec) {
+    std::vector<uint32_t> ids(256);
+    for (size_t id = 0; id < spec.tokens.size(); ++id) {
+        const auto& token = spec.tokens[id];
+        if (token.in_model && !token.raw && token.bytes.size() == 1) ids[uint8_t(token.bytes[0])] = uint32_t(id);
+    }
+    return ids;
+}
+
 // The merge tables of byte-level BPE, and what stands on them.
 struct ByteTables {
     MergeTablesBuilder merges;
     std::vector<uint32_t> byte_ids, byte_pair_ranks;
 
-    explicit ByteTables(const TokenizerSpec& spec) : merges(spec.merges.size()), byte_ids(256), byte_pair_ranks(65536) {
-        for (size_t id = 0; id < spec.tokens.size(); ++id) {
-            const auto& token = spec.tokens[id];
-            if (token.in_model && !token.raw && token.bytes.size() == 1)
-                byte_ids[uint8_t(token.bytes[0])] = uint32_t(id);
-        }
+    explicit ByteTables(const TokenizerSpec& spec)
+        : merges(spec.merges.size()), byte_ids(byte_ids_of(spec)), byte_pair_ranks(65536) {
         // No bytes spell a raw token, so no merge ever has one to work on.
         for (const ModelSpec::Merge& merge : spec.merges)
             if (!spec.tokens[merge.left].raw && !spec.tokens[merge.right].raw)
@@ -100,6 +105,19 @@ TokenSections build_tokens(const TokenizerSpec& spec) {
     return out;
 }
 
+// The tables of longest match: every token of the model is what its own bytes become. Sets kWhole in `flags`.
+void add_match_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, CartridgeWriter* writer) {
+    std::vector<std::pair<std::string_view, int32_t>> keys;
+    for (size_t id = 0; id < spec.tokens.size(); ++id) {
+        const auto& token = spec.tokens[id];
+        if (!token.in_model || token.raw) continue;
+        keys.emplace_back(token.bytes, int32_t(id));
+        (*flags)[id] |= kWhole;
+    }
+    writer->add_array(Section::byte_ids, byte_ids_of(spec));
+    writer->add_trie(Section::trie, trie_of(std::move(keys)));
+}
+
 // The tables of byte-level BPE. Sets kWhole in `flags`. Returns the number of merges.
 uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, CartridgeWriter* writer) {
     const ByteTables tables(spec);
@@ -154,6 +172,9 @@ std::string compile_tokenizer_json(std::string_view tokenizer_json, const Compil
         program.flags = kTextTokens;
         program.n_merges = uint32_t(spec.text_model->merges.size());
         add_model_sections(*spec.text_model, &writer);
+    } else if (spec.longest_match) {
+        program.flags = kLongestMatch;
+        add_match_tables(spec, &tokens.flags, &writer);
     } else {
         program.flags = spec.ignore_merges ? uint32_t(kIgnoreMerges) : 0;
         program.n_merges = add_byte_tables(spec, &tokens.flags, &writer);

@@ -118,8 +118,8 @@ class FullEncoder {
                 if (token.own_text)
                     own_text(text.slice(piece.start + token.start, piece.start + token.end).view());
                 else
-                    model_text(token.id);
-                push(int32_t(token.id), token_range(list, piece, token));
+                    model_text(p_.unknown(token.id));
+                push(int32_t(p_.unknown(token.id)), token_range(list, piece, token));
             }
             word_ += step_;
         }
@@ -144,8 +144,9 @@ class FullEncoder {
             size_t at = span.start;
             for (size_t i = 0; i < span.n_ids; ++i, ++id) {
                 const size_t next = at + engine_.cartridge().bytes_of(uint32_t(*id)).size;
-                model_text(uint32_t(*id));
-                push(*id, original(at, next));
+                const uint32_t given = p_.unknown(uint32_t(*id));
+                model_text(given);
+                push(int32_t(given), original(at, next));
                 at = next;
             }
             word_ += step_;

@@ -32,39 +32,56 @@ bool covers(const PieceList& list) {
     return done == list.text.text.size();
 }
 
+template <typename Added>
+std::vector<uint32_t> special_ids(const Added& added) {
+    std::vector<uint32_t> ids;
+    for (const auto& token : added)
+        if (token.flags & kSpecialToken) ids.push_back(token.id);
+    return ids;
+}
+
+// The ids from index `from` on are the model's.
+void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
+    if (unknown.first > kMaxIds) return;
+    for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
+}
+
 void append(const std::vector<SpecialId>& specials, IdBuffer* out) {
     for (const SpecialId& special : specials) out->push(special.id);
 }
 
 }  // namespace
 
-Engine::Engine(const Cartridge& cartridge) : cartridge_(cartridge), components_(cartridge_.components.view()) {
-    prepare();
+Engine::Engine(const Cartridge& cartridge, Greedy greedy)
+    : cartridge_(cartridge), components_(cartridge_.components.view()), greedy_(greedy) {
+    prepare(special_ids(cartridge_.added_tokens));
     parts_->vocabulary.emplace(cartridge_, parts_->pipeline.normalizer.get());
     finish();
 }
 
-Engine::Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added)
-    : cartridge_(cartridge), own_components_(components), components_(own_components_) {
-    prepare();
+Engine::Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
+               Greedy greedy)
+    : cartridge_(cartridge), own_components_(components), components_(own_components_), greedy_(greedy) {
+    prepare(special_ids(added));
     parts_->vocabulary.emplace(cartridge_, added, parts_->pipeline.normalizer.get());
     finish();
 }
 
-void Engine::prepare() {
+void Engine::prepare(const std::vector<uint32_t>& specials) {
     if (cartridge_.program().flavor >= kFlavorCount)
         throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
     parts_ = std::make_unique<Parts>();
     Parts& p = *parts_;
     p.level = selected_cpu_level();
     try {
-        p.pipeline = make_pipeline(components_, cartridge_, p.level);
+        p.pipeline = make_pipeline(components_, cartridge_, p.level, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
         // What a cartridge itself says was once found to be right.
         if (!own_components_.empty()) throw;
         throw Error(ErrorKind::cartridge, std::string("section components: ") + error.what());
     }
-    if (p.on_bytes()) p.merges = MergeTables::of(cartridge_);
+    if (cartridge_.has_merges()) p.merges = MergeTables::of(cartridge_);
+    p.unknown = greedy_.value_or(UnknownIds());
 }
 
 void Engine::finish() {
@@ -85,19 +102,36 @@ std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify)
     return named(path, [&] {
         const Cartridge cartridge(storage);
         if (verify) verify_cartridge(cartridge);
-        return std::shared_ptr<const Engine>(new Engine(cartridge));
+        return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
     });
 }
 
 std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
     const Cartridge cartridge(own_bytes(bytes));
     verify_cartridge(cartridge);
-    return std::shared_ptr<const Engine>(new Engine(cartridge));
+    return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
 }
 
 std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
                                                       const std::vector<AddedTokenSpec>& added) const {
-    return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added));
+    return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added, greedy_));
+}
+
+std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) const {
+    // A hole will do: CRAYON's files need not have the id that CRAYON gives.
+    if (unknown && unknown->id >= cartridge_.program().n_ids)
+        throw Error(ErrorKind::argument, "the id for unknown tokens, " + std::to_string(unknown->id) +
+                                             ", is beyond those of the vocabulary");
+    const Greedy greedy = unknown.value_or(UnknownIds());
+    return std::shared_ptr<const Engine>(own_components_.empty()
+                                             ? new Engine(cartridge_, greedy)
+                                             : new Engine(cartridge_, components_, added_tokens(), greedy));
+}
+
+std::pair<int64_t, size_t> Engine::longest_match(Bytes data, size_t start) const {
+    if (start >= data.size) return {-1, 0};
+    const auto [bytes, id] = parts_->pipeline.match.at(data.slice(start, data.size));
+    return {id < 0 ? -1 : int64_t(parts_->unknown(uint32_t(id))), bytes};
 }
 
 Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.parts_->pool.take()) {
@@ -129,17 +163,23 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
     const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
     if (p.pipeline.scan != nullptr)
         return walk_text(p, text, special_as_text, false, s, on_added, [&](Bytes piece, const Place&) {
+            const size_t before = out->size();
             encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
+            name_unknown(p.unknown, before, out);
         });
     walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, [&](Bytes piece, const Place& place) {
         const PieceList& list = cut_text(p, piece, place, false, s);
-        if (p.on_bytes()) return encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
+        if (p.on_bytes()) {
+            const size_t before = out->size();
+            encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
+            return name_unknown(p.unknown, before, out);
+        }
         s.tokens.clear();
         for (const Piece& part : list.pieces)
             p.pipeline.model->tokenize(Bytes(list.text.text).slice(part.start, part.end), s.model.get(), &s.tokens);
         out->reserve_more(s.tokens.size());
         int32_t* to = out->end();
-        for (const ModelToken& token : s.tokens) *to++ = int32_t(token.id);
+        for (const ModelToken& token : s.tokens) *to++ = int32_t(p.unknown(token.id));
         out->advance(s.tokens.size());
     });
 }
@@ -149,6 +189,11 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
     if (!p.on_bytes())
         throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
     const SegmentTables tables = p.tables(cartridge_);
+    if (is_greedy()) {
+        const size_t before = out->size();
+        encode_whole(tables, data, out);
+        return name_unknown(p.unknown, before, out);
+    }
     if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
     // A pre-tokenizer as it is written cuts text: what is valid goes through it, unless it would lose something.
     for (size_t start = 0; start < data.size;) {
@@ -171,7 +216,8 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
 void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const {
     if (pretoken.empty()) return;
     const Parts& p = *parts_;
-    if (!p.on_bytes()) throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies");
+    if (!cartridge_.has_merges())
+        throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies with merges");
     if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
         throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
     out->reserve_more(pretoken.size);

@@ -17,16 +17,19 @@ struct Engine::Parts {
     CpuLevel level;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
-    MergeTables merges;  // of byte-level tables
+    MergeTables merges;  // of byte-level tables that have merges
     TrimInfo trim;
     std::optional<SingleFrame> single;
     std::optional<PairFrame> pair;
+    UnknownIds unknown;
     mutable ScratchPool pool;
 
     // Whether even ids alone depend on where text comes from.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
     bool on_bytes() const { return pipeline.model == nullptr; }
-    SegmentTables tables(const Cartridge& cartridge) const { return {cartridge, merges, pipeline.scan}; }
+    SegmentTables tables(const Cartridge& cartridge) const {
+        return {cartridge, merges, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};
+    }
 };
 
 }  // namespace crayon

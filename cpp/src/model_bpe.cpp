@@ -98,7 +98,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
         throw Error(ErrorKind::cartridge, "the sections of the BPE model do not fit it");
     pairs_ = CharPairs(pairs);
     if (options.unk_token) unk_id_ = find_model_token(cartridge, *options.unk_token);
-    has_affixes_ = !suffix_.empty() || !options.continuing_subword_prefix.value_or("").empty();
+    has_affixes_ = options.has_affixes();
     const bool has_all_bytes =
         !byte_ids_.empty() && std::find(byte_ids_.begin(), byte_ids_.end(), kNoId) == byte_ids_.end();
     is_whole_ = has_all_bytes && pairs_.is_text_only();

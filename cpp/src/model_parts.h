@@ -31,6 +31,10 @@ struct ModelOptions {
 
     // Merges are skipped at random; at 0 the reference takes its ordinary way.
     bool is_random() const { return dropout && *dropout > 0; }
+    // Tokens say whether they begin or end a piece.
+    bool has_affixes() const {
+        return !continuing_subword_prefix.value_or("").empty() || !end_of_word_suffix.value_or("").empty();
+    }
 };
 
 // The options of a model of the type that it names, or of `type` where the file names none. Error(vocabulary) for what
@@ -38,6 +42,8 @@ struct ModelOptions {
 ModelOptions read_model_options(const json::Value& model, ModelType type);
 // The type that the model names; nothing when it names none.
 std::optional<ModelType> read_model_type(const json::Value& model);
+// The options of a model that must name its type.
+ModelOptions read_typed_options(const json::Value& model);
 // The options as a JSON object, each field there and in the reference's order.
 std::string write_model_options(const ModelOptions& options);
 

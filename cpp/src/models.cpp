@@ -33,11 +33,15 @@ uint32_t checked_size(Bytes piece) {
     return uint32_t(piece.size);
 }
 
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge) {
-    const std::optional<ModelType> type = read_model_type(options);
+ModelOptions read_typed_options(const json::Value& model) {
+    const std::optional<ModelType> type = read_model_type(model);
     if (!type) throw Error(ErrorKind::vocabulary, "the model has no type");
-    const ModelOptions read = read_model_options(options, *type);
-    switch (*type) {
+    return read_model_options(model, *type);
+}
+
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge) {
+    const ModelOptions read = read_typed_options(options);
+    switch (read.type) {
         case ModelType::bpe:
             return make_bpe(read, cartridge);
         case ModelType::word_piece:

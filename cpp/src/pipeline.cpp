@@ -1,5 +1,6 @@
 #include "pipeline.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace crayon {
 namespace {
 
 using json::Value;
+
+constexpr double kNoLimit = 281474976710656.0;  // 2^48: more characters than any text has
 
 bool given(const Value* v) {
     return v != nullptr && !v->is_null();
@@ -82,10 +85,14 @@ bool find_family(const Value& component, Flavor flavor, Pipeline* out) {
 
 // The options under which byte-level tables were compiled.
 void check_byte_model(const Value* model, const Cartridge& cartridge) {
-    if (!given(model)) return;
+    if (!cartridge.has_merges() && (!given(model) || !is_longest_match(*model)))
+        throw Error(ErrorKind::unsupported, "tables of longest match with another model");
+    if (!given(model) || !cartridge.has_merges()) return;
     const auto unsupported = [](const char* what) {
         throw Error(ErrorKind::unsupported, std::string("byte-level tables with the model option ") + what);
     };
+    if (const std::string_view type = type_of(*model); !type.empty() && type != "BPE")
+        throw Error(ErrorKind::unsupported, "tables of merges with the model " + std::string(type));
     for (const char* option : {"continuing_subword_prefix", "end_of_word_suffix"})
         if (const Value* v = model->find(option); given(v) && !v->as_string(option).empty()) unsupported(option);
     if (flag(*model, "byte_fallback", false)) unsupported("byte_fallback");
@@ -94,14 +101,31 @@ void check_byte_model(const Value* model, const Cartridge& cartridge) {
         unsupported("ignore_merges changed");
 }
 
+// A byte has no other token: it stays itself.
+std::vector<uint32_t> without_bytes(std::vector<uint32_t> ids, const Cartridge& cartridge) {
+    const auto is_byte = [&](uint32_t id) {
+        return id < cartridge.program().n_ids && cartridge.bytes_of(id).size == 1;
+    };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), is_byte), ids.end());
+    return ids;
+}
+
 }  // namespace
+
+bool is_longest_match(const Value& model) {
+    if (type_of(model) != "WordPiece") return false;
+    const Value *prefix = model.find("continuing_subword_prefix"), *longest = model.find("max_input_chars_per_word");
+    return given(prefix) && prefix->as_string("continuing_subword_prefix").empty() && given(longest) &&
+           longest->as_number("max_input_chars_per_word") >= kNoLimit;
+}
 
 bool can_work_on_bytes(const Value* normalizer, const Value* pre_tokenizer) {
     return given(pre_tokenizer) && ends_in_byte_level(*pre_tokenizer) &&
            (!given(normalizer) || !spells_or_inserts(*normalizer));
 }
 
-Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level) {
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
+                       const std::vector<uint32_t>* specials) {
     const json::Document document = json::parse(components);
     const Value& root = document.root;
     root.as_object("components");
@@ -123,15 +147,29 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         options.level = level;
         out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, options);
         if (on_bytes && find_family(*pre_tokenizer, flavor, &out)) {
+            // A family's pretokens touch each other: joined they are the text.
+            if (specials != nullptr) out.family = Family::whole;
             out.scan = find_scanner(out.family, flavor, level);
             out.pre_tokenizer.reset();
         }
     }
     if (on_bytes) {
         check_byte_model(model, cartridge);
+        out.joins_pieces = specials != nullptr;
+        out.matches = !cartridge.has_merges() || specials != nullptr;
+        out.match = specials != nullptr ? LongestMatch(cartridge.trie, without_bytes(*specials, cartridge))
+                                        : LongestMatch(cartridge.trie);
     } else {
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
-        out.model = make_model(*model, cartridge);
+        if (specials == nullptr) {
+            out.model = make_model(*model, cartridge);
+            out.match = LongestMatch(cartridge.trie);
+        } else {
+            GreedyModel greedy = make_greedy_model(*model, cartridge, *specials);
+            out.model = std::move(greedy.model);
+            out.match = std::move(greedy.match);
+            out.joins_pieces = greedy.joins_pieces;
+        }
     }
     if (given(post_processor)) out.post_processor = read_post_processor(*post_processor);
     if (given(decoder)) {

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "crayon/cartridge.h"
 #include "crayon/decoders.h"
+#include "crayon/longest_match.h"
 #include "crayon/models.h"
 #include "crayon/normalizers.h"
 #include "crayon/post_process.h"
@@ -22,15 +24,24 @@ struct Pipeline {
     bool add_prefix_space = false;
     // Or, when there is no scanner, this; null leaves the text whole.
     std::unique_ptr<PreTokenizer> pre_tokenizer;
-    std::unique_ptr<Model> model;  // null: byte-level BPE, whose tables are the cartridge's
+    bool joins_pieces = false;     // pieces that touch each other are cut as one: greedy mode
+    std::unique_ptr<Model> model;  // null: byte-level tables, which are the cartridge's
+    LongestMatch match;            // over the tokens of the model
+    bool matches = false;          // of byte-level tables: by `match`, not by merging
     PostProcessor post_processor;
     std::unique_ptr<Decoder> decoder;  // null: tokens are joined by spaces, or bytes are
     bool joins_bytes = false;          // decoding is joining the tokens' bytes
 };
 
 // From a components section, or JSON that takes its place. Error(vocabulary) for what the reference refuses to load,
-// Error(unsupported) for what is not native, or not with this cartridge's tables.
-Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level);
+// Error(unsupported) for what is not native, or not with this cartridge's tables. `specials`, unless null, asks for
+// greedy mode, in which no text becomes one of these ids.
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
+                       const std::vector<uint32_t>* specials = nullptr);
+
+// Whether a model is WordPiece that takes any text and spells all tokens alike: over a vocabulary that has every byte
+// it is longest match, and nothing else.
+bool is_longest_match(const json::Value& model);
 
 // Whether byte-level tables serve these components: a ByteLevel comes last in the pre-tokenizer, and nowhere else.
 bool can_work_on_bytes(const json::Value* normalizer, const json::Value* pre_tokenizer);

@@ -34,6 +34,15 @@ std::unique_ptr<PreTokenizer> make_digits(bool individual);
 std::unique_ptr<PreTokenizer> make_unicode_scripts();
 std::unique_ptr<PreTokenizer> make_fixed_length(uint64_t length);
 
+// A step that writes the text anew puts this byte, which is no piece's, where something between pieces was removed.
+constexpr char kGap = '\0';
+
+inline size_t count_gaps(const std::vector<Piece>& pieces) {
+    size_t gaps = 0;
+    for (size_t i = 1; i < pieces.size(); ++i) gaps += pieces[i - 1].end != pieces[i].start;
+    return gaps;
+}
+
 inline Bytes bytes_of(const PieceList& list, Piece piece) {
     return {reinterpret_cast<const uint8_t*>(list.text.text.data()) + piece.start, piece.end - piece.start};
 }

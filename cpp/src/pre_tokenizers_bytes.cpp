@@ -32,7 +32,7 @@ const std::array<Spelling, 256>& spellings() {
 size_t total_size(const PieceList& list) {
     size_t size = 0;
     for (const Piece piece : list.pieces) size += piece.end - piece.start;
-    return size;
+    return size + count_gaps(list.pieces);
 }
 
 // A space before each piece that has none; it is aligned with the character that follows.
@@ -50,7 +50,13 @@ void add_spaces(PieceList* list) {
     spare.alignments.clear();
     if (aligned) spare.alignments.reserve(size);
     spare.unplaced = 0;
+    uint32_t done = list->pieces.front().start;
     for (Piece& piece : list->pieces) {
+        if (piece.start != done) {
+            spare.text.push_back(kGap);
+            if (aligned) spare.alignments.push_back({0, 0});
+        }
+        done = piece.end;
         const uint32_t start = uint32_t(spare.text.size());
         const bool lacks = old[piece.start] != ' ';
         if (lacks) spare.text.push_back(' ');
@@ -80,7 +86,13 @@ void spell_pieces(PieceList* list) {
     char* const begin = spare.text.data();
     char* out = begin;
     Alignment* aligned = spare.alignments.data();
+    uint32_t done = list->pieces.empty() ? 0 : list->pieces.front().start;
     for (Piece& piece : list->pieces) {
+        if (piece.start != done) {
+            *out++ = kGap;
+            if (kAligned) *aligned++ = {0, 0};
+        }
+        done = piece.end;
         const uint32_t start = uint32_t(out - begin);
         for (size_t i = piece.start; i < piece.end; ++i) {
             const Spelling& spelling = table[uint8_t(old[i])];
@@ -96,7 +108,7 @@ void spell_pieces(PieceList* list) {
 
 // Each byte becomes its character; the characters of one old character share its alignment.
 void spell(PieceList* list) {
-    size_t size = 0;
+    size_t size = count_gaps(list->pieces);
     for (const Piece piece : list->pieces) {
         for (size_t i = piece.start; i < piece.end; ++i) size += spellings()[uint8_t(list->text.text[i])].size;
     }
@@ -124,16 +136,19 @@ void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
     spare.unplaced = 0;
     spare.text.clear();
     spare.alignments.clear();
+    const auto put = [&spare](const char* bytes, size_t size, Alignment alignment) {
+        spare.text.append(bytes, size);
+        if (spare.aligned) spare.alignments.insert(spare.alignments.end(), size, alignment);
+    };
+    uint32_t done = list->pieces.front().start;
     for (Piece& piece : list->pieces) {
+        if (piece.start != done) put(&kGap, 1, {0, 0});
+        done = piece.end;
         const size_t start = spare.text.size();
         const bool doubled = piece.start < unplaced;
         if (doubled && piece.end > unplaced)
             throw Error(ErrorKind::argument,
                         "ByteLevel cannot take a piece that a normalizer began before the first character of the text");
-        const auto put = [&spare](const char* bytes, size_t size, Alignment alignment) {
-            spare.text.append(bytes, size);
-            if (spare.aligned) spare.alignments.insert(spare.alignments.end(), size, alignment);
-        };
         for (size_t i = piece.start; i < piece.end; ++i) {
             const Alignment alignment = spare.aligned ? old.alignments[i] : Alignment{0, 0};
             const Spelling& spelling = spellings()[uint8_t(old.text[i])];

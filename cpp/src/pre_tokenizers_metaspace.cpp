@@ -38,7 +38,7 @@ class Metaspace final : public PreTokenizer {
         const PieceList& old = *list;
         // Each space grows by the rest of the replacement, each piece may get one more; and room for writing eight
         // bytes where fewer count.
-        size_t size = old.pieces.size() * replacement_.size() + 8;
+        size_t size = old.pieces.size() * replacement_.size() + count_gaps(old.pieces) + 8;
         for (const Piece piece : old.pieces) {
             const auto text = old.text.text.begin();
             const size_t spaces = size_t(std::count(text + piece.start, text + piece.end, ' '));
@@ -94,7 +94,14 @@ class Metaspace final : public PreTokenizer {
             if (kAligned) std::fill_n(to + n, replacement_size, from[alignment]);
             n += replacement_size;
         };
+        uint32_t done = list->pieces.empty() ? 0 : list->pieces.front().start;
         for (const Piece piece : list->pieces) {
+            if (piece.start != done) {
+                out[n] = kGap;
+                if (kAligned) to[n] = {0, 0};
+                start = ++n;
+            }
+            done = piece.end;
             if (prepends(*list, piece)) put_replacement(piece.start);
             for (size_t i = piece.start; i < piece.end;) {
                 // Eight bytes at a time, up to the first that may be special.

@@ -1,5 +1,6 @@
 // Blocks of pretokens go through three passes, so that the cache misses of one block overlap: cut; make keys and hashes
 // and ask for the table lines; look up. What the word table does not have goes to the thread's cache, then to merging.
+// Longest match needs none of this: it is a search for the text's own bytes.
 #include "segment_encoder.h"
 
 #include <algorithm>
@@ -45,10 +46,28 @@ size_t encode_miss(const SegmentTables& t, Bytes word, WordKey key, uint64_t has
     return count;
 }
 
+// The tokens of one pretoken. Every byte has one.
+size_t cut_pretoken(const SegmentTables& t, Bytes word, IdBuffer* out) {
+    const size_t before = out->size();
+    size_t at = t.match->cut(word, out);
+    while (at < word.size) {
+        out->push(int32_t(t.cartridge.byte_ids[word[at++]]));
+        at += t.match->cut(word.slice(at, word.size), out);
+    }
+    return out->size() - before;
+}
+
 // One block of up to Scratch::kBlock pretokens: piece i has the bytes [start_of(i), end_of(i)), in order.
 template <typename StartOf, typename EndOf>
 inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf start_of, EndOf end_of, Scratch& s,
                          IdBuffer* out, std::vector<PretokenSpan>* spans) {
+    if (t.match != nullptr) {
+        for (size_t i = 0; i < n; ++i) {
+            const size_t count = cut_pretoken(t, text.slice(start_of(i), end_of(i)), out);
+            if (spans != nullptr) spans->push_back({start_of(i), count});
+        }
+        return;
+    }
     const WordEntry* const words = t.cartridge.word_table.data;
     const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
     for (size_t i = 0; i < n; ++i) {
@@ -90,6 +109,10 @@ void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* ou
             t, text, n, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; }, s, out, spans);
         pos = s.ends[n];
     }
+}
+
+void encode_whole(const SegmentTables& t, Bytes data, IdBuffer* out) {
+    cut_pretoken(t, data, out);
 }
 
 void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>& pieces, Scratch& s, IdBuffer* out,

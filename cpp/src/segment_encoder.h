@@ -6,6 +6,7 @@
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
 #include "crayon/id_buffer.h"
+#include "crayon/longest_match.h"
 #include "crayon/pre_tokenizers.h"
 #include "crayon/pretokenize.h"
 #include "merge.h"
@@ -17,6 +18,7 @@ struct SegmentTables {
     const Cartridge& cartridge;
     const MergeTables& merges;
     ScanFunction scan;
+    const LongestMatch* match;  // null: merging
 };
 
 // Where a pretoken began, and how many ids it became.
@@ -32,5 +34,8 @@ void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, I
 // The same for pieces that were cut before.
 void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
                    IdBuffer* out, std::vector<PretokenSpan>* spans);
+
+// All of `data` as one pretoken, by longest match.
+void encode_whole(const SegmentTables& tables, Bytes data, IdBuffer* out);
 
 }  // namespace crayon

@@ -75,6 +75,18 @@ inline Bytes prefixed(const Engine::Parts& p, Bytes piece, Scratch& s) {
     return s.prefixed;
 }
 
+// Pieces that touch each other become one.
+inline void join_pieces(std::vector<Piece>* pieces) {
+    size_t n = 0;
+    for (const Piece piece : *pieces) {
+        if (n > 0 && (*pieces)[n - 1].end == piece.start)
+            (*pieces)[n - 1].end = piece.end;
+        else
+            (*pieces)[n++] = piece;
+    }
+    pieces->resize(n);
+}
+
 // Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
 inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
     const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
@@ -93,6 +105,7 @@ inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place
     list.pieces.clear();
     if (!text.empty()) list.pieces.push_back({0, uint32_t(text.size)});
     if (pre_tokenizer != nullptr) pre_tokenizer->split(&list);
+    if (p.pipeline.joins_pieces) join_pieces(&list.pieces);
     return list;
 }
 

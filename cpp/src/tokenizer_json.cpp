@@ -7,6 +7,7 @@
 #include "byte_level.h"
 #include "crayon/error.h"
 #include "crayon/json.h"
+#include "model_parts.h"
 #include "pipeline.h"
 
 namespace crayon {
@@ -38,7 +39,26 @@ uint32_t id_of(const Value& v, const char* what) {
     return uint32_t(id);
 }
 
-void read_model(const Value& model, TokenizerSpec* spec, Index* index) {
+void read_byte_vocab(const Value& vocab, TokenizerSpec* spec, Index* index) {
+    const auto& entries = vocab.as_object("model.vocab");
+    index->reserve(entries.size() * 2);
+    uint32_t n_ids = 0;
+    for (const auto& [token, id] : entries) (*index)[token] = id_of(id, "an id in model.vocab");
+    for (const auto& [token, id] : *index) n_ids = std::max(n_ids, id + 1);
+    if (n_ids > 2 * entries.size() + 65536) unsupported("a vocabulary with mostly unused ids");
+    spec->tokens.resize(n_ids);
+    for (const auto& [text, id] : *index) {
+        TokenizerSpec::Token& token = spec->tokens[id];
+        if (token.present) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
+        token.present = token.in_model = true;
+        token.text = std::string(text);
+        token.raw = text.empty() || !from_byte_level(text, &token.bytes);
+        if (token.raw) token.bytes = token.text;
+    }
+    spec->model_size = uint32_t(index->size());
+}
+
+void read_bpe(const Value& model, TokenizerSpec* spec, Index* index) {
     const Value* type = model.find("type");
     const Value* merges = model.find("merges");
     const Value* vocab = model.find("vocab");
@@ -58,23 +78,7 @@ void read_model(const Value& model, TokenizerSpec* spec, Index* index) {
     if (given(dropout) && dropout->as_number("dropout") != 0) unsupported("model BPE with dropout");
     flag(model, "fuse_unk", false);  // changes nothing where nothing is unknown
     spec->ignore_merges = flag(model, "ignore_merges", false);
-
-    const auto& entries = vocab->as_object("model.vocab");
-    index->reserve(entries.size() * 2);
-    uint32_t n_ids = 0;
-    for (const auto& [token, id] : entries) (*index)[token] = id_of(id, "an id in model.vocab");
-    for (const auto& [token, id] : *index) n_ids = std::max(n_ids, id + 1);
-    if (n_ids > 2 * entries.size() + 65536) unsupported("a vocabulary with mostly unused ids");
-    spec->tokens.resize(n_ids);
-    for (const auto& [text, id] : *index) {
-        TokenizerSpec::Token& token = spec->tokens[id];
-        if (token.present) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
-        token.present = token.in_model = true;
-        token.text = std::string(text);
-        token.raw = text.empty() || !from_byte_level(text, &token.bytes);
-        if (token.raw) token.bytes = token.text;
-    }
-    spec->model_size = uint32_t(index->size());
+    read_byte_vocab(*vocab, spec, index);
 
     const auto find = [&](std::string_view text, const char* role) {
         const auto found = index->find(text);
@@ -166,7 +170,7 @@ std::string components_of(const Value& root, const std::string& model) {
     return out + "\"model\":" + model + "}";
 }
 
-std::string byte_model_options(const Value& model) {
+std::string bpe_options(const Value& model) {
     std::string out = "{\"type\":\"BPE\"";
     for (const auto& [name, value] : model.as_object("model"))
         if (name != "type" && name != "vocab" && name != "merges")
@@ -176,13 +180,23 @@ std::string byte_model_options(const Value& model) {
 
 // A vocabulary that has a token for every byte, spelled in the byte-level alphabet.
 void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {
-    read_model(model, spec, index);
+    spec->longest_match = is_longest_match(model);
+    std::string options;
+    if (spec->longest_match) {
+        options = write_model_options(read_typed_options(model));
+        const Value* vocab = model.find("vocab");
+        if (!given(vocab)) malformed("the model has no vocab");
+        read_byte_vocab(*vocab, spec, index);
+    } else {
+        options = bpe_options(model);
+        read_bpe(model, spec, index);
+    }
     for (int b = 0; b < 256; ++b) {
         const uint8_t byte = uint8_t(b);
         if (index->find(to_byte_level({&byte, 1})) == index->end())
             unsupported("a vocabulary without a token for byte " + std::to_string(b));
     }
-    spec->components = components_of(root, byte_model_options(model));
+    spec->components = components_of(root, options);
 }
 
 void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {

@@ -28,6 +28,7 @@ struct TokenizerSpec {
     uint32_t model_size = 0, vocab_size = 0;
     std::vector<ModelSpec::Merge> merges;  // in rank order; of byte-level tables
     bool ignore_merges = false;
+    bool longest_match = false;           // of byte-level tables: in place of merges
     std::optional<ModelSpec> text_model;  // there when the model works on text
     std::vector<AddedTokenSpec> added;
     std::unique_ptr<Normalizer> normalizer;  // null: none

@@ -57,7 +57,9 @@ void check_json(Bytes text, const char* section) {
 }
 
 void check_program(const Program& p) {
-    check(p.flavor < kFlavorCount && p.flags < 4 && p.flags != (kIgnoreMerges | kTextTokens) &&
+    const bool is_known =
+        p.flags == 0 || p.flags == kIgnoreMerges || p.flags == kTextTokens || p.flags == kLongestMatch;
+    check(p.flavor < kFlavorCount && is_known &&
               std::all_of(std::begin(p.reserved), std::end(p.reserved), [](uint32_t word) { return word == 0; }),
           "section program has a value that is not known here");
 }
@@ -259,6 +261,17 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     }
 }
 
+// Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
+void check_match(const Cartridge& c) {
+    for (const Section unused : {Section::merge_products, Section::pair_table, Section::pair_filter,
+                                 Section::byte_pair_ranks, Section::word_table})
+        if (!c.section(unused).empty())
+            fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
+    for (uint32_t id = 0; id < c.program().n_ids; ++id)
+        check(bool(c.token_flags[id] & kWhole) == is_model_token(c, id),
+              "section token_flags has a wrong flag for a whole token");
+}
+
 void check_added(const Cartridge& c, const Normalizer* normalizer) {
     const uint32_t n_ids = c.program().n_ids;
     size_t added = 0;
@@ -293,10 +306,14 @@ void verify_cartridge(const Cartridge& cartridge) {
         verify_model_sections(cartridge);
     } else {
         check_byte_ids(cartridge);
-        const MergeTables tables = MergeTables::of(cartridge);
-        check_merges(cartridge, tables);
         check_model_trie(cartridge);
-        check_words(cartridge, tables);
+        if (cartridge.has_merges()) {
+            const MergeTables tables = MergeTables::of(cartridge);
+            check_merges(cartridge, tables);
+            check_words(cartridge, tables);
+        } else {
+            check_match(cartridge);
+        }
     }
     try {
         const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, CpuLevel::scalar);

@@ -87,6 +87,18 @@ def structure(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+def longest_match(document: dict[str, Any]) -> dict[str, Any]:
+    """The vocabulary of a byte-level document with the model that is longest match over it."""
+    model = {
+        "type": "WordPiece",
+        "unk_token": "the",
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 2**53 - 1,
+        "vocab": document["model"]["vocab"],
+    }
+    return document | {"model": model}
+
+
 @cache
 def compiled(source: bytes) -> bytes:
     return _core.compile_tokenizer_json(source, '{"reference":"tokenizers"}')

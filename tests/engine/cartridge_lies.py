@@ -126,7 +126,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         case(f"metadata is {name}", "metadata", text)
         case(f"certificate is {name}", "certificate", text)
         case(f"components is {name}", "components", text)
-    wrong = {"flavor": 2, "flags": 4}
+    wrong = {"flavor": 2, "flags": 8}
     program_values = read_program(small)
     wrong |= {field: program_values[field] + 1 for field in ("model_size", "vocab_size", "max_token_bytes")}
     for field, value in wrong.items():
@@ -337,6 +337,50 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         data = rewritten(ignoring, {"word_table": word_table(entries, buckets)})
         out[f"ignore_merges: the table {name} a token"] = (data, "section word_table ")
     return out
+
+
+def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, str]]:
+    """Tables of longest match that lie, and those that are not what their flag says."""
+    c = plain.Cartridge(longest)
+    merging = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
+    raw = c.vocabulary()["中文"]
+    a, b = c.byte_ids[ord("a")], c.byte_ids[ord("b")]
+    keys = c.trie.items()
+    cases: dict[str, tuple[dict[str, bytes | None], str]] = {}
+    for flags in (3, 5, 6, 7, 8, 12):
+        cases[f"flags {flags}"] = ({"program": program(longest, flags=flags)}, "section (program|pair_table) ")
+    for flags in (0, 1):
+        cases[f"flags {flags}, without merges"] = ({"program": program(longest, flags=flags)}, "section pair_table ")
+    cases["text tables"] = ({"program": program(longest, flags=2)}, "section ")
+    for name in ("pair_table", "pair_filter", "byte_pair_ranks", "word_table"):
+        both = ("pair_table", "pair_filter") if name.startswith("pair") else (name,)
+        cases[f"with {name}"] = ({other: merging[other] for other in both}, f"section {both[0]} .* longest match")
+    products = {"merge_products": merging["merge_products"]}
+    cases["with products"] = (products, "section merge_products ")
+    counted = program(longest, n_merges=read_program(small)["n_merges"])
+    cases["with products, counted"] = (products | {"program": counted}, "section merge_products .* longest match")
+    for name, token, bit in (("no token is whole", a, 0), ("a raw token is whole", raw, plain.WHOLE)):
+        flags = c.token_flags[token] & ~plain.WHOLE | bit
+        cases[name] = ({"token_flags": array(longest, "token_flags", "B", {token: flags})}, "section token_flags ")
+    swapped = keys | {b"a": b, b"b": a}
+    cases["two keys swapped"] = ({"trie": trie_of(swapped)}, "section trie ")
+    cases["a key more"] = ({"trie": trie_of(keys | {b"no token": a})}, "section trie ")
+    cases["a key less"] = ({"trie": trie_of({key: i for key, i in keys.items() if key != b"theq"})}, "section trie ")
+    cases["no keys"] = ({"trie": b""}, r"section trie\b")
+    cases["a byte of another"] = ({"byte_ids": array(longest, "byte_ids", "I", {97: b})}, "section byte_ids ")
+    for name, value in {
+        "no model": None,
+        "BPE": {"type": "BPE"},
+        "no type": {"continuing_subword_prefix": "", "max_input_chars_per_word": 2**53},
+        "a prefix": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 2**53},
+        "a limit": {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**48 - 1},
+        "a number": 7,
+    }.items():
+        cases[f"{name}"] = ({"components": components(longest, "model", value=value)}, "section components")
+    known = json.loads(sections_of(longest)[plain.TYPES["components"]])["model"]
+    out = {name: (rewritten(longest, changes), error) for name, (changes, error) in cases.items()}
+    of_merges = {"components": components(small, "model", value=known)}
+    return out | {"merges for another model": (rewritten(small, of_merges), "section components")}
 
 
 def component_cases(small: bytes) -> dict[str, bytes]:

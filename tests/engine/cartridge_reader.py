@@ -39,7 +39,7 @@ TYPES = {name: number for number, name in NAMES.items()}
 
 PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE = 1, 2, 4, 8, 16, 32
 SINGLE_WORD, LSTRIP, RSTRIP, NORMALIZED, SPECIAL_TOKEN = 1, 2, 4, 8, 16
-IGNORE_MERGES, TEXT_TOKENS = 1, 2
+IGNORE_MERGES, TEXT_TOKENS, LONGEST_MATCH = 1, 2, 4
 TEXT_ONLY = 1
 NO_RANK = 2**32 - 1
 EMPTY_PAIR = 2**64 - 1
@@ -62,7 +62,7 @@ class Section(NamedTuple):
     data: bytes
 
 
-def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 2) -> bytes:
+def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 3) -> bytes:
     """The file of these sections, in their order, with the checksums that it must have."""
     at = _aligned(64 + 32 * len(sections))
     table, body = b"", b""
@@ -82,7 +82,7 @@ def read_sections(data: bytes) -> tuple[list[Section], bytes]:
     if len(data) < 64:
         raise FormatError("the header is cut")
     magic, version, size, count, revision, checksum, digest = struct.unpack_from("<4sIQIIQ32s", data)
-    if (magic, version, revision, size) != (b"CRAY", 3, 2, len(data)):
+    if (magic, version, revision, size) != (b"CRAY", 3, 3, len(data)):
         raise FormatError("magic, version, revision or size")
     end = 64 + 32 * count
     if count > 256 or end > size:
@@ -347,14 +347,26 @@ class Cartridge:
             ids[at : at + 2] = [self.merge_products[rank]]
         return ids
 
+    def match(self, word: bytes) -> list[int]:
+        """The longest key of the trie at each place. Every byte is one."""
+        ids, at = [], 0
+        while at < len(word):
+            at, token_id = max(self.trie.prefixes(word, at))
+            ids.append(token_id)
+        return ids
+
     def define_pretoken(self, word: bytes) -> list[int]:
         """What a pretoken becomes, by definition."""
+        if self.flags & LONGEST_MATCH:
+            return self.match(word)
         if self.flags & IGNORE_MERGES and (token_id := self.trie.find(word)) >= 0:
             return [token_id]
         return self.merge(word)
 
     def encode_pretoken(self, word: bytes) -> list[int]:
         """The same, with the tables that make it fast."""
+        if self.flags & LONGEST_MATCH:
+            return self.match(word)
         if len(word) <= 15:
             known = self.find_word(word)
             return list(known) if known is not None else self.merge(word)

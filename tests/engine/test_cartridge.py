@@ -87,6 +87,8 @@ def test_the_patterns_on_the_page_are_the_families(family: str) -> None:
 
 # -- what the compiler writes
 
+OF_MERGES = {"merge_products", "pair_table", "byte_pair_ranks", "word_table", "pair_filter"}
+
 
 def test_container(source: bytes, tmp_path: Path) -> None:
     data = compiled(source)
@@ -94,7 +96,8 @@ def test_container(source: bytes, tmp_path: Path) -> None:
     assert digest == hashlib.sha256(source).digest()
     assert [section.type for section in sections if not section.flags & plain.REQUIRED] == []
     names = [plain.NAMES[section.type] for section in sections]
-    assert sorted(names) == sorted(set(plain.TYPES) - {"certificate", "scores", "char_pairs"})
+    absent = {"certificate", "scores", "char_pairs"} | (set() if read(source).n_merges else OF_MERGES)
+    assert sorted(names) == sorted(set(plain.TYPES) - absent)
     path = tmp_path / "a.dat"
     path.write_bytes(data)
     rows = _core.cartridge_sections(str(path))
@@ -155,9 +158,9 @@ def test_tokens(source: bytes) -> None:
     assert [cartridge.bytes_of(i) for i in cartridge.byte_ids] == [bytes([b]) for b in range(256)]
 
 
-def test_merges(source: bytes) -> None:
-    model = json.loads(source)["model"]
-    cartridge, vocab = read(source), model["vocab"]
+def test_merges(merging: bytes) -> None:
+    model = json.loads(merging)["model"]
+    cartridge, vocab = read(merging), model["vocab"]
     assert cartridge.n_merges == len(model["merges"]) == len(cartridge.merge_products)
     last: dict[tuple[int, int], tuple[int, int]] = {}
     for rank, merge in enumerate(model["merges"]):
@@ -177,9 +180,9 @@ def test_merges(source: bytes) -> None:
         assert cartridge.byte_pair_ranks[256 * a + b] == cartridge.rank(*ids) == last.get(ids, (plain.NO_RANK, 0))[0]
 
 
-def test_the_word_table_holds_only_results(source: bytes) -> None:
+def test_the_word_table_holds_only_results(merging: bytes) -> None:
     """Every entry is what the definition makes of its word, and every word that must be in it is."""
-    cartridge = read(source)
+    cartridge = read(merging)
     words = cartridge.words()
     model = cartridge.trie.items()
     results = {word: cartridge.define_pretoken(word) for word in model}
@@ -196,6 +199,16 @@ def test_a_token_that_merges_never_make_is_not_its_own_word(every_case: Path) ->
     vocab = cartridge.vocabulary()
     assert cartridge.find_word(b"theq") == tuple(cartridge.merge(b"theq")) != (vocab["theq"],)
     assert not cartridge.token_flags[vocab["internationalizationalism"]] & plain.WHOLE
+
+
+def test_tables_of_longest_match(longest_case: Path) -> None:
+    """Just the model's tokens are whole, and a token that no merge makes is found all the same."""
+    cartridge = read(longest_case.read_bytes())
+    assert cartridge.flags == plain.LONGEST_MATCH
+    for token_id in range(cartridge.n_ids):
+        flags = cartridge.token_flags[token_id]
+        assert bool(flags & plain.WHOLE) == (flags & (plain.MODEL | plain.RAW) == plain.MODEL)
+    assert cartridge.encode_pretoken(b"theq") == [cartridge.vocabulary()["theq"]]
 
 
 def test_added_tokens(source: bytes) -> None:
@@ -246,12 +259,13 @@ def same_results(data: bytes, other: bytes, tmp_path: Path) -> None:
         assert len({tuple(engine.encode(text).offsets) for engine in engines}) == 1
 
 
-def test_position_independence(small: bytes, tmp_path: Path) -> None:
+def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> None:
     """Sections in any order, mapped or copied to any place: the same results."""
-    sections, digest = parsed(small)
-    for seed in range(3):
-        shuffled = random.Random(seed).sample(sections, len(sections))
-        same_results(small, plain.write_cartridge(shuffled, digest), tmp_path)
+    for data in (small, longest):
+        sections, digest = parsed(data)
+        for seed in range(3):
+            shuffled = random.Random(seed).sample(sections, len(sections))
+            same_results(data, plain.write_cartridge(shuffled, digest), tmp_path)
 
 
 @pytest.mark.parametrize("number", [0, 22, 31, 32, 255, 2**32 - 1])

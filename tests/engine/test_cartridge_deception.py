@@ -15,7 +15,7 @@ import pytest
 from tests.engine import cartridge_reader as plain
 from tests.engine import cartridge_text_lies
 from tests.engine.cartridge_cases import TEXTS, compiled, cutter, judged, nfc, parsed, patterns, rewritten, sections_of
-from tests.engine.cartridge_lies import array, container_cases, content_cases
+from tests.engine.cartridge_lies import array, container_cases, content_cases, longest_match_cases
 from tests.engine.cartridge_text import NAMES, text_source
 
 
@@ -41,15 +41,21 @@ def test_signed_contents(small: bytes, llama3_like: Path, tmp_path: Path) -> Non
     assert_named(cases, "verify", tmp_path)
 
 
+def test_signed_contents_of_longest_match(small: bytes, longest: bytes, tmp_path: Path) -> None:
+    assert_named(longest_match_cases(small, longest), "verify", tmp_path)
+
+
 CODES = {"token_flags": "B", "token_trim": "H", "pair_table": "Q", "pair_filter": "Q", "word_table": "I", "trie": "i"}
 CODES |= {"added_trie": "i", "added_trie_normalized": "i", "metadata": "B", "token_bytes": "B"}
 
 
-def test_what_passes_does_what_it_says(small: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["small", "longest"])
+def test_what_passes_does_what_it_says(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Single elements changed at random and signed. Most are refused; those that pass are other vocabularies, and the
     plain reader and the engine agree on them."""
     rng = random.Random(5)
-    contents = {plain.NAMES[section.type]: section.data for section in parsed(small)[0]}
+    data: bytes = request.getfixturevalue(kind)
+    contents = {plain.NAMES[section.type]: section.data for section in parsed(data)[0]}
     del contents["components"]  # of which test_other_components has others
     files, cases = {}, {}
     for number in range(220):
@@ -63,11 +69,11 @@ def test_what_passes_does_what_it_says(small: bytes, tmp_path: Path) -> None:
         new = rng.choice([rng.choice(values), values[index] ^ rng.getrandbits(bits), 0, values[index] + 1]) % limit
         if code == "i" and new >= limit // 2:
             new -= limit
-        data = rewritten(small, {name: array(small, name, code, {index: new})})
+        other = rewritten(data, {name: array(data, name, code, {index: new})})
         path = tmp_path / f"{number}.dat"
-        path.write_bytes(data)
+        path.write_bytes(other)
         title = f"{number}: {name} [{index}] {values[index]} -> {new}"
-        files[title], cases[title] = data, ("use", str(path), TEXTS[:5])
+        files[title], cases[title] = other, ("use", str(path), TEXTS[:5])
     assert 20 < agreements(files, cases) < 200
 
 

@@ -20,7 +20,7 @@ namespace crayon {
 
 constexpr char kMagic[4] = {'C', 'R', 'A', 'Y'};
 constexpr uint32_t kVersion = 3;
-constexpr uint32_t kRevision = 2;  // grows when sections change meaning; a reader refuses any but its own
+constexpr uint32_t kRevision = 3;  // grows when sections change meaning; a reader refuses any but its own
 constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxSections = 256;
 constexpr uint32_t kSectionTypes = 22;  // one more than the largest Section
@@ -86,6 +86,7 @@ static_assert(sizeof(Program) == 64, "the program is 64 bytes");
 enum ProgramFlag : uint32_t {
     kIgnoreMerges = 1,  // of byte-level tables
     kTextTokens = 2,    // the model works on text: token_bytes are the tokens' strings; else they are what these spell
+    kLongestMatch = 4,  // of byte-level tables: a pretoken is cut into longest matches, and there are no merges
 };
 
 enum TokenFlag : uint8_t {
@@ -206,6 +207,8 @@ class Cartridge {
     Bytes token_bytes, metadata, components;
 
     bool has_text_tokens() const { return program_->flags & kTextTokens; }
+    // Byte-level tables that merge.
+    bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
 
   private:

@@ -13,6 +13,7 @@
 #include "crayon/encoding.h"
 #include "crayon/frames.h"
 #include "crayon/id_buffer.h"
+#include "crayon/longest_match.h"
 #include "crayon/pretokenize.h"
 #include "crayon/truncate_pad.h"
 
@@ -49,6 +50,11 @@ class Engine {
     // Error(unsupported) for what is not native over this cartridge's tables, Error(vocabulary) for what is malformed.
     std::shared_ptr<const Engine> with_components(std::string_view components,
                                                   const std::vector<AddedTokenSpec>& added) const;
+    // Greedy mode: another engine over the same cartridge, with the same components and added tokens, that cuts text
+    // into longest matches. Its pre-tokenizer counts only for what it changes or removes. Special tokens of the model
+    // are no match: they come from added tokens alone. `unknown` is for the model's ids; Error(argument) if its id
+    // is beyond those of the cartridge. with_components() stays in greedy mode.
+    std::shared_ptr<const Engine> greedy(std::optional<UnknownIds> unknown = std::nullopt) const;
     ~Engine();
 
     // A thread's working memory for this engine, from the engine's pool while the lease lives. Never waits: when the
@@ -86,6 +92,11 @@ class Engine {
     // Appends the text of the ids, as the decoder makes it of their strings.
     void decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
+    bool is_greedy() const { return greedy_.has_value(); }
+    // The longest token of the model that `data` goes on with at `start`: {id, bytes}, or {-1, 0}. In greedy mode of
+    // those that text becomes, as `unknown` gives them.
+    std::pair<int64_t, size_t> longest_match(Bytes data, size_t start) const;
+
     int64_t token_to_id(std::string_view token) const;  // -1 when there is none
     bool has_id(int64_t id) const;
     std::string id_to_token(uint32_t id) const;  // of an id that it has
@@ -109,9 +120,11 @@ class Engine {
     struct Parts;  // of the implementation
 
   private:
-    explicit Engine(const Cartridge& cartridge);
-    Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added);
-    void prepare();
+    using Greedy = std::optional<UnknownIds>;  // nothing: exact mode
+    Engine(const Cartridge& cartridge, Greedy greedy);
+    Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
+           Greedy greedy);
+    void prepare(const std::vector<uint32_t>& specials);
     void finish();
     template <typename OnId>
     void for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const;
@@ -119,6 +132,7 @@ class Engine {
     Cartridge cartridge_;
     std::string own_components_;  // in place of the section's
     std::string_view components_;
+    Greedy greedy_;
     std::unique_ptr<Parts> parts_;  // what is derived from the cartridge, in time that does not grow with its tables
 };
 

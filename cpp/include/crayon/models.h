@@ -9,6 +9,7 @@
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
 #include "crayon/json.h"
+#include "crayon/longest_match.h"
 
 namespace crayon {
 
@@ -37,5 +38,15 @@ class Model {
 // `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Errors as for
 // make_normalizer.
 std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge);
+
+// The same vocabulary in greedy mode. No text becomes one of `specials`, nor the name of a byte's token. WordPiece is
+// longest match already, and stays as it is.
+struct GreedyModel {
+    std::unique_ptr<Model> model;
+    LongestMatch match;         // the tokens that text can become
+    bool joins_pieces = false;  // it takes pieces that touch each other as one: no token says that a word ends there
+};
+GreedyModel make_greedy_model(const json::Value& options, const Cartridge& cartridge,
+                              const std::vector<uint32_t>& specials);
 
 }  // namespace crayon

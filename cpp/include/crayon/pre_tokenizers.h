@@ -18,7 +18,8 @@ struct Piece {
     uint32_t end;
 };
 
-// A text between added tokens, cut into pieces: in order, not empty, and disjoint (what lies between them was removed).
+// A text between added tokens, cut into pieces: in order, not empty, and disjoint. What lies between them was removed;
+// where nothing was, they touch each other.
 struct PieceList {
     AlignedText text;
     std::vector<Piece> pieces;  // to begin with one, the whole text; none when that is empty

@@ -1,0 +1,111 @@
+"""Greedy mode over 10,000 random vocabularies gives what a plain longest match gives (greedy_twin.py)."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from tests.engine import greedy_twin as twin
+from tests.engine import twins
+from tests.engine.greedy_twin import (
+    LETTERS,
+    ON_BYTES,
+    assert_ids,
+    component,
+    some_tokens,
+    text_document,
+    word_piece,
+)
+
+# -- random vocabularies: 10,000 of them, 2,500 of each kind
+
+METASPACES = [pre_tokenizers.Metaspace(prepend_scheme=scheme) for scheme in ("always", "first", "never")]
+ON_TEXT = (
+    None,
+    *METASPACES,
+    pre_tokenizers.Whitespace(),
+    pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), METASPACES[0]]),
+    pre_tokenizers.Sequence([pre_tokenizers.Punctuation(), METASPACES[0]]),
+    pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), METASPACES[2]]),
+)
+
+
+def some_text(rng: random.Random, more: str = "zñ🙂\n") -> str:
+    return "".join(rng.choices(LETTERS + (more if rng.random() < 0.3 else ""), k=rng.randint(1, 14)))
+
+
+def check_bytes(document: twins.Document, pre_tokenizer: Any, rng: random.Random) -> None:
+    engine = twins.open_engine(document).greedy()
+    tokens = twin.byte_tokens(document["model"]["vocab"])
+    for _ in range(2):
+        text = some_text(rng)
+        pieces = twin.pieces_of(text, None, pre_tokenizer)
+        ids = [i for piece in pieces for i, _, _ in tokens.cut(twins.token_bytes(piece))]
+        assert_ids(engine, text, ids)
+        assert engine.encode_bytes(text.encode()) == [i for i, _, _ in tokens.cut(text.encode())]
+
+
+def test_random_byte_level_bpe() -> None:
+    rng = random.Random(11)
+    letters = [c.encode() for c in "aab e.1"] + [b"\xc3", b"\xa9"]
+    for seed in range(2500):
+        pre_tokenizer = rng.choice(ON_BYTES)
+        merges = twins.random_merges(rng, letters, rng.randint(0, 9), longest=6)
+        document = twins.byte_level_document(merges, seed=seed, pre_tokenizer=component(pre_tokenizer))
+        check_bytes(document, pre_tokenizer, rng)
+
+
+def test_random_word_piece_on_bytes() -> None:
+    """In exact mode what the reference gives, in greedy mode the twin's."""
+    rng = random.Random(12)
+    for _ in range(2500):
+        pre_tokenizer = rng.choice(ON_BYTES)
+        tokens = [token.encode() for token in some_tokens(rng, 9)] + [b"\xa9 ", b"a\xc3"]
+        document = word_piece(tokens, pre_tokenizer)
+        check_bytes(document, pre_tokenizer, rng)
+        engine, reference = twins.open_engine(document), Tokenizer.from_str(json.dumps(document))
+        assert engine.info()["longest_match"]
+        text = some_text(rng)
+        twins.assert_same(engine.encode(text), reference.encode(text), f"{text!r}")
+        assert engine.encode_ids(text) == reference.encode(text).ids
+
+
+def check_text(model: Any, rules: twin.TextRules, rng: random.Random) -> None:
+    normalizer = rng.choice((None, normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")))
+    pre_tokenizer = rng.choice(ON_TEXT)
+    engine = twins.open_engine(text_document(model, normalizer, pre_tokenizer)).greedy()
+    for _ in range(3):
+        text = some_text(rng)
+        pieces = twin.pieces_of(text, normalizer, pre_tokenizer)
+        assert_ids(engine, text, [i for piece in pieces for i, _, _ in rules.cut(piece)])
+
+
+def byte_names(rng: random.Random) -> list[str]:
+    """The tokens of bytes: of all, of some, or of none."""
+    names = [f"<0x{byte:02X}>" for byte in range(256)]
+    return rng.choice((names, rng.sample(names, 128), []))
+
+
+def test_random_bpe_on_text() -> None:
+    rng = random.Random(13)
+    for _ in range(2500):
+        byte_fallback = rng.random() < 0.7
+        tokens = ["<unk>", *byte_names(rng), *some_tokens(rng, 12)]
+        vocab = {token: i for i, token in enumerate(rng.sample(tokens, len(tokens)))}
+        unk, fuses = rng.choice(("<unk>", None)), rng.random() < 0.5
+        model = models.BPE(vocab, [], unk_token=unk, fuse_unk=fuses, byte_fallback=byte_fallback)
+        check_text(model, twin.TextRules(vocab, vocab["<unk>"] if unk else None, fuses, byte_fallback), rng)
+
+
+def test_random_unigram() -> None:
+    rng = random.Random(14)
+    for _ in range(2500):
+        byte_fallback = rng.random() < 0.5
+        tokens = ["<unk>", *byte_names(rng), *some_tokens(rng, 12)]
+        rng.shuffle(tokens)
+        vocab = {token: i for i, token in enumerate(tokens)}
+        model = models.Unigram([(token, -rng.random()) for token in tokens], vocab["<unk>"], byte_fallback)
+        check_text(model, twin.TextRules(vocab, vocab["<unk>"], True, byte_fallback), rng)
