@@ -18,7 +18,9 @@ from crayon_hf.errors import (
     CrayonError,
     DelegatedWarning,
     InvalidUtf8Error,
+    PipelineClosedError,
     ProfileNotFoundError,
+    ProfileNotLoadedError,
     SourceMissingError,
     TokenIdError,
     UnsupportedError,
@@ -29,18 +31,24 @@ from crayon_hf.transformers_face import registration
 
 if TYPE_CHECKING:
     from crayon_hf import tiktoken
+    from crayon_hf.pipeline import Pipeline
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
+    from crayon_hf.vocab import CrayonVocab
 
 __all__ = [
     "AutoTokenizer",
     "CartridgeError",
     "CrayonError",
     "CrayonTokenizerFast",
+    "CrayonVocab",
     "DecodeStream",
     "DelegatedWarning",
     "Encoding",
     "InvalidUtf8Error",
+    "Pipeline",
+    "PipelineClosedError",
     "ProfileNotFoundError",
+    "ProfileNotLoadedError",
     "SourceMissingError",
     "TokenIdError",
     "Tokenizer",
@@ -52,10 +60,12 @@ __all__ = [
     "uninstall",
 ]
 
-# What needs other libraries is imported when it is first used.
+# What needs other libraries, or is not for everybody, is imported when it is first used.
 _LAZY = {
     "AutoTokenizer": "transformers_face",
     "CrayonTokenizerFast": "transformers_face",
+    "CrayonVocab": "vocab",
+    "Pipeline": "pipeline",
     "install": "transformers_face",
     "uninstall": "transformers_face",
     "tiktoken": "",

@@ -25,6 +25,7 @@ from crayon_hf.components import (
     object_of,
 )
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError, VocabularyError
+from crayon_hf.modes import EXACT, Mode
 from crayon_hf.settings import Padding, Truncation, stored_padding, stored_truncation
 from crayon_hf.source import REFERENCE_METADATA, Source, compile_json, reference_of
 
@@ -55,13 +56,17 @@ if hasattr(os, "register_at_fork"):
 class Assembly:
     """The parts of one tokenizer. Its methods are called with `lock` held."""
 
-    def __init__(self, engine: AnyEngine | None, source: Source, path: str | None = None) -> None:
-        """`engine` is made of `source`, and `path` is its cartridge. Without an engine `source` is a model alone."""
+    def __init__(self, engine: AnyEngine | None, source: Source, path: str | None = None, mode: Mode = EXACT) -> None:
+        """`engine`, an exact one, is made of `source`; `path` is its cartridge. Without one `source` is a model."""
         self.source = source
         self.path = path
+        self.mode = mode
         self.is_modified = False
         """True when the engine is another one than `source` and `path` give."""
         self._engine = engine
+        """The exact one, of which the next one is made after a change."""
+        self._encoder: AnyEngine | None = None
+        """The view of it that encodes; None when it has to be made."""
         self._metadata = REFERENCE_METADATA if engine is None else engine.metadata
         self._changed = self._anew = engine is None
         self._parts: dict[str, Any] | None = None
@@ -75,10 +80,17 @@ class Assembly:
         return not self._changed and not self._handed
 
     def engine(self) -> AnyEngine:
-        """The engine of what the tokenizer is made of now."""
+        """The engine of what the tokenizer is made of now, in its mode."""
+        exact = self.exact_engine()
+        if self._encoder is None:
+            self._encoder = self.mode.engine(exact) if isinstance(exact, _core.Engine) else exact
+        return self._encoder
+
+    def exact_engine(self) -> AnyEngine:
+        """`engine` in exact mode, whatever the tokenizer's own."""
         self._look()
         if self._engine is None or self._changed:
-            self._engine = self._make()
+            self._engine, self._encoder = self._make(), None
             self._changed = self._anew = False
         return self._engine
 
@@ -87,7 +99,7 @@ class Assembly:
 
         `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
         """
-        twin = Assembly(self.engine(), self.source, self.path)
+        twin = Assembly(self.exact_engine(), self.source, self.path, self.mode)
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
         if reopened and self._added is not None and self._added.lasting_specials():
@@ -269,7 +281,7 @@ class Assembly:
         if self._live:
             raise UnsupportedError(f"no pickle can hold this {' and '.join(self._live)}")
         if not isinstance(engine, _core.Engine):
-            return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None
+            return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None, self.mode
         try:
             source: bytes | None = self.source.read()
         except SourceMissingError:
@@ -277,7 +289,7 @@ class Assembly:
                 raise
             source = None  # the path of the cartridge will have to do
         changes = (self._parts, _reopened(self._added)) if self.is_modified else None
-        return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes
+        return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes, self.mode
 
     # -- making engines
 
@@ -322,6 +334,7 @@ class Assembly:
     def _delegate(self, document: dict[str, Any], reason: str, warn: bool) -> AnyEngine:
         from crayon_hf.delegated import TokenizersEngine, warn_delegated
 
+        self.mode.check_native(reason)
         json = tokenizer_json.dump(document)
         engine = TokenizersEngine(json, reason, self.added(), self._live)
         if warn:

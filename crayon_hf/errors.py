@@ -35,5 +35,13 @@ class SourceMissingError(CrayonError, FileNotFoundError):
     """The ``tokenizer.json`` that a cartridge was compiled from is needed, and is not beside it (or has changed)."""
 
 
+class ProfileNotLoadedError(CrayonError, RuntimeError):
+    """A `CrayonVocab` without a profile is used: none was loaded yet, or it was closed."""
+
+
+class PipelineClosedError(CrayonError, RuntimeError):
+    """A `Pipeline` is given work after it was closed, or asked for a result when there will be no more."""
+
+
 class DelegatedWarning(UserWarning):
     """A tokenizer has a component that is not native: the reference library encodes, right but slower."""

@@ -10,47 +10,51 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf import _core, cache
 from crayon_hf.assembly import Assembly
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
-from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
+from crayon_hf.modes import EXACT, Mode
+from crayon_hf.source import Source, compile_json, crayon_v2_recipe, json_recipe, tiktoken_json, tiktoken_recipe
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
+    from crayon_hf.search_path import Profile
 
 _MAGIC = b"CRAY"
+_VERSION_2 = b"CRAY\2\0\0\0"
 
 
-def open_file(path: str | os.PathLike[str]) -> Assembly:
+def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
     name = os.fspath(path)
     with open(name, "rb") as file:
         head = file.read(8)
     name = os.path.abspath(name)  # it may be needed again when the working directory is another one
     if head.startswith(_MAGIC):
-        return _open_cartridge(name, head)
+        return _open_cartridge(name, head, mode)
     try:
         try:
-            return _assemble(cache.open_source(name, json_recipe()))
+            return _assemble(cache.open_source(name, json_recipe()), mode)
         except UnsupportedError as error:
             with open(name, "rb") as file:
-                return _delegate_json(file.read(), str(error))
+                return _delegate_json(file.read(), str(error), mode)
     except VocabularyError as error:
         hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
-        raise VocabularyError(f"{name}: {error}{hint}") from error
+        raise type(error)(f"{name}: {error}{hint}") from error
 
 
-def open_buffer(buffer: bytes) -> Assembly:
+def open_buffer(buffer: bytes, mode: Mode = EXACT) -> Assembly:
     """The bytes of a ``tokenizer.json``."""
     data = bytes(buffer)
     try:
-        return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data))
+        return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
     except UnsupportedError as error:
-        return _delegate_json(data, str(error))
+        return _delegate_json(data, str(error), mode)
 
 
-def open_pretrained(identifier: str, revision: str, token: str | None) -> Assembly:
+def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> Assembly:
     """The ``tokenizer.json`` of a repository on the Hugging Face Hub."""
     from huggingface_hub import hf_hub_download
 
-    return open_file(hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token))
+    path = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
+    return open_file(path, mode)
 
 
 def open_tiktoken(
@@ -58,6 +62,7 @@ def open_tiktoken(
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
     name: str | None,
+    mode: Mode = EXACT,
 ) -> Assembly:
     """A rank file, or a published encoding by its name."""
     from crayon_hf.conversion import tiktoken as conversion
@@ -82,9 +87,10 @@ def open_tiktoken(
     try:
         opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
     except UnsupportedError as error:
+        mode.check_native(str(error))
         return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
     source = Source(opened.source, opened.engine.source_digest, lambda: tiktoken_json(ranks(), facts))
-    return Assembly(opened.engine, source, opened.path)
+    return Assembly(opened.engine, source, opened.path, mode)
 
 
 def open_ranks(
@@ -96,22 +102,29 @@ def open_ranks(
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
 
 
-def open_profile(name: str) -> Assembly:
+def open_profile(name: str, mode: Mode = EXACT) -> Assembly:
     """A profile by its name."""
     from crayon_hf.search_path import find_profile
 
-    profile = find_profile(name)
-    if profile.cartridge is None:
-        return open_file(str(profile.source))
+    return open_found(find_profile(name), mode)[0]
+
+
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
+    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
+    files = profile.cartridge, profile.source
+    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
+    if cartridge is None:
+        assert source is not None
+        return open_file(source, mode), source
+    if source is None or is_version_2(cartridge):
+        return open_file(cartridge, mode), cartridge
     try:
-        assembly = open_file(profile.cartridge)
+        assembly = open_file(cartridge, mode)
+        if cache.source_digest(source) == source_digest(assembly):
+            return assembly, cartridge
     except CartridgeError:
-        if profile.source is None or _cartridge_version(profile.cartridge) == 2:
-            raise
-        return open_file(profile.source)
-    if profile.source is not None and cache.source_digest(os.fspath(profile.source)) != source_digest(assembly):
-        return open_file(profile.source)
-    return assembly
+        pass
+    return open_file(source, mode), source
 
 
 def open_model(model: Any) -> Assembly:
@@ -121,10 +134,13 @@ def open_model(model: Any) -> Assembly:
     return assembly
 
 
-def open_pickled(kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None) -> Assembly:
+def open_pickled(
+    kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
+) -> Assembly:
     """What `Assembly.pickled` gave."""
     if kind == "Engine":
-        assembly = _open_again(*arguments)
+        path, digest, metadata, source = arguments
+        assembly = _open_again(path, digest, metadata, source, mode)
         if changes is not None:
             assembly.change(*changes)
         return assembly
@@ -135,35 +151,40 @@ def open_pickled(kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...]
     return Assembly(delegated.TiktokenEngine(*arguments), Source(None))
 
 
+def is_version_2(path: str) -> bool:
+    """True for a cartridge of CRAYON."""
+    with open(path, "rb") as file:
+        return file.read(8) == _VERSION_2
+
+
 def source_digest(assembly: Assembly) -> str | None:
     """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
     engine = assembly.engine()
     return engine.source_digest if isinstance(engine, _core.Engine) else None
 
 
-def _assemble(opened: cache.Opened) -> Assembly:
-    return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path)
+def _assemble(opened: cache.Opened, mode: Mode) -> Assembly:
+    return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
 
 
-def _cartridge_version(path: str | os.PathLike[str]) -> int:
-    with open(path, "rb") as file:
-        return int.from_bytes(file.read(8)[4:], "little")
-
-
-def _open_cartridge(path: str, head: bytes) -> Assembly:
-    if int.from_bytes(head[4:], "little") == 2:
-        raise CartridgeError(f"{path} is a version 2 cartridge: greedy mode, which reads them, is not there yet")
+def _open_cartridge(path: str, head: bytes, mode: Mode) -> Assembly:
+    if head == _VERSION_2:
+        try:
+            return _assemble(cache.open_source(path, crayon_v2_recipe(_beside(path))), mode)
+        except (CartridgeError, VocabularyError) as error:
+            raise type(error)(f"{path}: {error}") from error
     engine = cache.open_cartridge(path)
-    return Assembly(engine, Source(_beside(path), engine.source_digest), path)
+    return Assembly(engine, Source(_beside(path), engine.source_digest), path, mode)
 
 
 def _beside(path: str) -> str:
     return path.removesuffix(".dat") + ".json"
 
 
-def _delegate_json(data: bytes, reason: str) -> Assembly:
+def _delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
     from crayon_hf.delegated import TokenizersEngine, warn_delegated
 
+    mode.check_native(reason)
     engine = TokenizersEngine(data.decode(), reason)
     warn_delegated(reason, "tokenizers")
     return Assembly(engine, Source(data))
@@ -177,16 +198,16 @@ def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) ->
     return Assembly(engine, Source(None))
 
 
-def _open_again(path: str | None, digest: str, metadata: str, source: bytes | None) -> Assembly:
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | None, mode: Mode) -> Assembly:
     """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``."""
     if path is not None:
         try:
             engine = cache.open_cartridge(path)
             if engine.source_digest == digest and engine.metadata == metadata:
-                return Assembly(engine, Source(_beside(path) if source is None else source, digest), path)
+                return Assembly(engine, Source(_beside(path) if source is None else source, digest), path, mode)
         except (CartridgeError, OSError):
             if source is None:
                 raise
     if source is None:
         raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
-    return _assemble(cache.open_bytes(source, json_recipe(metadata)))
+    return _assemble(cache.open_bytes(source, json_recipe(metadata)), mode)

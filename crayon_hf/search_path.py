@@ -12,7 +12,10 @@ _SUFFIXES = (".dat", ".json")
 
 
 class Profile(NamedTuple):
-    """The files of one profile; at least one of the two is there."""
+    """The files of one profile; at least one of the two is there.
+
+    `source` is a ``tokenizer.json``, or, beside a cartridge of CRAYON, its tokens' strings.
+    """
 
     name: str
     cartridge: Path | None
@@ -31,13 +34,18 @@ def search_path() -> list[Path]:
 
 
 def find_profile(name: str) -> Profile:
-    """The files of profile `name` in the first directory that has any. ProfileNotFoundError lists what there is."""
+    """The files of profile `name` in the first directory that has any. ProfileNotFoundError lists what there is.
+
+    CRAYON's own name for the file, ``vocab_NAME.dat``, counts as well.
+    """
     _check_name(name)
     for directory in search_path():
         cartridge, source = (directory / f"{name}{suffix}" for suffix in _SUFFIXES)
         has_cartridge, has_source = cartridge.is_file(), source.is_file()
         if has_cartridge or has_source:
             return Profile(name, cartridge if has_cartridge else None, source if has_source else None)
+        if (crayon := directory / f"vocab_{name}.dat").is_file():
+            return Profile(name, crayon, None)
     raise ProfileNotFoundError(_not_found_message(name))
 
 

@@ -11,6 +11,7 @@ from crayon_hf.asynchronous import AsyncMethods
 from crayon_hf.changes import Changes
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.files import write_atomic
+from crayon_hf.modes import EXACT, mode_of
 from crayon_hf.source import reference_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class Tokenizer(Changes, AsyncMethods):
     """Text to ids and back, with the ids of the reference library.
 
-    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. Everything that a
+    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`: with the reference's
+    ids, or, in ``mode="greedy"``, with the longest token of the model at each place. Everything that a
     ``tokenizers.Tokenizer`` does it does as well: it can be changed, and the objects that `normalizer`, `model` and
     their like give are those of that library, so that changing one changes the tokenizer. (One exception: a part of a
     ``Sequence`` that outlives the sequence.) The engine underneath is immutable, so that many threads can use one
@@ -49,31 +51,34 @@ class Tokenizer(Changes, AsyncMethods):
         return tokenizer
 
     @staticmethod
-    def from_file(path: str | os.PathLike[str]) -> Tokenizer:
+    def from_file(path: str | os.PathLike[str], mode: str = "exact") -> Tokenizer:
         """Open a ``tokenizer.json`` or a cartridge (``.dat``); the contents say which it is.
 
-        A ``tokenizer.json`` is compiled the first time and kept in the cache; after that it is only mapped.
+        A ``tokenizer.json`` is compiled the first time and kept in the cache; after that it is only mapped. So is a
+        version 2 cartridge of CRAYON, with the strings beside it (``.json``).
         """
-        return Tokenizer._of(opening.open_file(path))
+        return Tokenizer._of(opening.open_file(path, mode_of(mode)))
 
     @staticmethod
-    def from_str(json: str) -> Tokenizer:
+    def from_str(json: str, mode: str = "exact") -> Tokenizer:
         """Compile the text of a ``tokenizer.json``, in memory."""
         if not isinstance(json, str):
             raise TypeError(f"json is {type(json).__name__}, expected str")
-        return Tokenizer.from_buffer(json.encode())
+        return Tokenizer.from_buffer(json.encode(), mode)
 
     @staticmethod
-    def from_buffer(buffer: bytes) -> Tokenizer:
+    def from_buffer(buffer: bytes, mode: str = "exact") -> Tokenizer:
         """Compile the bytes of a ``tokenizer.json``, in memory."""
         if not isinstance(buffer, (bytes, bytearray, memoryview)):
             raise TypeError(f"buffer is {type(buffer).__name__}, expected bytes")
-        return Tokenizer._of(opening.open_buffer(buffer))
+        return Tokenizer._of(opening.open_buffer(buffer, mode_of(mode)))
 
     @staticmethod
-    def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
+    def from_pretrained(
+        identifier: str, revision: str = "main", token: str | None = None, mode: str = "exact"
+    ) -> Tokenizer:
         """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub."""
-        return Tokenizer._of(opening.open_pretrained(identifier, revision, token))
+        return Tokenizer._of(opening.open_pretrained(identifier, revision, token, mode_of(mode)))
 
     @classmethod
     def from_tokenizers(cls, reference: tokenizers.Tokenizer) -> Tokenizer:
@@ -98,6 +103,7 @@ class Tokenizer(Changes, AsyncMethods):
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
         name: str | None = None,
+        mode: str = "exact",
     ) -> Tokenizer:
         """Open a tiktoken rank file, or a published encoding by its name (``"cl100k_base"``).
 
@@ -105,12 +111,12 @@ class Tokenizer(Changes, AsyncMethods):
         whose pattern and special tokens it uses; `special_tokens` maps their text to their ids. A name alone looks in
         tiktoken's cache, and then asks tiktoken.
         """
-        return Tokenizer._of(opening.open_tiktoken(path_or_name, pattern, special_tokens, name))
+        return Tokenizer._of(opening.open_tiktoken(path_or_name, pattern, special_tokens, name, mode_of(mode)))
 
     @staticmethod
-    def from_profile(name: str) -> Tokenizer:
+    def from_profile(name: str, mode: str = "exact") -> Tokenizer:
         """Open a profile by its name: ``lite``, or any name in the search path (see ``CRAYON_PROFILE_DIR``)."""
-        return Tokenizer._of(opening.open_profile(name))
+        return Tokenizer._of(opening.open_profile(name, mode_of(mode)))
 
     # -- encoding
 
@@ -326,6 +332,11 @@ class Tokenizer(Changes, AsyncMethods):
     # -- the engine
 
     @property
+    def mode(self) -> str:
+        """``"exact"``, or ``"greedy"``: how it was opened, which no change changes and no file holds."""
+        return self._assembly.mode.name
+
+    @property
     def engine(self) -> str:
         """``"native"``, or ``"delegated"`` when a component is not native and the reference library encodes."""
         return "native" if isinstance(self._engine or self._settle(), _core.Engine) else "delegated"
@@ -335,6 +346,7 @@ class Tokenizer(Changes, AsyncMethods):
         engine = self._engine or self._settle()
         return {
             "engine": self.engine,
+            "mode": self.mode,
             "reason": getattr(engine, "reason", None),
             "cpu": engine.cpu,
             "cartridge": self._assembly.path,
@@ -355,7 +367,7 @@ class Tokenizer(Changes, AsyncMethods):
         report = self.engine_report()
         return (
             f"Tokenizer(engine={report['engine']!r}, vocab_size={self.get_vocab_size()}, "
-            f"reference={report['reference']!r}, cartridge={report['cartridge']!r})"
+            f"mode={report['mode']!r}, reference={report['reference']!r}, cartridge={report['cartridge']!r})"
         )
 
     # -- copies
@@ -374,7 +386,8 @@ class Tokenizer(Changes, AsyncMethods):
         return self.to_str().encode()
 
     def __setstate__(self, state: bytes) -> None:
-        self._begin(opening.open_buffer(state))
+        parts: Assembly | None = getattr(self, "_assembly", None)
+        self._begin(opening.open_buffer(state, EXACT if parts is None else parts.mode))
 
     def __getnewargs__(self) -> tuple[tokenizers.models.Model]:
         from tokenizers.models import BPE
