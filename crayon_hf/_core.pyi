@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+TRACE_PIECE_BYTES: int
+TRACE_RUN_BYTES: int
 
 Truncation: TypeAlias = tuple[int, int, str, str]
 Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
@@ -197,6 +199,18 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]: ...
+    # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace.h says what the fields are)
+    @property
+    def model_type(self) -> str:
+        """The type of the model, as a tokenizer.json calls it."""
+    def trace_segments(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
+        """Added tokens, and the stretches between them with the pieces that the model is given."""
+    def trace_raw_segments(self, data: bytes) -> list[dict[str, Any]]:
+        """The same for `encode_bytes`."""
+    def trace_piece(self, piece: bytes) -> dict[str, Any]:
+        """How one piece becomes tokens: merges in order, the best path or the walks; of at most TRACE_PIECE_BYTES."""
+    def trace_longest_match(self, run: bytes) -> list[dict[str, Any]]:
+        """The walks of longest match over pieces that touch each other; of at most TRACE_RUN_BYTES."""
     # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:

@@ -246,6 +246,7 @@ void bind_engine(py::module_& m) {
     c.def("info", &info_of);
     bind_encode(c);
     bind_columns(c);
+    bind_trace(m, c);
     bind_decode(c);
     bind_vocabulary(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",

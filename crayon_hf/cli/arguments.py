@@ -13,6 +13,7 @@ examples:
   crayon-hf encode "Hello, world!"              the ids of a text
   crayon-hf encode "Hello, world!" --json       with tokens and offsets
   crayon-hf decode 15496 11 995                 back to text
+  crayon-hf inspect "Hello, world!" --trace     the tokens in colour, and how they came to be
   cat book.txt | crayon-hf count                how many tokens a text has
   crayon-hf count -t llama3/tokenizer.json -f book.txt
   crayon-hf convert llama3/tokenizer.json -o llama3.dat
@@ -44,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_encode(subparsers)
     _add_decode(subparsers)
     _add_count(subparsers)
+    _add_inspect(subparsers)
     _add_convert(subparsers)
     _add_info(subparsers)
     _add_bench(subparsers)
@@ -72,12 +74,16 @@ def _add_texts(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
     command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
     command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
+    _add_special(command)
+    _add_tokenizer(command)
+
+
+def _add_special(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-special", action="store_true", help="do not add special tokens around the text")
     command.add_argument(
         "--special-as-text", action="store_true", help="read special tokens inside the text as ordinary text"
     )
     command.add_argument("--bytes", action="store_true", help="the input is any bytes, not UTF-8 text; lossless")
-    _add_tokenizer(command)
 
 
 def _add_encode(subparsers: Any) -> None:
@@ -113,6 +119,43 @@ def _add_decode(subparsers: Any) -> None:
     command.add_argument("--special", action="store_true", help="keep special tokens in the text")
     command.add_argument("--bytes", action="store_true", help="write the exact bytes, with no newline after them")
     _add_tokenizer(command)
+
+
+def _add_inspect(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "inspect",
+        _inspect,
+        "see the tokens of a text",
+        "Shows a text with its tokens in colour, and a table of them. White space and control characters are made\n"
+        "visible, and a token that is a part of a character shows its bytes.",
+    )
+    command.add_argument("text", nargs="?", help='the text; "-", or none at all, reads standard input')
+    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    _add_tokenizer(command)
+    command.add_argument("--trace", action="store_true", help="show every merge, and every walk of longest match")
+    command.add_argument(
+        "--mode",
+        choices=("exact", "greedy", "both"),
+        help="as the reference does, by longest match, or one beside the other (default: exact; with --trace both)",
+    )
+    command.add_argument("--ids", action="store_true", help="write ids into the text instead of a table below it")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument(
+        "--color",
+        "--colour",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="default: on a terminal, unless NO_COLOR is set",
+    )
+    command.add_argument("--no-color", "--no-colour", dest="color", action="store_const", const="never")
+    _add_special(command)
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from crayon_hf.cli.inspect import inspect  # most commands do not need it
+
+    return inspect(arguments)
 
 
 def _add_convert(subparsers: Any) -> None:

@@ -117,6 +117,8 @@ class Engine {
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;
 
+    friend struct TraceAccess;  // of trace.h
+
     struct Parts;  // of the implementation
 
   private:

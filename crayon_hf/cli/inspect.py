@@ -1,0 +1,96 @@
+"""``crayon-hf inspect``: what a text is made of, and how it came to that."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.cli import commands
+from crayon_hf.cli.colour import paint_for, terminal_width
+from crayon_hf.cli.inspect_tokens import Difference, Options, Token, Way, differences, tokens_of
+from crayon_hf.cli.inspect_trace import Trace, TraceView
+from crayon_hf.cli.inspect_view import View
+from crayon_hf.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from crayon_hf.assembly import AnyEngine
+
+
+def inspect(arguments: argparse.Namespace) -> int:
+    """The tokens of one text, in colour; with --trace every merge and every walk on the trie."""
+    data = _input(arguments)
+    tokenizer = commands.open_tokenizer(arguments.tokenizer)
+    mode = arguments.mode or ("both" if arguments.trace else "exact")
+    engine = tokenizer._engine or tokenizer._settle()
+    options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
+    ways = []
+    if mode != "greedy":
+        ways.append(Way("exact", tokens_of(engine, data, options)))
+    if mode != "exact":
+        ways.append(Way("greedy", tokens_of(_native(engine).greedy(), data, options)))
+    places = differences(ways[0].tokens, ways[1].tokens) if len(ways) == 2 else []
+    trace = Trace(_native(engine), data, mode, options) if arguments.trace else None
+    if arguments.json:
+        report = _report(arguments, data, ways, places)
+        _write(json.dumps(report if trace is None else report | {"trace": trace.report()}))
+        return 0
+    paint, width = paint_for(sys.stdout, arguments.color), terminal_width()
+    View(_write, paint, width).show(data, ways, places, is_text=not arguments.bytes, with_ids=arguments.ids)
+    if trace is not None:
+        TraceView(_write, paint, width).show(trace)
+    return 0
+
+
+def _write(line: str) -> None:
+    sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
+
+
+def _input(arguments: argparse.Namespace) -> bytes:
+    if arguments.file is not None:
+        data = Path(arguments.file).read_bytes()
+    elif arguments.text in (None, "-"):
+        data = sys.stdin.buffer.read()
+    else:
+        data = os.fsencode(arguments.text)
+    if not arguments.bytes:
+        commands._utf8(data)
+    return data
+
+
+def _native(engine: AnyEngine) -> _core.Engine:
+    if isinstance(engine, _core.Engine):
+        return engine
+    raise UnsupportedError(f"greedy mode and traces need a native tokenizer, and this one is not: {engine.reason}")
+
+
+# -- the report
+
+
+def _report(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> dict[str, Any]:
+    report: dict[str, Any] = {"tokenizer": arguments.tokenizer}
+    report |= {"bytes": data.hex()} if arguments.bytes else {"text": data.decode()}
+    for way in ways:
+        report[way.name] = {"count": len(way.tokens), "tokens": [_token_report(token) for token in way.tokens]}
+    if len(ways) == 2:
+        report["differences"] = [
+            {"start": place.start, "end": place.end, ways[0].name: place.tokens[0], ways[1].name: place.tokens[1]}
+            for place in places
+        ]
+    return report
+
+
+def _token_report(token: Token) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "token": token.token,
+        "bytes": token.data.hex(),
+        "start": token.start,
+        "end": token.end,
+        "added": token.is_added,
+        "inserted": token.is_inserted,
+    }

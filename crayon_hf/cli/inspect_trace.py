@@ -1,0 +1,337 @@
+"""``crayon-hf inspect --trace``: every merge, every walk on the trie. The engine does the work (crayon/trace.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.cli.colour import Paint, padded, plain, shortened, width_of
+from crayon_hf.cli.inspect_tokens import Options
+
+Walk = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What greedy mode takes at once: bytes [start, end) of a segment's text, and the walks over it."""
+
+    start: int
+    end: int
+    walks: list[Walk]
+
+    @property
+    def walked(self) -> int:
+        """Where in the segment's text the last walk ended."""
+        return self.start + (int(self.walks[-1]["end"]) if self.walks else 0)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is longer than what is walked."""
+        return self.walked < self.end
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece, and how it becomes tokens: `exact` is None in greedy mode, `walks` in exact mode."""
+
+    data: bytes
+    start: int
+    end: int
+    original: tuple[int, int]
+    exact: dict[str, Any] | None
+    run: Run | None
+    walks: list[Walk] | None
+    """The walks of the run that begin in this piece."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether exact and greedy mode make other tokens of it, or another border."""
+        if self.exact is None or self.walks is None or self.run is None:
+            return False
+        # A match that comes in from the piece before, or goes on into the next, ends elsewhere.
+        first = self.walks[0]["start"] + self.run.start if self.walks else self.end
+        last = self.walks[-1]["end"] + self.run.start if self.walks else self.end
+        ids = [token["id"] for walk in self.walks for token in walk["tokens"]]
+        return (first, last) != (self.start, self.end) or ids != [token["id"] for token in self.exact["tokens"]]
+
+
+class Trace:
+    """How a text becomes tokens, in exact mode, greedy mode, or both."""
+
+    def __init__(self, engine: _core.Engine, data: bytes, mode: str, options: Options) -> None:
+        self.engine, self.mode = engine, mode
+        self.segments = (
+            engine.trace_raw_segments(data)
+            if options.is_bytes
+            else engine.trace_segments(data, options.special_as_text)
+        )
+        self.data = data
+        self.is_on_bytes = engine.info()["tokens"] == "bytes"
+
+    def name(self, id: int) -> str:
+        """A token as it is shown: what it says, with the spelling of bytes undone."""
+        if self.is_on_bytes:
+            return plain(self.engine.id_to_bytes(id) or b"")
+        return plain(self.engine.id_to_token(id) or "")
+
+    def pieces(self, segment: dict[str, Any]) -> Iterator[Piece]:
+        """The pieces of a segment, one by one: each costs as much as it is long, and more."""
+        text: bytes = segment["text"]
+        runs = iter(segment["runs"])
+        run: Run | None = None
+        walks: Iterator[Walk] = iter(())
+        waiting: Walk | None = None
+        for row in segment["pieces"]:
+            start, end = row["start"], row["end"]
+            data = text[start:end]
+            exact = self.engine.trace_piece(data) if self.mode != "greedy" else None
+            here: list[Walk] | None = None
+            if self.mode != "exact":
+                while run is None or run.end <= start:
+                    first, last = next(runs)
+                    run = Run(first, last, self.engine.trace_longest_match(text[first:last]))
+                    walks, waiting = iter(run.walks), None
+                here = []
+                waiting = waiting or next(walks, None)
+                while waiting is not None and run.start + waiting["start"] < end:
+                    here.append(waiting)
+                    waiting = next(walks, None)
+            yield Piece(data, start, end, row["original"], exact, run if here is not None else None, here)
+
+    def report(self) -> list[dict[str, Any]]:
+        """Everything, for machines. Bytes are in hexadecimal."""
+        out = []
+        for segment in self.segments:
+            row = {key: segment[key] for key in ("added", "start", "end")}
+            row |= {key: segment[key].hex() for key in ("normalized", "text")}
+            row["pieces"] = [
+                {"start": piece.start, "end": piece.end, "original": piece.original, "bytes": piece.data.hex()}
+                | ({} if piece.exact is None else {"exact": piece.exact})
+                for piece in self.pieces(segment)
+            ]
+            if self.mode != "exact":
+                text = segment["text"]
+                row["runs"] = [
+                    {"start": start, "end": end, "walks": self.engine.trace_longest_match(text[start:end])}
+                    for start, end in segment["runs"]
+                ]
+            out.append(row)
+        return out
+
+
+class TraceView:
+    """Writes a trace, in lines that fit a terminal of so many columns."""
+
+    def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
+        self._write, self._paint, self._width = write, paint, width
+
+    def show(self, trace: Trace) -> None:
+        """All segments, piece by piece."""
+        number = 0
+        for segment in trace.segments:
+            span = f"bytes {segment['start']}-{segment['end']}"
+            self._write("")
+            if segment["added"] is not None:
+                name = plain(trace.engine.id_to_token(segment["added"]) or "")
+                self._title("added token", self._paint.token(0, name, is_special=True), f"{segment['added']}, {span}")
+                continue
+            before = trace.data[segment["start"] : segment["end"]]
+            self._step("text", before, span)
+            if segment["normalized"] != before:
+                self._step("normalized", segment["normalized"], "")
+            pieces = [segment["text"][piece["start"] : piece["end"]] for piece in segment["pieces"]]
+            if pieces != [segment["normalized"]]:
+                self._pieces(pieces, number)
+            for piece in trace.pieces(segment):
+                number += 1
+                start, end = piece.original
+                self._write("")
+                title = self._paint.token(number, self._cut(plain(piece.data[:100]), 24))
+                self._title(f"piece {number}", title, f"bytes {start}-{end}")
+                if piece.differs:
+                    self._write(f"  {self._paint.alert('≠ exact and greedy differ here')}")
+                if piece.exact is not None:
+                    self._exact(trace, piece, piece.exact)
+                if piece.walks is not None:
+                    self._greedy(trace, piece)
+
+    def _title(self, what: str, name: str, note: str) -> None:
+        self._write(f"{self._paint.strong(what)} {name} {self._paint.faint(note)}")
+
+    def _pieces(self, pieces: Sequence[bytes], number: int) -> None:
+        """What the pre-tokenizer makes of a text, on one line."""
+        line, room = "", self._width - len("pieces … ")
+        for i, piece in enumerate(pieces):
+            name = plain(piece[: 4 * self._width])
+            room -= width_of(name) + (i > 0 and not self._paint.enabled)
+            if room < 0:
+                line += "…"
+                break
+            line += "│" * (i > 0 and not self._paint.enabled) + self._paint.token(number + 1 + i, name)
+        self._write(f"{self._paint.strong('pieces')} {line}")
+
+    def _step(self, what: str, data: bytes, note: str) -> None:
+        room = self._width - len(what) - len(note) - 4
+        # Of a long text the beginning is enough to see what it became.
+        text = self._cut(plain(data[: 4 * self._width]), room)
+        self._write(f"{self._paint.strong(what)} {text} {self._paint.faint(note)}".rstrip())
+
+    def _cut(self, text: str, room: int) -> str:
+        return shortened(text, max(8, room))
+
+    def _note(self, text: str, mode: str = "") -> None:
+        mode = f"{self._paint.strong(mode)} " if mode else ""
+        self._write(f"  {mode}{self._paint.faint(text)}")
+
+    # -- exact mode
+
+    def _exact(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+        if exact["is_too_long"]:
+            self._note(f"more than {_core.TRACE_PIECE_BYTES} bytes: tokens only", "exact")
+        elif exact["path"]:
+            self._path(trace, piece, exact)
+        elif exact["walks"]:
+            self._note("longest match", "exact")
+            self._walks(trace, exact["walks"], 0)
+            return
+        elif exact["symbols"]:
+            self._merges(trace, piece, exact)
+        self._result(trace, exact["tokens"])
+
+    def _merges(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+        symbols = [trace.name(symbol["id"]) for symbol in exact["symbols"]]
+        merges = exact["merges"]
+        if exact["dropped"]:
+            self._note(f"{exact['dropped']} bytes have no token and are left out")
+        if exact["is_random"]:
+            self._note("this vocabulary skips merges at random (dropout): shown without that")
+        if exact["shortcut"] == "whole_token":
+            self._note("the piece is a token itself, which comes before merges (ignore_merges)", "exact")
+        elif merges:
+            looked_up = " (the engine looks this piece up in its word table)" if exact["shortcut"] else ""
+            self._note(f"merges in order of rank{looked_up}", "exact")
+        else:
+            self._note("no two symbols merge" if len(symbols) > 1 else "one symbol, nothing to merge", "exact")
+        if not merges:
+            return
+        if exact["shortcut"] == "whole_token":
+            self._note("merges would be:")
+        ranks = max(len(str(merge["rank"])) for merge in merges)
+        ranks = max(ranks, len("rank"))
+        names = [(trace.name(merge["left"]), trace.name(merge["right"])) for merge in merges]
+        pairs = min(max(width_of(f"{left} + {right}") for left, right in names), self._width // 3)
+        ids = max(len(str(merge["product"])) for merge in merges)
+        room = self._width - (2 + ranks + 2 + pairs + 2 + ids + 2)
+        lead = " " * (2 + ranks + 2 + pairs + 2 + ids + 2)
+        self._write(self._paint.faint(f"  {'rank':>{ranks}}  {padded('merge', pairs)}  {padded('id', ids, True)}"))
+        self._write(lead + self._state(symbols, None, room))
+        for merge, (left, right) in zip(merges, names, strict=True):
+            at = merge["position"]
+            symbols[at : at + 2] = [trace.name(merge["product"])]
+            row = f"  {merge['rank']:>{ranks}}  {padded(f'{left} + {right}', pairs)}  {merge['product']:>{ids}}  "
+            self._write(row + self._state(symbols, at, room))
+
+    def _state(self, symbols: Sequence[str], made: int | None, room: int) -> str:
+        """The symbols in a row, the one that was just made marked; of a long row what stands around that."""
+        at = 0 if made is None else made
+        first, last = at, at + 1
+        used = width_of(symbols[at]) + 2
+        while True:
+            grown = False
+            for i in (last, first - 1):
+                if 0 <= i < len(symbols) and used + width_of(symbols[i]) + 1 <= room - 4:
+                    used += width_of(symbols[i]) + 1
+                    first, last = min(first, i), max(last, i + 1)
+                    grown = True
+            if not grown:
+                break
+        shown = list(symbols[first:last])
+        if made is not None:
+            new = self._cut(shown[at - first], room)
+            shown[at - first] = self._paint.token(1, new) if self._paint.enabled else f"[{new}]"
+        return " ".join([*["…"][: first > 0], *shown, *["…"][: last < len(symbols)]])
+
+    def _path(self, trace: Trace, piece: Piece, exact: dict[str, Any]) -> None:
+        self._note(f"the best path, score {exact['score']:.4f}", "exact")
+        ids = max(len(str(step["id"])) for step in exact["path"])
+        for step in exact["path"]:
+            what = self._cut(plain(piece.data[step["start"] : step["end"]]), self._width - ids - 16)
+            unknown = " unknown" if step["kind"] == "unknown" else ""
+            self._write(f"  {step['score']:>10.4f}  {step['id']:>{ids}}  {what}{self._paint.faint(unknown)}")
+
+    def _result(self, trace: Trace, tokens: Sequence[dict[str, Any]], first: int = 0) -> None:
+        line, column = "", 0
+        for number, token in enumerate(tokens, first):
+            name = self._cut(trace.name(token["id"]), self._width - 16)
+            size = width_of(name) + len(str(token["id"])) + 2
+            if column + size > self._width - 4 and column > 0:
+                self._write(f"  → {line}".rstrip())
+                line, column = "", 0
+            line += f"{self._paint.token(number, name)} {self._paint.strong(str(token['id']))} "
+            column += size
+        self._write(f"  → {line}".rstrip())
+
+    # -- greedy mode
+
+    def _greedy(self, trace: Trace, piece: Piece) -> None:
+        assert piece.run is not None
+        assert piece.walks is not None
+        offset = piece.run.start - piece.start
+        if piece.exact is not None and piece.exact["walks"] and piece.exact["walks"] == piece.walks:
+            self._note("the same", "greedy")
+            return
+        self._note("longest match", "greedy")
+        if piece.walks:
+            first = piece.walks[0]["start"] + offset
+            if first > 0:
+                self._note(f"the first {first} bytes belong to a match that began before")
+            self._walks(trace, piece.walks, offset)
+            if piece.walks[-1]["end"] + offset > len(piece.data):
+                self._note("the match goes on into the next piece")
+        elif not piece.run.is_cut or piece.start < piece.run.walked:
+            self._note("all of it belongs to a match that began before")
+        if piece.run.is_cut and piece.run.walked < piece.end:
+            self._note(f"no more walks: {_core.TRACE_RUN_BYTES} bytes of text that is cut as one were walked")
+
+    def _walks(self, trace: Trace, walks: Sequence[Walk], offset: int) -> None:
+        for number, walk in enumerate(walks):
+            self._walk(trace, walk, offset, number)
+
+    def _walk(self, trace: Trace, walk: Walk, offset: int, number: int) -> None:
+        rows: list[list[str]] = [["byte"], ["node"], ["id"]]
+        for i, step in enumerate(walk["steps"]):
+            is_affix = i < walk["prefix"] or i >= len(walk["steps"]) - walk["suffix"]
+            char = plain(bytes([step["byte"]])) if step["byte"] < 0x80 else f"{step['byte']:02X}"
+            rows[0].append(f"({char})" if is_affix else char)
+            rows[1].append("✗" if step["node"] is None else str(step["node"]))
+            rows[2].append("" if step["id"] is None else str(step["id"]))
+        widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
+        head = f"  at {walk['start'] + offset}  "
+        found = bool(walk["tokens"]) and walk["tokens"][0]["kind"] == "token"
+        matched = walk["prefix"] + walk["end"] - walk["start"] if found else 0
+        start = 1
+        while start < len(widths):
+            end, used = start, len(head) + widths[0]
+            while end < len(widths) and (end == start or used + 2 + widths[end] <= self._width):
+                used += 2 + widths[end]
+                end += 1
+            for i, row in enumerate(rows):
+                lead = head if i == 0 and start == 1 else " " * len(head)
+                cells = "  ".join(
+                    self._paint.strong(text) if i == 0 and k <= matched else text
+                    for k, text in ((k, padded(row[k], widths[k], True)) for k in range(start, end))
+                )
+                self._write((lead + self._paint.faint(padded(row[0], widths[0])) + "  " + cells).rstrip())
+            start = end
+        if walk["joins_unknown"]:
+            self._note("nothing matches: part of the unknown token before")
+        elif not walk["tokens"]:
+            self._note("a match that counts for nothing" if walk["end"] > walk["start"] else "nothing matches")
+        else:
+            if walk["tokens"][0]["kind"] == "byte":
+                self._note("nothing matches, but the bytes of the character have tokens")
+            elif walk["tokens"][0]["kind"] == "unknown":
+                self._note("nothing matches: unknown" if walk["steps"] else "the whole piece is unknown")
+            self._result(trace, walk["tokens"], number)

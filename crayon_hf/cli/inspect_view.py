@@ -1,0 +1,222 @@
+"""The inspector's pages: a text in coloured tokens, its table, and two ways to cut it side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from crayon_hf.cli.colour import (
+    Cell,
+    Paint,
+    cells_of_bytes,
+    cells_of_text,
+    hexadecimal,
+    padded,
+    plain,
+    shortened,
+    width_of,
+)
+from crayon_hf.cli.inspect_tokens import Difference, Token, Way
+
+_BORDER = "│"
+_OPEN, _CLOSE = "⟨⟩"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    rows: Sequence[str]
+    is_number: bool = False
+    least: int | None = None
+    """The width that a narrow terminal leaves of it; None: all or nothing."""
+    codes: Sequence[str] = ()
+    """The colours of each row."""
+
+    @cached_property
+    def width(self) -> int:
+        """What it takes to show everything."""
+        return max(map(width_of, (self.title, *self.rows)))
+
+
+class _Lines:
+    """Lines of at most so many columns, made of painted parts that are not torn."""
+
+    def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
+        self._write, self._paint, self._width = write, paint, width
+        self._parts: list[tuple[str, str]] = []
+        self._column = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands on this line yet."""
+        return self._column == 0
+
+    def add(self, text: str, width: int, codes: str = "") -> None:
+        """Put a part on this line, or the next."""
+        if self._column + width > self._width:
+            self.end()
+        self._parts.append((codes, text))
+        self._column += width
+
+    def end(self) -> None:
+        """Write the line, if there is anything on it."""
+        if self._parts:
+            same = groupby(self._parts, key=lambda part: part[0])
+            self._write("".join(self._paint.with_codes(codes, "".join(text for _, text in run)) for codes, run in same))
+        self._parts, self._column = [], 0
+
+
+class View:
+    """Writes lines that fit a terminal of so many columns."""
+
+    def __init__(self, write: Callable[[str], None], paint: Paint, width: int) -> None:
+        self._write, self._paint, self._width = write, paint, width
+
+    def show(
+        self, data: bytes, ways: Sequence[Way], places: Sequence[Difference], *, is_text: bool, with_ids: bool
+    ) -> None:
+        """Everything but traces."""
+        unit = "chars" if is_text else "bytes"
+        size = f"{len(data.decode())} characters, {len(data)} bytes" if is_text else f"{len(data)} bytes"
+        agree = len(ways) == 2 and not places
+        for i, way in enumerate(ways[:1] if agree else ways):
+            name = " and ".join(each.name for each in ways) if agree else way.name
+            count = f"{len(way.tokens)} token{'' if len(way.tokens) == 1 else 's'}"
+            self._write(f"{self._paint.strong(f'{name}: {count}')} {self._paint.faint(f'({size})')}")
+            self._text(way.tokens, _differing(places, i), with_ids)
+            if not with_ids or i + 1 < len(ways):
+                self._write("")
+        if places:
+            count = f"≠ they differ in {len(places)} place{'' if len(places) == 1 else 's'}"
+            self._write(self._paint.alert(count))
+        if with_ids:
+            return
+        if places:
+            self._both(ways, places, unit)
+        elif ways[0].tokens:
+            tokens = ways[0].tokens
+            for line in self._table(self._columns(tokens, range(len(tokens)), unit), self._width):
+                self._write(line.rstrip())
+
+    # -- the text
+
+    def _text(self, tokens: Sequence[Token], differing: set[int], with_ids: bool) -> None:
+        lines = _Lines(self._write, self._paint, self._width)
+        for number, token in enumerate(tokens):
+            if token.gap:
+                lines.add(" ", 1)
+                if "\n" in token.gap:
+                    lines.end()
+            elif number > 0 and not self._paint.enabled and not lines.is_empty:
+                lines.add(_BORDER, 1)
+            for cell in _cells(token):
+                lines.add(cell.text, cell.width, self._codes(number, token, number in differing, cell.is_mark))
+                if cell.ends_line:
+                    lines.end()
+            if with_ids:
+                id = f"{_OPEN}{token.id}{_CLOSE}"
+                lines.add(id, len(id), self._paint.FAINT)
+        lines.end()
+
+    # -- tables
+
+    def _table(self, columns: list[Column], width: int) -> Iterator[str]:
+        """The lines of a table, all of one width that is at most `width`."""
+        shown = [(column, size) for column, size in zip(columns, _fit(columns, width), strict=True) if size > 0]
+        titles = (padded(column.title, size, column.is_number) for column, size in shown)
+        yield self._paint.faint("  ".join(titles))
+        for row in range(len(columns[0].rows)):
+            yield "  ".join(self._field(column, row, size) for column, size in shown)
+
+    def _field(self, column: Column, row: int, size: int) -> str:
+        if not column.codes:
+            return padded(column.rows[row], size, column.is_number)
+        text = shortened(column.rows[row], size)
+        return self._paint.with_codes(column.codes[row], text) + " " * (size - width_of(text))
+
+    def _both(self, ways: Sequence[Way], places: Sequence[Difference], unit: str) -> None:
+        """Two tables side by side, row by row where they agree, with blank rows where one has more tokens."""
+        rows = list(_aligned(ways, places))
+        half = (self._width - 3) // 2
+        tables = []
+        for side, way in enumerate(ways):
+            columns = self._columns(way.tokens, [row[side] for row in rows], unit, _differing(places, side))
+            size = _total(_fit(columns, half))
+            tables.append([self._paint.strong(padded(way.name, size)), *self._table(columns, half)])
+        signs = [False, False, *(differs for _, _, differs in rows)]
+        for ours, theirs, differs in zip(*tables, signs, strict=True):
+            sign = self._paint.alert("≠") if differs else self._paint.faint(_BORDER)
+            self._write(f"{ours} {sign} {theirs}".rstrip())
+
+    def _columns(
+        self, tokens: Sequence[Token], rows: Sequence[int | None], unit: str, differing: set[int] | None = None
+    ) -> list[Column]:
+        """`rows` are numbers of tokens; `differing` is None in a table that has the terminal for itself."""
+
+        def each(say: Callable[[Token], str]) -> list[str]:
+            return ["" if row is None else say(tokens[row]) for row in rows]
+
+        codes = ["" if row is None else self._codes(row, tokens[row], row in (differing or ())) for row in rows]
+        return [
+            Column("id", each(lambda token: str(token.id)), is_number=True),
+            Column("token", each(lambda token: plain(token.token)), least=8, codes=codes),
+            Column("bytes", each(lambda token: _listed(token.data)), least=8 if differing is None else None),
+            Column(unit, each(_place)),
+        ]
+
+    def _codes(self, number: int, token: Token, differs: bool, is_mark: bool = False) -> str:
+        return self._paint.token_codes(number, is_mark, token.is_added or token.is_inserted, differs)
+
+
+def _differing(places: Sequence[Difference], side: int) -> set[int]:
+    return {at for place in places for at in range(*place.tokens[side])}
+
+
+def _cells(token: Token) -> Iterator[Cell]:
+    return cells_of_bytes(token.shown) if isinstance(token.shown, bytes) else cells_of_text(token.shown)
+
+
+def _listed(data: bytes) -> str:
+    return hexadecimal(data) if len(data) <= 16 else f"{hexadecimal(data[:14])} … ({len(data)})"
+
+
+def _place(token: Token) -> str:
+    return "-" if token.is_inserted else f"{token.start}-{token.end}"
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (sum(size > 0 for size in widths) - 1)
+
+
+def _fit(columns: list[Column], width: int) -> list[int]:
+    """The columns' widths, 0 for one that is left out: those that can shrink do, or else the last ones go."""
+    for kept in (columns, columns[:2] + columns[3:], columns[:2]):
+        widths = [column.width if column in kept else 0 for column in columns]
+        for i in reversed(range(len(columns))):
+            least, over = columns[i].least, _total(widths) - width
+            if over > 0 and widths[i] > 0 and least is not None:
+                widths[i] = min(widths[i], max(least, widths[i] - over))
+        if _total(widths) <= width:
+            return widths
+    widths[1] = max(1, width - widths[0] - 2)
+    return widths
+
+
+def _aligned(ways: Sequence[Way], places: Sequence[Difference]) -> Iterator[tuple[int | None, int | None, bool]]:
+    """Rows of two tables: the index of a token of either way, or None, and whether they differ there."""
+    i = j = 0
+    end = Difference(0, 0, ((len(ways[0].tokens),) * 2, (len(ways[1].tokens),) * 2))
+    for place in [*places, end]:
+        (ours, our_end), (theirs, their_end) = place.tokens
+        while i < ours:
+            yield i, j, False
+            i, j = i + 1, j + 1
+        assert j == theirs
+        for step in range(max(our_end - ours, their_end - theirs)):
+            left, right = ours + step, theirs + step
+            yield left if left < our_end else None, right if right < their_end else None, True
+        i, j = our_end, their_end
