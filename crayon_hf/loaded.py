@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
-from crayon_hf import _core, opening
+from crayon_hf import _core, opening, sources
 from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.errors import ProfileNotFoundError, TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.search_path import find_profile
-from crayon_hf.source import compile_converted
 
 if TYPE_CHECKING:
     from crayon_hf.assembly import AnyEngine
@@ -151,20 +150,21 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
         try:
             found = _find(name, compat)
         except ProfileNotFoundError:
-            if not os.path.isfile(path):
+            if not os.path.exists(path):
                 raise
         else:
             assembly, path = opening.open_found(found, mode_to_open)
             return Loaded(assembly.exact_engine(), path, mode, compat)
     if compat is not None and not opening.is_version_2(path):
         raise _not_version_2(compat, path)
-    assembly = opening.open_file(path, mode_to_open)
+    assembly = sources.open_any(path, mode_to_open)
     return Loaded(assembly.exact_engine(), os.path.abspath(path), mode, compat)
 
 
 def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
     """The vocabulary that CRAYON makes of a list of tokens."""
     from crayon_hf.conversion.crayon_v2 import bytes_of, read_crayon_v2
+    from crayon_hf.conversion.repository import cartridge_of
 
     if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence):
         raise TypeError(f"the tokens are {type(tokens).__name__}, expected a list of str")
@@ -180,8 +180,8 @@ def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
     if not ids:
         raise VocabularyError("the list has no tokens")
     version_2 = _core.write_cartridge_v2(*_core.build_double_array(sorted(ids.items())))
-    compiled = compile_converted(read_crayon_v2(version_2, tokens))
-    return Loaded(_core.Engine.from_bytes(compiled.cartridge), None, mode, compat)
+    engine = _core.Engine.from_bytes(cartridge_of(read_crayon_v2(version_2, tokens)))
+    return Loaded(engine, None, mode, compat)
 
 
 def _looks_like_path(name: str) -> bool:

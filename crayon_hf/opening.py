@@ -11,7 +11,7 @@ from crayon_hf import _core, cache
 from crayon_hf.assembly import Assembly
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.modes import EXACT, Mode
-from crayon_hf.source import Source, compile_json, crayon_v2_recipe, json_recipe, tiktoken_json, tiktoken_recipe
+from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
@@ -34,7 +34,7 @@ def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
             return _assemble(cache.open_source(name, json_recipe()), mode)
         except UnsupportedError as error:
             with open(name, "rb") as file:
-                return _delegate_json(file.read(), str(error), mode)
+                return delegate_json(file.read(), str(error), mode)
     except VocabularyError as error:
         hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
         raise type(error)(f"{name}: {error}{hint}") from error
@@ -46,7 +46,7 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> Assembly:
     try:
         return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
     except UnsupportedError as error:
-        return _delegate_json(data, str(error), mode)
+        return delegate_json(data, str(error), mode)
 
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> Assembly:
@@ -151,6 +151,16 @@ def open_pickled(
     return Assembly(delegated.TiktokenEngine(*arguments), Source(None))
 
 
+def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
+    """What the reference has to encode, for the given reason."""
+    from crayon_hf.delegated import TokenizersEngine, warn_delegated
+
+    mode.check_native(reason)
+    engine = TokenizersEngine(data.decode(), reason)
+    warn_delegated(reason, "tokenizers")
+    return Assembly(engine, Source(data))
+
+
 def is_version_2(path: str) -> bool:
     """True for a cartridge of CRAYON."""
     with open(path, "rb") as file:
@@ -169,25 +179,15 @@ def _assemble(opened: cache.Opened, mode: Mode) -> Assembly:
 
 def _open_cartridge(path: str, head: bytes, mode: Mode) -> Assembly:
     if head == _VERSION_2:
-        try:
-            return _assemble(cache.open_source(path, crayon_v2_recipe(_beside(path))), mode)
-        except (CartridgeError, VocabularyError) as error:
-            raise type(error)(f"{path}: {error}") from error
+        from crayon_hf.sources import open_any
+
+        return open_any(path, mode)
     engine = cache.open_cartridge(path)
     return Assembly(engine, Source(_beside(path), engine.source_digest), path, mode)
 
 
 def _beside(path: str) -> str:
     return path.removesuffix(".dat") + ".json"
-
-
-def _delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
-    from crayon_hf.delegated import TokenizersEngine, warn_delegated
-
-    mode.check_native(reason)
-    engine = TokenizersEngine(data.decode(), reason)
-    warn_delegated(reason, "tokenizers")
-    return Assembly(engine, Source(data))
 
 
 def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Assembly:

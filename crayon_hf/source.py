@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core, cache
-from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError
+from crayon_hf.errors import SourceMissingError, UnsupportedError
 from crayon_hf.files import HeldFile
 
 if TYPE_CHECKING:
-    from crayon_hf.conversion.converted import Converted
     from crayon_hf.conversion.tiktoken import RankFile
 
 _EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
@@ -119,35 +117,6 @@ def tiktoken_recipe(facts: RankFile) -> cache.Recipe:
         return cache.Compiled(compile_json(source, metadata), source)
 
     return cache.Recipe(facts.recipe_name, compile_ranks)
-
-
-def compile_converted(converted: Converted) -> cache.Compiled:
-    """The cartridge of what a reader gave."""
-    import json
-
-    name = {} if converted.name is None else {"name": converted.name}
-    metadata = {"reference": converted.reference, **name, **converted.metadata}
-    source = converted.tokenizer_json
-    return cache.Compiled(compile_json(source, json.dumps(metadata, separators=(",", ":"))), source)
-
-
-def crayon_v2_recipe(companion: str) -> cache.Recipe:
-    """How a version 2 cartridge becomes one of ours. `companion` is the path of the strings beside it, if any are."""
-    from crayon_hf.conversion.crayon_v2 import REVISION, read_companion, read_crayon_v2
-
-    strings = cache.source_digest(companion) if os.path.isfile(companion) else "alone"
-
-    def compile_v2(data: bytes) -> cache.Compiled:
-        tokens = None
-        if strings != "alone":
-            with open(companion, "rb") as file:
-                written = file.read()
-            if sha256(written).hexdigest() != strings:
-                raise CartridgeError(f"{companion} changed while it was read: open it again")
-            tokens = read_companion(written)
-        return compile_converted(read_crayon_v2(data, tokens))
-
-    return cache.Recipe(f"crayon v2/{REVISION}/{strings}", compile_v2)
 
 
 def tiktoken_json(data: bytes, facts: RankFile) -> bytes:

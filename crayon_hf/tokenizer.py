@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from crayon_hf import _core, assembly, inputs, opening, tokenizer_json
+from crayon_hf import _core, assembly, inputs, opening, sources, tokenizer_json
 from crayon_hf.asynchronous import AsyncMethods
 from crayon_hf.changes import Changes
 from crayon_hf.errors import UnsupportedError
@@ -52,12 +52,13 @@ class Tokenizer(Changes, AsyncMethods):
 
     @staticmethod
     def from_file(path: str | os.PathLike[str], mode: str = "exact") -> Tokenizer:
-        """Open a ``tokenizer.json`` or a cartridge (``.dat``); the contents say which it is.
+        """Open a ``tokenizer.json``, a cartridge (``.dat``) or any other source; the contents say which it is.
 
-        A ``tokenizer.json`` is compiled the first time and kept in the cache; after that it is only mapped. So is a
-        version 2 cartridge of CRAYON, with the strings beside it (``.json``).
+        The others are what `crayon_hf.conversion` reads: files of SentencePiece, GGUF, tekken, tiktoken, BERT, GPT-2
+        and CRAYON, or a directory that has one. A source is compiled the first time and kept in the cache; after that
+        it is only mapped.
         """
-        return Tokenizer._of(opening.open_file(path, mode_of(mode)))
+        return Tokenizer._of(sources.open_any(path, mode_of(mode)))
 
     @staticmethod
     def from_str(json: str, mode: str = "exact") -> Tokenizer:

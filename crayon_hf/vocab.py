@@ -143,8 +143,7 @@ class CrayonVocab:
     def load_profile(self, name_or_path: str | os.PathLike[str]) -> None:
         """Take another profile: by its name in the search path, or by the path of a file.
 
-        A file is a cartridge of version 2 or 3 (``.dat``) or a ``tokenizer.json``; what is not a cartridge is compiled
-        the first time. When that fails, the profile from before stays.
+        A path is that of anything that `Tokenizer.from_file` opens. When that fails, the profile from before stays.
         """
         self._take(loaded.open_profile(name_or_path, self._mode, self._compat))
 

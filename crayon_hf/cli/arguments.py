@@ -6,7 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from crayon_hf import __version__
-from crayon_hf.cli import commands
+from crayon_hf.cli import commands, conversion
 
 _EXAMPLES = """\
 examples:
@@ -17,9 +17,11 @@ examples:
   cat book.txt | crayon-hf count                how many tokens a text has
   crayon-hf count -t llama3/tokenizer.json -f book.txt
   crayon-hf convert llama3/tokenizer.json -o llama3.dat
+  crayon-hf convert mistral.gguf -o mistral/      a directory that transformers opens
 
-A tokenizer (-t) is the name of a profile, or the path of a tokenizer.json, a cartridge (.dat) or a rank file
-(.tiktoken). Without -t it is the profile "lite", which is part of the package and needs no network.
+A tokenizer (-t) is the name of a profile, or the path of whatever convert takes: a tokenizer.json, a directory, a
+cartridge (.dat), a GGUF file, a SentencePiece model, a rank file and so on; what it is, its content says. Without -t it
+is the profile "lite", which is part of the package and needs no network.
 """
 
 
@@ -66,7 +68,7 @@ def _add_tokenizer(command: argparse.ArgumentParser) -> None:
         "--tokenizer",
         default="lite",
         metavar="NAME_OR_PATH",
-        help='a profile name, a tokenizer.json, a .dat or a .tiktoken file (default: the profile "lite")',
+        help='a profile name, or the path of a vocabulary of any kind (default: the profile "lite")',
     )
 
 
@@ -162,13 +164,27 @@ def _add_convert(subparsers: Any) -> None:
     command = _command(
         subparsers,
         "convert",
-        commands.convert,
-        "compile a vocabulary to a cartridge",
-        "Compiles a tokenizer.json or a rank file (.tiktoken) to a cartridge; its tokenizer.json goes beside it.\n"
-        "Published rank files are recognised; any other needs --pattern or --name.",
+        conversion.convert,
+        "any vocabulary to a cartridge, a directory or another form",
+        "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge\n"
+        "tokenizer.dat. What the source is, its content says: a tokenizer.json, a directory of Hugging Face,\n"
+        "vocab.json with merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank\n"
+        "file, a cartridge of CRAYON (.dat) or of ours; or it is the name of a tiktoken encoding.",
     )
-    command.add_argument("source", help="a tokenizer.json, a .tiktoken or a .dat file")
-    command.add_argument("-o", "--output", required=True, metavar="OUT.dat", help="OUT.json is written beside it")
+    command.add_argument("source", help="a file, a directory, or the name of a tiktoken encoding")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="a directory; OUT.dat for the cartridge with its OUT.json; OUT.json for the tokenizer.json alone; "
+        "OUT.tiktoken for the ranks (default: a directory called after the source, in the current directory)",
+    )
+    command.add_argument(
+        "--to",
+        choices=list(conversion.FORMS),
+        help="one file of this form instead; v2 is CRAYON's own .dat, with the .json of its strings",
+    )
+    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
     command.add_argument("--pattern", help="rank files: the pattern that splits text")
     command.add_argument("--name", help="rank files: the encoding whose pattern and special tokens are used")
     command.add_argument(

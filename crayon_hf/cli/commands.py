@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.cli.id_lists import parse_ids
-from crayon_hf.errors import CrayonError, InvalidUtf8Error, ProfileNotFoundError, UnsupportedError
+from crayon_hf.errors import CrayonError, InvalidUtf8Error, ProfileNotFoundError
 from crayon_hf.tokenizer import Tokenizer
 
 _BATCH = 1024
@@ -68,29 +68,6 @@ def decode(arguments: argparse.Namespace) -> int:
             sys.stdout.buffer.write(tokenizer.decode_bytes(ids, not arguments.special))
         else:
             _print(tokenizer.decode(ids, not arguments.special))
-    return 0
-
-
-def convert(arguments: argparse.Namespace) -> int:
-    """A vocabulary to a cartridge."""
-    from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS
-
-    source, output = arguments.source, Path(arguments.output)
-    options = {"pattern": arguments.pattern, "name": arguments.name, "special_tokens": dict(arguments.special or ())}
-    given = {key: value for key, value in options.items() if value}
-    if output.suffix not in (".dat", ".json"):
-        raise CrayonError(f"{output}: the name of the output must end in .dat (or .json, for the tokenizer.json alone)")
-    if source in KNOWN_ENCODINGS and not os.path.exists(source):
-        tokenizer = Tokenizer.from_tiktoken(source, **given)
-    elif source.endswith(".tiktoken") or given:
-        tokenizer = Tokenizer.from_tiktoken(Path(source), **given)
-    else:
-        tokenizer = Tokenizer.from_file(source)
-    if tokenizer.engine != "native" and output.suffix == ".dat":
-        raise UnsupportedError(f"{source} cannot be compiled: not native: {tokenizer.engine_report()['reason']}")
-    tokenizer.save(output)
-    written = [output] if output.suffix == ".json" else [output, output.with_suffix(".json")]
-    _print(f"wrote {' and '.join(str(path) for path in written)}: {tokenizer.get_vocab_size()} tokens")
     return 0
 
 
@@ -173,15 +150,13 @@ def _some_text(directory: str) -> str:
 
 
 def open_tokenizer(name: str) -> Tokenizer:
-    """A profile by its name, a file by its path, or a published tiktoken encoding by its name."""
-    if name.endswith(".tiktoken"):
-        return Tokenizer.from_tiktoken(Path(name))
+    """A profile by its name, a file or a directory by its path, or a published tiktoken encoding by its name."""
     if name.endswith(_SUFFIXES) or "/" in name or os.sep in name:
         return Tokenizer.from_file(name)
     try:
         return Tokenizer.from_profile(name)
     except ProfileNotFoundError:
-        if os.path.isfile(name):
+        if os.path.exists(name):
             return Tokenizer.from_file(name)
         from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS
 

@@ -281,8 +281,9 @@ def test_convert_what_is_not_native(run, not_native, tmp_path):
 
 def test_convert_output_name(run, gpt2_like, tmp_path):
     assert ".dat" in failure(run("convert", gpt2_like, "-o", tmp_path / "x.bin"))
-    failure(run("convert", gpt2_like, "-o", tmp_path / "no" / "x.dat"))
-    assert "--output" in failure(run("convert", gpt2_like), 2)
+    assert str(tmp_path / "no") in failure(run("convert", gpt2_like, "-o", tmp_path / "no" / "x.dat"))
+    assert "must end in .dat" in failure(run("convert", gpt2_like, "--to", "v2", "-o", tmp_path / "x.json"))
+    assert "invalid choice" in failure(run("convert", gpt2_like, "--to", "gguf"), 2)
 
 
 def test_info(run, gpt2_like, tmp_path):

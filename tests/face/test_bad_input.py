@@ -111,8 +111,8 @@ def test_missing_file(tmp_path):
         assert caught.value.filename == str(path)
 
 
-def test_directory(tmp_path):
-    with pytest.raises(IsADirectoryError):
+def test_directory_without_a_vocabulary(tmp_path):
+    with pytest.raises(VocabularyError, match=r"has no vocabulary: .*tokenizer\.json"):
         Tokenizer.from_file(tmp_path)
 
 

@@ -1,0 +1,54 @@
+"""The small files beside a Hugging Face vocabulary."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from crayon_hf.errors import VocabularyError
+
+FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
+"""Those that `Beside` is made of, in its order."""
+
+
+class Beside(NamedTuple):
+    """What the files beside a vocabulary say; empty where one is not there."""
+
+    config: Mapping[str, Any] = {}
+    """tokenizer_config.json"""
+    special_tokens_map: Mapping[str, Any] = {}
+    added_tokens: Mapping[str, Any] = {}
+    model_config: Mapping[str, Any] = {}
+    """config.json"""
+
+
+NOTHING = Beside()
+
+
+def files_beside(path: str | os.PathLike[str]) -> Beside:
+    """What the files in the directory of `path` say."""
+    folder = os.path.dirname(os.path.abspath(path))
+    beside = Beside(*(read_object(os.path.join(folder, name)) for name in FILES))
+    try:
+        with open(os.path.join(folder, "chat_template.jinja"), encoding="utf-8") as file:
+            return beside._replace(config={**beside.config, "chat_template": file.read()})
+    except (FileNotFoundError, UnicodeDecodeError):
+        return beside
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """A file that is a JSON object; an empty one when there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return {}
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise VocabularyError(f"{path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise VocabularyError(f"{path} is not a JSON object")
+    return value

@@ -1,0 +1,202 @@
+"""The command ``convert``: any source of a vocabulary to any form that we write."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.errors import CrayonError, UnsupportedError, VocabularyError
+
+if TYPE_CHECKING:
+    from crayon_hf.conversion.converted import Converted
+
+FORMS = {"tokenizer.json": ".json", "tiktoken": ".tiktoken", "v2": ".dat"}
+"""What ``--to`` takes, and how the names of such files end."""
+
+_GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.bpe")
+"""A file of such a name is called after its directory."""
+
+
+def convert(arguments: argparse.Namespace) -> int:
+    """A vocabulary to a directory, to a cartridge or to another form."""
+    from crayon_hf.conversion import convert as convert_source
+
+    source, form = arguments.source, arguments.to
+    output = Path(arguments.output) if arguments.output else _default_output(source, form)
+    write = _writer(output, form, arguments.output or "", source)
+    given = {"pattern": arguments.pattern, "name": arguments.name, "special_tokens": dict(arguments.special or ())}
+    options = {key: value for key, value in given.items() if value}
+    progress = _Progress() if arguments.progress or sys.stderr.isatty() else None
+    try:
+        lines = write(convert_source(source, progress=progress, **options))
+    except VocabularyError as error:
+        raise error if source in str(error) else type(error)(f"{source}: {error}") from error
+    finally:
+        if progress is not None:
+            progress.end()
+    for line in lines:
+        sys.stdout.buffer.write(line.encode() + b"\n")
+    return 0
+
+
+def _default_output(source: str, form: str | None) -> Path:
+    """In the current directory, called after the source."""
+    path = Path(source)
+    if not path.is_file():
+        name = path.absolute().name  # a directory, or the name of an encoding
+    elif path.name.partition(".")[0] in _GENERIC:
+        name = path.absolute().parent.name
+    else:
+        name = path.stem
+    output = Path(name + FORMS[form] if form else name)
+    taken = path if form or path.is_dir() else path.parent
+    if output.exists() and ((taken.exists() and output.samefile(taken)) or (output.is_file() and not form)):
+        raise CrayonError(
+            f"{source}: the result would be called {str(output)!r}, as the source is: give -o another name"
+        )
+    return output
+
+
+def _writer(output: Path, form: str | None, given: str, source: str) -> Callable[[Converted], list[str]]:
+    suffix = output.suffix
+    if form is not None:
+        if output.is_dir():
+            output = output / ("tokenizer.json" if form == "tokenizer.json" else _default_output(source, form).name)
+        elif suffix != FORMS[form]:
+            raise CrayonError(f"{output}: the name of the output of --to {form} must end in {FORMS[form]}")
+        return {"tokenizer.json": _json, "tiktoken": _ranks, "v2": _version_2}[form](output)
+    if given.endswith(("/", os.sep)) or output.is_dir():
+        return _directory(output)
+    known: dict[str, Any] = {".dat": _cartridge, ".json": _json, ".tiktoken": _ranks}
+    if suffix in known:
+        return known[suffix](output)  # type: ignore[no-any-return]
+    if given and re.fullmatch(r"\.[A-Za-z]\w*", suffix):
+        raise CrayonError(
+            f"{output}: the name of the output must end in .dat, .json (the tokenizer.json alone) or .tiktoken, "
+            "or in / for a directory"
+        )
+    return _directory(output)
+
+
+# -- each gives a function that writes, and says what was written
+
+
+def _directory(output: Path) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.conversion import write as write_directory
+
+        try:
+            paths = write_directory(converted, output)
+        except UnsupportedError as error:
+            raise _not_compiled(error) from error
+        return [_wrote(paths, _count(converted))]
+
+    return write
+
+
+def _cartridge(output: Path) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.conversion.repository import cartridge_of
+
+        try:
+            cartridge = cartridge_of(converted)
+        except UnsupportedError as error:
+            raise _not_compiled(error) from error
+        return [_write(output, {".json": converted.tokenizer_json, ".dat": cartridge}, _count(converted))]
+
+    return write
+
+
+def _json(output: Path) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.conversion.export import to_tokenizer_json
+
+        return [_write(output, {".json": to_tokenizer_json(converted)}, _count(converted))]
+
+    return write
+
+
+def _ranks(output: Path) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.conversion.export import to_tiktoken
+
+        ranks = to_tiktoken(converted)
+        lines = [_write(output, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
+        lines.append(f"pattern: {ranks.pattern or 'none does what comes before the model here'}")
+        lines += [f"special token: {token}={id}" for token, id in ranks.special_tokens.items()]
+        return lines
+
+    return write
+
+
+def _version_2(output: Path) -> Callable[[Converted], list[str]]:
+    def write(converted: Converted) -> list[str]:
+        from crayon_hf.conversion.export import to_crayon_v2
+
+        made = to_crayon_v2(converted)
+        return [_write(output, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
+
+    return write
+
+
+def _write(output: Path, files: dict[str, bytes], tokens: int) -> str:
+    """Write files that have the name of the output with one ending each."""
+    from crayon_hf.conversion.repository import write_together
+
+    if not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
+    paths = {suffix: output.with_suffix(suffix) for suffix in files}
+    write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()})
+    return _wrote([str(paths[suffix]) for suffix in reversed(files)], tokens)
+
+
+def _wrote(paths: list[str], tokens: int) -> str:
+    return f"wrote {' and '.join(paths)}: {tokens} tokens"
+
+
+def _not_compiled(error: UnsupportedError) -> UnsupportedError:
+    return UnsupportedError(
+        f"cannot be compiled: not native: {error} (--to tokenizer.json writes the vocabulary alone)"
+    )
+
+
+def _count(converted: Converted) -> int:
+    from crayon_hf.conversion.export import count_tokens
+
+    count: int = count_tokens(converted)
+    return count
+
+
+class _Progress:
+    """What is being done, on standard error: one line that changes on a terminal, a line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._shown = -1.0
+        self._width = 0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._shown < (0.1 if self._is_terminal else 2.0) and done < total:
+            return
+        self._shown = now
+        text = f"{what}: {done} of {total}" if total else what
+        if self._is_terminal:
+            sys.stderr.write(f"\r{text:<{self._width}}")
+            self._width = len(text)
+        else:
+            sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave the line empty."""
+        if self._is_terminal and self._width:
+            sys.stderr.write(f"\r{'':<{self._width}}\r")
+            sys.stderr.flush()
