@@ -1,0 +1,50 @@
+"""What SentencePiece models and GGUF files say about their pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Component = dict[str, Any]
+"""A component of a ``tokenizer.json``."""
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+SPACE = "\u2581"
+"""What stands for a space inside pieces."""
+
+
+class Piece(NamedTuple):
+    """One entry of the vocabulary; its id is its place in the list."""
+
+    text: str
+    score: float
+    kind: int
+    """NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED or BYTE: SentencePiece's and GGUF's numbers."""
+
+
+@dataclass(frozen=True)
+class PieceOptions:
+    """What happens to a text before and after the model. The defaults are SentencePiece's."""
+
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    escape_whitespaces: bool = True
+    treat_whitespace_as_suffix: bool = False
+    charsmap: bytes = b""
+    """Normalization rules, as ``precompiled_charsmap`` of the model holds them."""
+    byte_fallback: bool = False
+    unk_surface: str = " \u2047 "
+    """What the unknown piece is decoded to."""
+    bos_id: int = -1
+    eos_id: int = -1
+    pad_id: int = -1
+    add_bos: bool = False
+    """Put the piece `bos_id` before every text that is encoded with special tokens."""
+    add_eos: bool = False
+    control_in_text: bool = False
+    """Find control pieces in texts, too: they become special added tokens. SentencePiece never does."""
+
+
+def replace(pattern: str, content: str, *, regex: bool = False) -> Component:
+    """A ``Replace``, which is a normalizer and a decoder."""
+    return {"type": "Replace", "pattern": {"Regex" if regex else "String": pattern}, "content": content}

@@ -1,0 +1,110 @@
+"""The wire format of protocol buffers, as far as model files need it: fields one after the other, each with its number.
+
+Facts: "Encoding" in the documentation of protocol buffers. Nothing is looked up in a schema, so fields that a reader
+does not know are passed over.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crayon_hf.errors import VocabularyError
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_NAMES = {VARINT: "a number", FIXED64: "8 bytes", BYTES: "bytes", FIXED32: "4 bytes"}
+_LARGEST_FIELD = (1 << 29) - 1
+
+
+class Field(NamedTuple):
+    """One field of a message: its value is an integer, or where its bytes start and end."""
+
+    number: int
+    wire: int
+    offset: int
+    """Where the field starts in the file."""
+    value: int
+    start: int
+    end: int
+
+
+class Message:
+    """A message between two places of a file. Every error is a VocabularyError that names the offset."""
+
+    def __init__(self, data: bytes, start: int = 0, end: int | None = None) -> None:
+        self.data = data
+        self.start = start
+        self.end = len(data) if end is None else end
+
+    def __iter__(self) -> Iterator[Field]:
+        position = self.start
+        while position < self.end:
+            offset = position
+            key, position = self._varint(position)
+            number, wire = key >> 3, key & 7
+            if not 0 < number <= _LARGEST_FIELD:
+                raise VocabularyError(f"byte {offset} of the file starts no field: its number would be {number}")
+            value, start = 0, position
+            if wire == VARINT:
+                value, position = self._varint(position)
+            elif wire == BYTES:
+                length, start = self._varint(position)
+                position = start + length
+            elif wire in (FIXED32, FIXED64):
+                position += 4 if wire == FIXED32 else 8
+            else:
+                raise VocabularyError(f"byte {offset} of the file starts a field of an unknown kind ({wire})")
+            if position > self.end:
+                raise VocabularyError(f"the field at byte {offset} is longer than what it is in: the file is damaged")
+            yield Field(number, wire, offset, value, start, position)
+
+    def _varint(self, position: int) -> tuple[int, int]:
+        value = shift = 0
+        for at in range(position, min(position + 10, self.end)):
+            byte = self.data[at]
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value & 0xFFFF_FFFF_FFFF_FFFF, at + 1
+            shift += 7
+        raise VocabularyError(f"the number at byte {position} does not end: the file is damaged")
+
+    def message(self, field: Field) -> Message:
+        """The message that a field holds."""
+        self._expect(field, BYTES)
+        return Message(self.data, field.start, field.end)
+
+    def bytes(self, field: Field) -> bytes:
+        """The bytes that a field holds."""
+        self._expect(field, BYTES)
+        return self.data[field.start : field.end]
+
+    def text(self, field: Field) -> str:
+        """The text that a field holds."""
+        try:
+            return self.bytes(field).decode()
+        except UnicodeDecodeError as error:
+            raise VocabularyError(f"the text at byte {field.start + error.start} is not UTF-8") from error
+
+    def integer(self, field: Field) -> int:
+        """A signed integer of 32 bits."""
+        self._expect(field, VARINT)
+        value = field.value & 0xFFFF_FFFF
+        return value - (1 << 32) if value >= 1 << 31 else value
+
+    def flag(self, field: Field) -> bool:
+        """A truth value."""
+        self._expect(field, VARINT)
+        return field.value != 0
+
+    def float(self, field: Field) -> float:
+        """A number of single precision."""
+        self._expect(field, FIXED32)
+        value: float = struct.unpack_from("<f", self.data, field.start)[0]
+        return value
+
+    def _expect(self, field: Field, wire: int) -> None:
+        if field.wire != wire:
+            raise VocabularyError(
+                f"field {field.number} at byte {field.offset} holds {_NAMES[field.wire]} instead of {_NAMES[wire]}"
+            )
