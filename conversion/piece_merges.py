@@ -28,10 +28,11 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
     """The merges of pieces with these scores, the first one first.
 
     UnsupportedError when a piece is joined from a character that is no piece, or is one of `unused`, which
-    SentencePiece takes apart again after all merges.
+    SentencePiece takes apart again after all merges; and where the order of pieces of one score cannot be said.
     """
     characters = {piece for piece in scores if len(piece) == 1}
     found: list[tuple[float, float, list[Pair]]] = []
+    inverted = ""
     for number, (piece, score) in enumerate(scores.items()):
         if progress is not None and number % _STEP == 0:
             progress("merges", number, len(scores))
@@ -47,6 +48,9 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
             strange = next(char for char in piece if char not in characters)
             if any(strange in pair for pair in pairs):
                 raise UnsupportedError(f"piece {piece!r}, made of {strange!r}, which is no piece of its own")
+        parts = {part for pair in pairs for part in pair if len(part) > 1}
+        if len(set(piece)) > 1 and any(part in scores and scores[part] <= score for part in parts):
+            inverted = piece
         if piece in unused:
             raise UnsupportedError(f"unused piece {piece!r}, which is joined and taken apart again")
         # Zeros of both signs are two scores.
@@ -55,6 +59,10 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
     merges: list[Pair] = []
     for _, group in groupby(found, key=lambda entry: entry[:2]):
         equal = [pair for entry in group for pair in entry[2]]
+        pieces = {left + right for left, right in equal}
+        if inverted and len(pieces) > 1 and any(len(set(piece)) > 1 for piece in pieces):
+            # Better pieces come up between merges of one score, at one place sooner than at another.
+            raise UnsupportedError(f"pieces of one score, and {inverted!r}, which has no worse one than its parts")
         merges += _leftmost_first(equal) if len(equal) > 1 else equal
     if progress is not None:
         progress("merges", len(scores), len(scores))

@@ -49,9 +49,29 @@ def test_runs_of_one_score_grow_from_the_left(lengths):
 
 
 def test_pairs_of_one_score_are_ordered_where_they_can_be():
-    scores = dict.fromkeys("abcdef", -9.0) | {"ab": -1.0, "bc": -1.0, "cd": -1.0, "bcd": -1.0, "ef": -2.0}
+    scores = dict.fromkeys("abcdef", -9.0) | {"ab": -1.0, "bc": -1.0, "cd": -1.0, "bcd": -1.5, "ef": -2.0}
     for text in map("".join, product("abcd", repeat=5)):
         assert ranked(text, scores) == joined(text, scores), text
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.text("abc", min_size=2, max_size=5), st.integers(-3, 0).map(float), max_size=8),
+    st.lists(st.text("abc", max_size=20), min_size=5, max_size=5),
+)
+def test_scores_that_repeat_are_right_or_refused(pieces, texts):
+    scores = dict.fromkeys("abc", -100.0) | pieces
+    try:
+        merges_of(scores, ())
+    except UnsupportedError:
+        return
+    for text in texts:
+        assert ranked(text, scores) == joined(text, scores)
+
+
+def test_pairs_of_one_score_that_come_up_late():
+    with pytest.raises(UnsupportedError, match="pieces of one score, and 'bcd', which has no worse one than its parts"):
+        merges_of(dict.fromkeys("abcd", -9.0) | {"ab": -1.0, "bc": -1.0, "bcd": -1.0}, ())
 
 
 def test_pairs_of_one_score_in_a_circle():

@@ -84,7 +84,7 @@ def test_pieces_that_are_never_found(model):
 def test_pieces_that_merging_never_makes():
     # "あい" is not joined from its parts before "いう" takes one of them; alone beside a symbol it would be looked up.
     pieces = [*BASE, *KANA[:3], Piece("う", -4, NORMAL), Piece("いう", -1, NORMAL), Piece("あいう", -9, NORMAL)]
-    pieces += [Piece("<m>", 0, USER_DEFINED), Piece("あいうあ", -9, NORMAL), Piece("ううあ", -9, NORMAL)]
+    pieces += [Piece("<m>", 0, USER_DEFINED), Piece("あいうあ", -10, NORMAL), Piece("ううあ", -11, NORMAL)]
     compare(pieces, "bpe", {"add_dummy_prefix": False}, ["あ", "い", "う", "<m>", "あいうあ", "ううあ", "<s>"])
 
 
