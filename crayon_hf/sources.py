@@ -22,7 +22,7 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     """A source of any kind that `crayon_hf.conversion` reads, or a directory that has one."""
     given = os.fspath(path)
     if _is_plain(given):
-        return opening.open_file(given)
+        return opening.open_file(given, mode)
     from crayon_hf.conversion.recognise import Kind, look_into, recognise, vocab_and_merges
 
     kind, name = recognise(given), os.path.abspath(given)
@@ -33,9 +33,7 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     if kind is Kind.MERGES:
         kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
     try:
-        return (
-            opening.open_tiktoken(name, None, None, None, mode) if kind is Kind.TIKTOKEN else _open(kind, name, mode)
-        )
+        return opening.open_tiktoken(name, None, None, None, mode) if kind is Kind.TIKTOKEN else _open(kind, name, mode)
     except (CartridgeError, VocabularyError) as error:
         hint = "; Tokenizer.from_tiktoken takes them" if kind is Kind.TIKTOKEN and "pattern=" in str(error) else ""
         if name in str(error):

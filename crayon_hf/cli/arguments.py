@@ -6,7 +6,8 @@ import argparse
 from typing import Any, NoReturn
 
 from crayon_hf import __version__
-from crayon_hf.cli import commands, conversion
+from crayon_hf.cli import commands, conversion, measuring
+from crayon_hf.modes import MODES
 
 _EXAMPLES = """\
 examples:
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_convert(subparsers)
     _add_info(subparsers)
     _add_bench(subparsers)
+    _add_parity(subparsers)
     return parser
 
 
@@ -72,12 +74,17 @@ def _add_tokenizer(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_mode(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--mode", choices=MODES, default="exact", help="greedy: longest match (default: %(default)s)")
+
+
 def _add_texts(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
     command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
     command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
     _add_special(command)
     _add_tokenizer(command)
+    _add_mode(command)
 
 
 def _add_special(command: argparse.ArgumentParser) -> None:
@@ -212,7 +219,7 @@ def _add_bench(subparsers: Any) -> None:
     command = _command(
         subparsers,
         "bench",
-        commands.bench,
+        measuring.bench,
         "how fast it is here",
         "Measures encoding speed beside the reference libraries, after a check that the ids are the same.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
@@ -223,6 +230,31 @@ def _add_bench(subparsers: Any) -> None:
     command.add_argument("--rounds", type=int, default=3, metavar="N", help="default: %(default)s")
     command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
     command.add_argument("--json", action="store_true", help="print every round as JSON instead of a table")
+
+
+def _add_parity(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "parity",
+        measuring.parity,
+        "is it the same as the reference",
+        "Compares ours with the reference, every field of every result, on generated strings and on texts. Exit code 1\n"
+        "means that something differs. With --greedy: how often longest match gives the exact ids, and how fast.\n"
+        "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
+    )
+    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
+    _add_tokenizer(command)
+    command.add_argument("--strings", type=int, default=10_000, metavar="N", help="generated (default: %(default)s)")
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
+    command.add_argument(
+        "--against",
+        default=measuring.AGAINST[0],
+        metavar="LIST",
+        help="with --greedy: who is timed besides us: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
+    )
+    command.add_argument("--rounds", type=int, default=5, metavar="N", help="with --greedy (default: %(default)s)")
+    command.add_argument("--json", action="store_true", help="with --greedy: print every round as JSON")
 
 
 def _counts(text: str) -> list[int]:

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.cli.id_lists import parse_ids
-from crayon_hf.errors import CrayonError, InvalidUtf8Error, ProfileNotFoundError
+from crayon_hf.errors import InvalidUtf8Error, ProfileNotFoundError
 from crayon_hf.tokenizer import Tokenizer
 
 _BATCH = 1024
@@ -23,7 +22,7 @@ _SUFFIXES = (".json", ".dat", ".tiktoken")
 def encode(arguments: argparse.Namespace) -> int:
     """Text to ids."""
     texts = _texts(arguments)
-    tokenizer = open_tokenizer(arguments.tokenizer)
+    tokenizer = open_tokenizer(arguments.tokenizer, arguments.mode)
     tokenizer.encode_special_tokens = arguments.special_as_text
     if arguments.bytes:
         for data in texts:
@@ -44,7 +43,7 @@ def encode(arguments: argparse.Namespace) -> int:
 def count(arguments: argparse.Namespace) -> int:
     """How many tokens each text has."""
     texts = _texts(arguments)
-    tokenizer = open_tokenizer(arguments.tokenizer)
+    tokenizer = open_tokenizer(arguments.tokenizer, arguments.mode)
     tokenizer.encode_special_tokens = arguments.special_as_text
     for batch in _batches(texts):
         if arguments.bytes:
@@ -100,69 +99,25 @@ def info(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def bench(arguments: argparse.Namespace) -> int:
-    """Encoding speed, beside the references."""
-    from crayon_hf.parity import bench as parity
-
-    with TemporaryDirectory(prefix="crayon-bench-") as directory:
-        vocabulary = parity.find(_bench_source(arguments.tokenizer, directory))
-        texts = arguments.text or (list(parity.CORPUS) if os.environ.get("CRAYON_SHARED") else [_some_text(directory)])
-        limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
-        try:
-            report = parity.run_bench(
-                vocabulary, texts=texts, threads=arguments.threads, rounds=arguments.rounds, limit=limit
-            )
-        except parity.BenchError as error:
-            raise CrayonError(str(error)) from error
-    machine = parity.machine_lines(report.texts)
-    if arguments.json:
-        _print(_json({"machine": machine, "report": report.to_json()}))
-    else:
-        _print("\n".join([*machine, "", report.to_markdown().rstrip()]))
-    if not report.same_ids:
-        raise CrayonError(f"the ids are not those of {report.reference}; nothing was timed")
-    return 0
-
-
-def _bench_source(name: str, directory: str) -> str:
-    """The file that the references can open, too: a tokenizer.json for a profile or a cartridge, else as given."""
-    if name.endswith(".dat"):
-        tokenizer = Tokenizer.from_file(name)
-    elif name.endswith(_SUFFIXES) or "/" in name or os.sep in name:
-        return name
-    else:
-        try:
-            tokenizer = Tokenizer.from_profile(name)
-        except ProfileNotFoundError:
-            return name
-    path = os.path.join(directory, f"{Path(name).stem}.json")
-    tokenizer.save(path)
-    return path
-
-
-def _some_text(directory: str) -> str:
-    """A few megabytes that are on every machine: the sources of Python's library."""
-    path = os.path.join(directory, "python-library.txt")
-    with open(path, "wb") as out:
-        for source in sorted(Path(os.__file__).parent.glob("*.py")):
-            out.write(source.read_bytes().decode("utf-8", "replace").encode())
-    return path
-
-
-def open_tokenizer(name: str) -> Tokenizer:
+def open_tokenizer(name: str, mode: str = "exact") -> Tokenizer:
     """A profile by its name, a file or a directory by its path, or a published tiktoken encoding by its name."""
-    if name.endswith(_SUFFIXES) or "/" in name or os.sep in name:
-        return Tokenizer.from_file(name)
+    if is_path(name):
+        return Tokenizer.from_file(name, mode)
     try:
-        return Tokenizer.from_profile(name)
+        return Tokenizer.from_profile(name, mode)
     except ProfileNotFoundError:
         if os.path.exists(name):
-            return Tokenizer.from_file(name)
+            return Tokenizer.from_file(name, mode)
         from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS
 
         if name in KNOWN_ENCODINGS:
-            return Tokenizer.from_tiktoken(name)
+            return Tokenizer.from_tiktoken(name, mode=mode)
         raise
+
+
+def is_path(name: str) -> bool:
+    """True for what is surely meant as the name of a file or a directory."""
+    return name.endswith(_SUFFIXES) or "/" in name or os.sep in name
 
 
 def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:

@@ -368,3 +368,35 @@ def test_interrupt(home):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == 130
     assert process.stderr.read() == b""
+
+
+# -- mode and parity
+
+
+def test_greedy_mode(run, gpt2_like):
+    tokenizer = Tokenizer.from_file(gpt2_like, mode="greedy")
+    for text in (TEXT, "an unlikely concatenation of letters"):
+        expected = tokenizer.encode(text).ids
+        assert good(run("encode", text, "-t", gpt2_like, "--mode", "greedy")).split() == [b"%d" % id for id in expected]
+        assert int(good(run("count", text, "-t", gpt2_like, "--mode", "greedy"))) == len(expected)
+    assert "--mode" in failure(run("encode", "x", "--mode", "fast"), 2)
+
+
+def test_parity(run, gpt2_like, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
+    out = good(run("parity", text, "-t", gpt2_like, "--strings", "50")).decode()
+    assert out.splitlines()[-1].startswith("3 suites, ")
+    assert out.splitlines()[-1].endswith("all agree")
+    assert "no text" in failure(run("parity", tmp_path / "none.txt", "-t", gpt2_like))
+
+
+def test_parity_greedy(run, gpt2_like, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
+    (found,) = json.loads(good(run("parity", "--greedy", text, "-t", gpt2_like, "--rounds", "2", "--json")))["texts"]
+    assert (found["text"], found["lines"], found["bytes"]) == ("text", 20, text.stat().st_size)
+    assert {name: len(rates) for name, rates in found["speeds"].items()} == {"greedy": 2, "exact": 2, "tokenizers": 2}
+    table = good(run("parity", "--greedy", text, "-t", gpt2_like, "--rounds", "0")).decode()
+    assert "| text | lines equal | tokens equal | tokens, greedy / exact |" in table
+    assert "there are tokenizers, llama.cpp" in failure(run("parity", "--greedy", text, "--against", "x"))

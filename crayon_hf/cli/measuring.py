@@ -1,0 +1,123 @@
+"""The commands that measure us beside the references: ``bench`` for speed, ``parity`` for truth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from crayon_hf.cli.commands import is_path, open_tokenizer
+from crayon_hf.errors import CrayonError, ProfileNotFoundError
+from crayon_hf.tokenizer import Tokenizer
+
+AGAINST = ("tokenizers", "llama.cpp")
+"""Whose speed ``parity --greedy`` can measure beside ours."""
+
+_OPENED_BY_ALL = (".json", ".tiktoken")
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """Encoding speed, beside the references."""
+    from crayon_hf.parity import bench as parity
+
+    with TemporaryDirectory(prefix="crayon-bench-") as directory:
+        vocabulary = parity.find(_comparable(arguments.tokenizer, directory))
+        texts, limit = _texts(arguments, directory)
+        try:
+            report = parity.run_bench(
+                vocabulary, texts=texts, threads=arguments.threads, rounds=arguments.rounds, limit=limit
+            )
+        except parity.BenchError as error:
+            raise CrayonError(str(error)) from error
+    machine = parity.machine_lines(report.texts)
+    if arguments.json:
+        _print(json.dumps({"machine": machine, "report": report.to_json()}, ensure_ascii=False))
+    else:
+        _print("\n".join([*machine, "", report.to_markdown().rstrip()]))
+    if not report.same_ids:
+        raise CrayonError(f"the ids are not those of {report.reference}; nothing was timed")
+    return 0
+
+
+def parity(arguments: argparse.Namespace) -> int:
+    """Whether ids are those of the reference; with --greedy, how often longest match gives them, too."""
+    with TemporaryDirectory(prefix="crayon-parity-") as directory:
+        if arguments.greedy:
+            return _greedy(arguments, directory)
+        from crayon_hf.parity import run
+
+        texts, _ = _texts(arguments, directory)
+        given = [_comparable(arguments.tokenizer, directory), "--strings", str(arguments.strings)]
+        given += ["--tokens", str(arguments.strings // 5)]
+        given += [part for text in texts for part in ("--text", text)]
+        if arguments.megabytes is not None:
+            given += ["--megabytes", str(arguments.megabytes)]
+        code: int = run.main(given)
+        return code
+
+
+def _greedy(arguments: argparse.Namespace, directory: str) -> int:
+    from crayon_hf.parity import greedy
+    from crayon_hf.parity.bench import machine_lines
+    from crayon_hf.parity.texts import find_text, read_text
+
+    texts, limit = _texts(arguments, directory)
+    exact, other = (open_tokenizer(arguments.tokenizer, mode) for mode in ("exact", "greedy"))
+    contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
+    for name in filter(None, arguments.against.split(",")):
+        if name not in AGAINST:
+            raise CrayonError(f"--against {name}: there are {', '.join(AGAINST)}")
+        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.tokenizer)
+    results = []
+    for spec in texts:
+        path = find_text(spec)
+        text = read_text(path, limit).decode()
+        results.append(greedy.agreement(exact, other, text, path.name.split(".")[0]))
+        if arguments.rounds:
+            results[-1].speeds = greedy.measure(contestants, text, arguments.rounds)
+    if arguments.json:
+        _print(json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]}))
+    else:
+        _print("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
+    return 0
+
+
+def _comparable(name: str, directory: str) -> str:
+    """The file that the references can open, too: a tokenizer.json of what is neither that nor a rank file."""
+    if is_path(name) and name.endswith(_OPENED_BY_ALL):
+        return name
+    try:
+        tokenizer = Tokenizer.from_file(name) if is_path(name) else Tokenizer.from_profile(name)
+    except ProfileNotFoundError:
+        return name
+    path = os.path.join(directory, f"{Path(name).stem}.json")
+    tokenizer.save(path)
+    return path
+
+
+def _texts(arguments: argparse.Namespace, directory: str) -> tuple[list[str], int | None]:
+    """The texts to measure on, and at most how many bytes of each."""
+    from crayon_hf.parity.texts import CORPUS, find_text
+
+    for text in arguments.text:
+        find_text(text)
+    limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
+    if arguments.text or os.environ.get("CRAYON_SHARED"):
+        return list(arguments.text or CORPUS), limit
+    return [_some_text(directory)], limit
+
+
+def _some_text(directory: str) -> str:
+    """A few megabytes that are on every machine: the sources of Python's library."""
+    path = os.path.join(directory, "python-library.txt")
+    with open(path, "wb") as out:
+        for source in sorted(Path(os.__file__).parent.glob("*.py")):
+            out.write(source.read_bytes().decode("utf-8", "replace").encode())
+    return path
+
+
+def _print(line: str) -> None:
+    sys.stdout.buffer.write(line.encode() + b"\n")
