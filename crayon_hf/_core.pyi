@@ -66,6 +66,31 @@ class Encoding:
     def __setstate__(self, state: bytes) -> None: ...
     def __len__(self) -> int: ...
 
+class StreamEncoder:
+    """Encodes a text of any length through a window that moves over it: one stream, for one thread at a time.
+
+    All ids together are those that the engine gives for the whole text; with ``add_special_tokens`` the
+    post-processor's are at the very beginning and the very end."""
+
+    def __init__(
+        self, engine: Engine, add_special_tokens: bool = False, special_as_text: bool = False, offsets: bool = False
+    ) -> None: ...
+    def encode(
+        self, buffer: Any, start: int, end: int, is_last: bool
+    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int64] | None]:
+        """Encode bytes [start, end) of a buffer, which begin with the first byte that was not consumed yet.
+
+        Returns how many bytes were consumed, their ids, and of each id the bytes of the stream that it stands for. The
+        last window is consumed whole. Of any other 0 bytes may be: then it has to be larger. InvalidUtf8Error gives the
+        place in the stream. The arrays' memory is used again when no array shows it any more."""
+    @property
+    def streams(self) -> bool:
+        """False when nothing is consumed before the last window: some component has no proof of where a text may be
+        cut, so the window has to become the whole text."""
+    @property
+    def position(self) -> int:
+        """How many bytes were consumed so far."""
+
 class Engine:
     """An immutable view of a cartridge. Safe to share between threads; releases the GIL while it works.
 

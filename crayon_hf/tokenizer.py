@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, overload
 
 from crayon_hf import _core, assembly, inputs, opening, sources, tokenizer_json
 from crayon_hf.asynchronous import AsyncMethods
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.assembly import Assembly
+    from crayon_hf.file_encoding import FileChunk
 
 
 class Tokenizer(Changes, AsyncMethods):
@@ -200,6 +201,27 @@ class Tokenizer(Changes, AsyncMethods):
         """
         engine = self._engine or self._settle()
         return engine.encode_ragged(texts, add_special_tokens, self._special_as_text, threads)
+
+    def encode_file(
+        self,
+        file: str | os.PathLike[str] | IO[bytes],
+        *,
+        chunk_bytes: int = 1 << 20,
+        offsets: bool = False,
+        add_special_tokens: bool = True,
+    ) -> Iterator[FileChunk]:
+        """Encode a file of any size in little memory: (ids, offsets, start, end) of one chunk after the other.
+
+        `file` is a path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
+        All ids together are those of the whole text; special tokens are at the very beginning and end. With `offsets`
+        each id has the bytes of the file that it stands for. Memory does not grow with the file as long as there are
+        places where the text can surely be cut; where there are none, as in a megabyte of one letter, or at all, with
+        a pattern of one's own (``_core.StreamEncoder.streams``), chunks become as large as they have to be. The memory
+        of arrays is used again once they are gone. Truncation and padding play no part.
+        """
+        from crayon_hf.file_encoding import encode_file
+
+        return encode_file(self, file, chunk_bytes=chunk_bytes, offsets=offsets, add_special_tokens=add_special_tokens)
 
     @overload  # a str is a sequence of str, and its count an int all the same
     def count_tokens(  # type: ignore[overload-overlap]

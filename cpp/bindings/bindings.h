@@ -25,6 +25,7 @@ void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
+void bind_stream(py::module_& m);
 
 // An Encoding with the engine that its token strings come from: null when `texts` has all of them.
 struct PyEncoding {

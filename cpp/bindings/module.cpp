@@ -73,4 +73,5 @@ PYBIND11_MODULE(_core, m) {
     bind_models(m);
     crayon::python::bind_encoding(m);
     crayon::python::bind_engine(m);
+    crayon::python::bind_stream(m);
 }

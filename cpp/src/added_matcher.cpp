@@ -64,6 +64,13 @@ size_t AddedMatcher::next_candidate(Bytes text, size_t from) const {
     return from;
 }
 
+bool AddedMatcher::begins_with(Bytes start) const {
+    int32_t node = trie_.size == 0 ? -1 : 0;
+    for (const uint8_t byte : start)
+        if (node >= 0) node = trie_.step(node, byte);
+    return node >= 0;
+}
+
 void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>* out) const {
     out->clear();
     size_t done = 0;

@@ -12,6 +12,7 @@ void AlignedText::assign(Bytes original, bool with_alignments) {
     text.assign(reinterpret_cast<const char*>(original.data), original.size);
     aligned = with_alignments;
     unplaced = 0;
+    continues = false;
     if (!with_alignments) {
         alignments.clear();
         return;

@@ -50,12 +50,12 @@ class FullEncoder {
     FullEncoder(const Engine& engine, const Engine::Parts& parts, const EncodeOptions& options, Scratch& scratch)
         : engine_(engine), p_(parts), options_(options), s_(scratch) {}
 
-    Encoding sequence(const Sequence& sequence, uint32_t type_id) {
+    Encoding sequence(const Sequence& sequence, uint32_t type_id, bool continues = false) {
         out_ = Encoding();
         type_id_ = type_id;
         for (size_t i = 0; i < sequence.parts.size(); ++i) {
             if (sequence.is_pretokenized) word_ = int32_t(i);
-            part(sequence.parts[i], sequence.is_pretokenized ? 0 : 1);
+            part(sequence.parts[i], sequence.is_pretokenized ? 0 : 1, continues);
         }
         out_.special.assign(out_.size(), 0);
         out_.attention.assign(out_.size(), 1);
@@ -63,7 +63,7 @@ class FullEncoder {
     }
 
   private:
-    void part(Bytes text, int32_t step) {
+    void part(Bytes text, int32_t step, bool continues) {
         if (text.size > std::numeric_limits<uint32_t>::max())
             throw Error(ErrorKind::argument, "a text of more than 4 GiB has no offsets: encode it as ids alone");
         const CharacterMap characters(text, s_.characters);
@@ -76,14 +76,15 @@ class FullEncoder {
             push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
             word_ += step_;
         };
-        walk_text(p_, text, options_.special_as_text, true, s_, on_added, [&](Bytes piece, const Place& place) {
+        const auto on_text = [&](Bytes piece, const Place& place) {
             if (p_.pipeline.scan != nullptr)
                 scanned(piece, place);
             else if (p_.on_bytes())
                 cut_on_bytes(cut_text(p_, piece, place, true, s_));
             else
                 cut_on_text(cut_text(p_, piece, place, true, s_));
-        });
+        };
+        walk_text(p_, text, options_.special_as_text, true, s_, on_added, on_text, continues);
     }
 
     void scanned(Bytes piece, const Place& place) {
@@ -195,6 +196,34 @@ Encoding Engine::encode(const Sequence& first, const Sequence* pair, const Encod
     if (pair == nullptr) return post_process(std::move(a), nullptr, options);
     Encoding b = encoder.sequence(*pair, 1);
     return post_process(std::move(a), &b, options);
+}
+
+void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
+                                  IdBuffer* out, std::vector<Offset>* offsets) const {
+    Encoding part = FullEncoder(*this, *parts_, options, s).sequence({{text}, false}, 0, continues);
+    // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
+    // if there was any, stand for all that there is before.
+    const size_t n = part.size();
+    const uint32_t shift = continues ? 1 : 0;
+    for (Offset& offset : part.offsets) offset = {offset.start + shift, offset.end + shift};
+    size_t first = options.add_special_tokens ? parts_->single->before.size() : 0;
+    if (continues && has_tokens) {
+        Encoding whole;
+        whole.ids.assign(1, -1);
+        whole.type_ids.assign(1, 0);
+        whole.offsets.assign(1, {0, 1});
+        whole.words.assign(1, 0);
+        whole.special.assign(1, 0);
+        whole.attention.assign(1, 1);
+        append(&whole, std::move(part));
+        part = std::move(whole);
+        ++first;
+    }
+    part = post_process(std::move(part), nullptr, options);
+    out->append(part.ids.data() + first, n);
+    offsets->reserve(offsets->size() + n);
+    for (size_t i = first; i < first + n; ++i)
+        offsets->push_back({part.offsets[i].start - shift, part.offsets[i].end - shift});
 }
 
 Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {

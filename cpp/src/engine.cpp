@@ -73,6 +73,7 @@ void Engine::prepare(const std::vector<uint32_t>& specials) {
     parts_ = std::make_unique<Parts>();
     Parts& p = *parts_;
     p.level = selected_cpu_level();
+    p.flavor = Flavor(cartridge_.program().flavor);
     try {
         p.pipeline = make_pipeline(components_, cartridge_, p.level, is_greedy() ? &specials : nullptr);
     } catch (const Error& error) {
@@ -157,17 +158,16 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
     if (options.add_special_tokens) append(p.single->after, out);
 }
 
-void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out) const {
+void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
     const Parts& p = *parts_;
     const SegmentTables tables = p.tables(cartridge_);
     const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
-    if (p.pipeline.scan != nullptr)
-        return walk_text(p, text, special_as_text, false, s, on_added, [&](Bytes piece, const Place&) {
-            const size_t before = out->size();
-            encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
-            name_unknown(p.unknown, before, out);
-        });
-    walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, [&](Bytes piece, const Place& place) {
+    const auto on_scanned = [&](Bytes piece, const Place&) {
+        const size_t before = out->size();
+        encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
+        name_unknown(p.unknown, before, out);
+    };
+    const auto on_text = [&](Bytes piece, const Place& place) {
         const PieceList& list = cut_text(p, piece, place, false, s);
         if (p.on_bytes()) {
             const size_t before = out->size();
@@ -181,7 +181,11 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
         int32_t* to = out->end();
         for (const ModelToken& token : s.tokens) *to++ = int32_t(p.unknown(token.id));
         out->advance(s.tokens.size());
-    });
+    };
+    if (p.pipeline.scan != nullptr)
+        walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
+    else
+        walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues);
 }
 
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {

@@ -15,6 +15,7 @@ namespace crayon {
 
 struct Engine::Parts {
     CpuLevel level;
+    Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
     MergeTables merges;  // of byte-level tables that have merges

@@ -9,6 +9,7 @@
 #include "merge.h"
 #include "model_cache.h"
 #include "model_parts.h"
+#include "utf8_chars.h"
 
 namespace crayon {
 namespace {
@@ -56,6 +57,7 @@ class Bpe final : public Model {
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
+    bool divides(const Border& border) const override;
 
   private:
     // A part of a piece. What lies at an end of the piece can be spelled with a suffix, or without the prefix.
@@ -124,6 +126,20 @@ bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
     if (is_whole_) return true;
     return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
            find_char(piece.data + at, end - at, false, end == piece.size) != kNoId;
+}
+
+// Where `tokenize` cuts, too. A suffix or prefix would see the ends of the parts; a whole piece that is a token may
+// reach over any place; and dropped characters shift the offsets of all that follow them in a piece.
+bool Bpe::divides(const Border& border) const {
+    const uint32_t before = border.before[0], after = border.after[0];
+    if (has_affixes_ || options_.ignore_merges || options_.is_random()) return false;
+    if (before == kUnknownChar || after == kUnknownChar || pairs_.joins(before, after)) return false;
+    const auto is_symbol = [this](uint32_t c) {
+        std::string bytes;
+        append_utf8(c, &bytes);
+        return find_char(Bytes(bytes).data, bytes.size(), false, false) != kNoId;
+    };
+    return is_whole_ || (options_.unk_token && is_symbol(before) && is_symbol(after));
 }
 
 // Writes at most one symbol for each byte, and the bytes that each stands for; returns how many.

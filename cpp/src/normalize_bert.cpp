@@ -41,6 +41,26 @@ void space_chinese(AlignedText* text) {
     out.finish();
 }
 
+// A Chinese character becomes three, with a space at both ends.
+void space_chinese(Border* b) {
+    const auto is_chinese = [](uint32_t c) { return c != kUnknownChar && (char_kind(c) & kChinese) != 0; };
+    if (is_chinese(b->before[0])) {
+        b->before[1] = b->before[0];
+        b->before[0] = ' ';
+    } else if (b->before[0] == kUnknownChar) {
+        b->before[1] = kUnknownChar;
+    } else if (is_chinese(b->before[1])) {
+        b->before[1] = ' ';
+    }
+    for (size_t i = 0; i < Border::kAfter; ++i) {
+        if (!is_chinese(b->after[i])) continue;
+        for (size_t k = Border::kAfter - 1; k > i + 1; --k) b->after[k] = kUnknownChar;
+        if (i + 1 < Border::kAfter) b->after[i + 1] = b->after[i];
+        b->after[i] = ' ';
+        break;
+    }
+}
+
 class Bert final : public Normalizer {
   public:
     explicit Bert(const BertOptions& options) : options_(options) {}
@@ -56,6 +76,15 @@ class Bert final : public Normalizer {
         if (options_.strip_accents && (to_form(Form::nfd, text) || (kinds & kNonspacingMark)))
             remove_kinds(kNonspacingMark, text);
         if (options_.lowercase) lowercase(text);
+    }
+
+    bool divides(Border* border) const override {
+        if (options_.clean_text && !(remove_kinds(kBertRemoved, border) && blank_kinds(kBertSpace, border)))
+            return false;
+        if (options_.handle_chinese_chars) space_chinese(border);
+        if (options_.strip_accents && !(form_divides(Form::nfd, border) && remove_kinds(kNonspacingMark, border)))
+            return false;
+        return !options_.lowercase || lowercase(border);
     }
 
     bool leaves(Bytes text) const override {

@@ -228,6 +228,29 @@ bool to_form(Form form, AlignedText* text) {
     return true;
 }
 
+// Stretches (see above) are worked on one by one, and one begins at each character that does not join what is before
+// it, whatever that is. A character that is a stretch of its own and passes the quick check stays as it is.
+bool form_divides(Form form, Border* b) {
+    const Rules& rules = rules_of(form);
+    const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };
+    const auto stays = [&](uint32_t c) { return begins(c) && !(property(c) & (rules.needs_work | kClassMask)); };
+    // Whether marks behind it might make it another character.
+    const auto composes = [&](uint32_t c) {
+        constexpr uint32_t kDecomposes = kRules[size_t(Form::nfd)].needs_work;
+        return rules.compose && (property(c) & kDecomposes || c - kHangulL < kHangulLCount ||
+                                 std::binary_search(std::begin(kNfcFirst), std::end(kNfcFirst), c));
+    };
+    if (!stays(b->before[0])) b->before[0] = kUnknownChar;
+    if (b->before[0] == kUnknownChar || !stays(b->before[1])) b->before[1] = kUnknownChar;
+    for (size_t i = 0; i < Border::kAfter; ++i) {
+        const uint32_t c = b->after[i];
+        const bool alone = i + 1 < Border::kAfter && begins(b->after[i + 1]);
+        if (stays(c) && (alone || !composes(c))) continue;
+        for (size_t k = i; k < Border::kAfter; ++k) b->after[k] = kUnknownChar;
+    }
+    return b->after[0] != kUnknownChar;
+}
+
 bool is_nfc_quick(Bytes text) {
     return is_form_quick(Form::nfc, text);
 }

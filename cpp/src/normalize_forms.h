@@ -3,6 +3,7 @@
 
 #include "crayon/aligned_text.h"
 #include "crayon/bytes.h"
+#include "crayon/seams.h"
 
 namespace crayon {
 
@@ -13,5 +14,8 @@ bool is_form_quick(Form form, Bytes text);
 
 // Turns the text into the form. False when nothing had to change.
 bool to_form(Form form, AlignedText* text);
+
+// Normalizer::divides.
+bool form_divides(Form form, Border* border);
 
 }  // namespace crayon

@@ -11,6 +11,7 @@
 #include "crayon/error.h"
 #include "crayon/unicode.h"
 #include "graphemes.h"
+#include "normalize_chars.h"
 #include "normalizer_parts.h"
 #include "text_rewriter.h"
 #include "utf8_chars.h"
@@ -165,7 +166,60 @@ class Precompiled final : public Normalizer {
 
     bool leaves(Bytes text) const override { return next(text.begin(), text.end()).begin == text.end(); }
 
+    // Clusters are worked on one by one. A character that is surely one by itself becomes what is looked up for it;
+    // what it leaves too few of goes to no neighbour, as it does not become nothing.
+    bool divides(Border* b) const override {
+        const auto parts = [](uint32_t before, uint32_t after) {
+            if (after == kUnknownChar || (before == '\r' && after == '\n')) return false;
+            const auto class_of = [](uint32_t c) { return GraphemeClass(char_kind(c) & kGraphemeMask); };
+            if (class_of(after) == GraphemeClass::control && after != '\n') return true;
+            if (before == kUnknownChar) return false;
+            const GraphemeClass first = class_of(before), second = class_of(after);
+            return first == GraphemeClass::control || second == GraphemeClass::control ||
+                   (first == GraphemeClass::other && second == GraphemeClass::other);
+        };
+        if (map_.empty()) return true;
+        if (!parts(b->before[0], b->after[0]) || !parts(b->before[1], b->before[0])) return false;
+        std::string_view replacement;
+        if (replaces(b->before[0], &replacement)) {
+            if (replacement.empty()) return false;
+            const Bytes fresh(replacement);
+            b->before[0] = character_at(character_before(fresh.begin(), fresh.end()), fresh.end()).code_point;
+        }
+        b->before[1] = kUnknownChar;
+        for (size_t i = 0; i < Border::kAfter; ++i) {
+            const uint32_t c = b->after[i];
+            const uint32_t next = i + 1 < Border::kAfter ? b->after[i + 1] : kUnknownChar;
+            const bool is_alone =
+                c != kUnknownChar && c != '\r' &&
+                (parts(c, next) || (c < 0x80 && GraphemeClass(char_kind(c) & kGraphemeMask) == GraphemeClass::control));
+            if (is_alone && !replaces(c, &replacement)) continue;
+            if (is_alone && !replacement.empty()) {
+                const Bytes fresh(replacement);
+                const Character first = character_at(fresh.begin(), fresh.end());
+                b->after[i] = first.code_point;
+                if (first.size == fresh.size) continue;
+                ++i;
+            }
+            for (; i < Border::kAfter; ++i) b->after[i] = kUnknownChar;
+        }
+        return b->after[0] != kUnknownChar;
+    }
+
+    // Characters at the very start that become nothing: the reference forgets that they were there (Replacer).
+    bool shifts(Bytes text) const override {
+        if (text.empty()) return !map_.empty();
+        const Match match = next(text.begin(), text.end());
+        return match.begin == text.begin() && match.replacement.empty();
+    }
+
   private:
+    bool replaces(uint32_t c, std::string_view* replacement) const {
+        char bytes[4];
+        const auto* p = reinterpret_cast<const uint8_t*>(bytes);
+        return map_.find(p, p + put_utf8(c, bytes), replacement);
+    }
+
     struct Match {
         const uint8_t* begin;
         const uint8_t* end;

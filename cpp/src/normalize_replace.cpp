@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "normalizer_parts.h"
+#include "utf8_chars.h"
 
 namespace crayon {
 namespace {
@@ -88,7 +89,57 @@ class ReplaceString final : public Normalizer {
 
     bool leaves(Bytes text) const override { return find(text.view(), 0) == text.size; }
 
+    bool divides(Border* b) const override {
+        const std::vector<uint32_t> pattern = code_points_of(pattern_), content = code_points_of(content_);
+        if (content.empty()) return false;
+        if (pattern.size() == 1) return replace_char(pattern[0], content, b);
+        // No match reaches over the border when no two neighbours of the pattern may be those at the border.
+        const auto may_be = [](uint32_t known, uint32_t c) { return known == c || known == kUnknownChar; };
+        for (size_t i = 1; i < pattern.size(); ++i)
+            if (may_be(b->before[0], pattern[i - 1]) && may_be(b->after[0], pattern[i])) return false;
+        // What a match may end or begin with becomes another character.
+        if (may_be(b->after[0], pattern[0])) return false;
+        if (may_be(b->before[0], pattern.back())) b->before[0] = kUnknownChar;
+        b->before[1] = kUnknownChar;
+        for (size_t i = 1; i < Border::kAfter; ++i)
+            if (may_be(b->after[i], pattern[0])) {
+                for (; i < Border::kAfter; ++i) b->after[i] = kUnknownChar;
+            }
+        return true;
+    }
+
   private:
+    static std::vector<uint32_t> code_points_of(const std::string& text) {
+        std::vector<uint32_t> out;
+        const Bytes bytes(text);
+        for (const uint8_t* p = bytes.begin(); p < bytes.end();) {
+            const Character c = character_at(p, bytes.end());
+            out.push_back(c.code_point);
+            p += c.size;
+        }
+        return out;
+    }
+
+    static bool replace_char(uint32_t wanted, const std::vector<uint32_t>& content, Border* b) {
+        if (b->before[0] == wanted) {
+            b->before[0] = content.back();
+            b->before[1] = content.size() > 1 ? content[content.size() - 2] : kUnknownChar;
+        } else if (b->before[0] == kUnknownChar) {
+            b->before[1] = kUnknownChar;
+        } else if (b->before[1] == wanted) {
+            b->before[1] = content.back();
+        }
+        for (size_t i = 0; i < Border::kAfter; ++i) {
+            if (b->after[i] != wanted) continue;
+            b->after[i] = content[0];
+            if (content.size() == 1) continue;
+            for (size_t k = i + 1; k < Border::kAfter; ++k)
+                b->after[k] = k - i < content.size() ? content[k - i] : kUnknownChar;
+            break;
+        }
+        return true;
+    }
+
     // Where the pattern (not empty) is next, or the size of the text.
     size_t find(std::string_view text, size_t from) const {
         if (pattern_.size() == 1) {
@@ -195,7 +246,8 @@ class ReplaceString final : public Normalizer {
 
 class ReplaceRegex final : public Normalizer {
   public:
-    ReplaceRegex(Regex pattern, std::string_view content) : pattern_(std::move(pattern)), content_(content) {}
+    ReplaceRegex(Regex pattern, std::string_view content, bool is_spaces)
+        : pattern_(std::move(pattern)), content_(content), is_spaces_(is_spaces) {}
 
     void normalize(AlignedText* text) const override {
         if (text->text.empty()) return;
@@ -218,9 +270,23 @@ class ReplaceRegex final : public Normalizer {
         return text.empty() || !pattern_.find(text, 0, &match);
     }
 
+    // " {2,}" takes the spaces that stand together, unless there is but one.
+    bool divides(Border* b) const override {
+        if (!is_spaces_ || content_.empty() || b->before[0] == kUnknownChar || b->before[0] == ' ') return false;
+        b->before[1] = kUnknownChar;
+        if (b->after[0] == ' ' && (b->after[1] == ' ' || b->after[1] == kUnknownChar)) {
+            if (content_[0] != ' ') return false;
+            b->after[1] = kUnknownChar;
+        }
+        if (b->after[1] == ' ') b->after[1] = kUnknownChar;
+        b->after[2] = kUnknownChar;
+        return true;
+    }
+
   private:
     Regex pattern_;
     std::string content_;
+    bool is_spaces_;
 };
 
 }  // namespace
@@ -230,8 +296,8 @@ std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_v
     return std::make_unique<ReplaceString>(pattern, content);
 }
 
-std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content) {
-    return std::make_unique<ReplaceRegex>(std::move(pattern), content);
+std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content, bool is_spaces) {
+    return std::make_unique<ReplaceRegex>(std::move(pattern), content, is_spaces);
 }
 
 }  // namespace crayon

@@ -146,6 +146,21 @@ bool is_strippable(bool left, bool right, Bytes text) {
            (right && is_space_at(character_before(text.begin(), text.end()), text.end()));
 }
 
+bool remove_kinds(uint32_t kinds, Border* border) {
+    return map_border(border, true, [kinds](uint32_t c) { return char_kind(c) & kinds ? kUnknownChar : c; });
+}
+
+bool blank_kinds(uint32_t kinds, Border* border) {
+    return map_border(border, false, [kinds](uint32_t c) { return char_kind(c) & kinds ? ' ' : c; });
+}
+
+bool lowercase(Border* border) {
+    return map_border(border, false, [](uint32_t c) {
+        const uint32_t lower = lower_of(c);
+        return lower == kSeveralLower ? kUnknownChar : lower;
+    });
+}
+
 void remove_kinds(uint32_t kinds, AlignedText* text) {
     const uint8_t* p = begin_of(*text);
     const uint8_t* const end = p + text->size();

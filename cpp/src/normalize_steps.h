@@ -5,6 +5,7 @@
 
 #include "crayon/aligned_text.h"
 #include "crayon/bytes.h"
+#include "crayon/seams.h"
 
 namespace crayon {
 
@@ -23,5 +24,10 @@ uint32_t kinds_in(Bytes text);
 bool has_kinds(uint32_t kinds, Bytes text);
 bool has_uppercase(Bytes text);
 bool is_strippable(bool left, bool right, Bytes text);
+
+// The same steps on a border: whether they divide there (Normalizer::divides).
+bool remove_kinds(uint32_t kinds, Border* border);
+bool blank_kinds(uint32_t kinds, Border* border);
+bool lowercase(Border* border);
 
 }  // namespace crayon

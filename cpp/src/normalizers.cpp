@@ -7,6 +7,7 @@
 #include "base64.h"
 #include "byte_level.h"
 #include "crayon/error.h"
+#include "crayon/unicode.h"
 #include "normalize_chars.h"
 #include "normalizer_parts.h"
 
@@ -24,6 +25,7 @@ class FormNormalizer final : public Normalizer {
     explicit FormNormalizer(Form form) : form_(form) {}
     void normalize(AlignedText* text) const override { to_form(form_, text); }
     bool leaves(Bytes text) const override { return is_form_quick(form_, text); }
+    bool divides(Border* border) const override { return form_divides(form_, border); }
 
   private:
     Form form_;
@@ -36,25 +38,35 @@ class Nmt final : public Normalizer {
         blank_kinds(kNmtSpace, text);
     }
     bool leaves(Bytes text) const override { return !has_kinds(kNmtRemoved | kNmtSpace, text); }
+    bool divides(Border* border) const override {
+        return remove_kinds(kNmtRemoved, border) && blank_kinds(kNmtSpace, border);
+    }
 };
 
 class StripAccents final : public Normalizer {
   public:
     void normalize(AlignedText* text) const override { remove_kinds(kCombiningMark, text); }
     bool leaves(Bytes text) const override { return !has_kinds(kCombiningMark, text); }
+    bool divides(Border* border) const override { return remove_kinds(kCombiningMark, border); }
 };
 
 class Lowercase final : public Normalizer {
   public:
     void normalize(AlignedText* text) const override { lowercase(text); }
     bool leaves(Bytes text) const override { return !has_uppercase(text); }
+    bool divides(Border* border) const override { return lowercase(border); }
 };
 
 class Strip final : public Normalizer {
   public:
     Strip(bool left, bool right) : left_(left), right_(right) {}
-    void normalize(AlignedText* text) const override { strip(left_, right_, text); }
+    void normalize(AlignedText* text) const override { strip(left_ && !text->continues, right_, text); }
     bool leaves(Bytes text) const override { return !is_strippable(left_, right_, text); }
+    // From both ends stripping stops at the character before the border, at the latest.
+    bool divides(Border* border) const override {
+        const uint32_t last = border->before[0];
+        return last != kUnknownChar && !is_white_space(last);
+    }
 
   private:
     bool left_, right_;
@@ -63,8 +75,14 @@ class Strip final : public Normalizer {
 class Prepend final : public Normalizer {
   public:
     explicit Prepend(std::string_view what) : what_(what) {}
-    void normalize(AlignedText* text) const override { prepend(what_, text); }
+    void normalize(AlignedText* text) const override {
+        if (!text->continues) prepend(what_, text);
+    }
     bool leaves(Bytes text) const override { return text.empty(); }
+    bool divides(Border* border) const override {
+        border->before[1] = kUnknownChar;  // it may be what is prepended
+        return !what_.empty();
+    }
 
   private:
     std::string what_;
@@ -90,6 +108,17 @@ class Sequence final : public Normalizer {
         for (const auto& part : parts_)
             if (!part->leaves(text)) return false;
         return true;
+    }
+    bool divides(Border* border) const override {
+        for (const auto& part : parts_)
+            if (!part->divides(border)) return false;
+        return true;
+    }
+    bool shifts(Bytes text) const override {
+        // How the text begins for the later ones is not known here.
+        for (size_t i = 0; i < parts_.size(); ++i)
+            if (parts_[i]->shifts(i == 0 ? text : Bytes())) return true;
+        return false;
     }
 
   private:
@@ -141,7 +170,10 @@ std::unique_ptr<Normalizer> read_replace(const Value& component) {
     if (pattern.size() != 1) refuse("Replace: pattern has to be a map with a single key");
     const auto& [kind, value] = pattern.front();
     if (kind == "String") return make_replace(value.as_string("normalizer Replace: String"), content);
-    if (kind == "Regex") return make_replace(Regex::compile(value.as_string("normalizer Replace: Regex")), content);
+    if (kind == "Regex") {
+        const std::string_view regex = value.as_string("normalizer Replace: Regex");
+        return make_replace(Regex::compile(regex), content, regex == " {2,}");
+    }
     refuse("Replace: unknown variant `" + std::string(kind) + "`, expected `String` or `Regex`");
 }
 

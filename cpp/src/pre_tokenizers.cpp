@@ -87,6 +87,31 @@ class Sequence final : public PreTokenizer {
         return false;
     }
 
+    bool needs_own_alignments() const override {
+        bool is_changed = false;
+        for (const auto& step : steps_) {
+            if (step->needs_own_alignments() || (is_changed && step->needs_alignments())) return true;
+            is_changed |= step->rewrites();
+        }
+        return false;
+    }
+
+    bool rewrites() const override {
+        for (const auto& step : steps_) {
+            if (step->rewrites()) return true;
+        }
+        return false;
+    }
+
+    // Each step works on the pieces that the one before it leaves, each by itself.
+    Division divides(Border* border) const override {
+        for (const auto& step : steps_) {
+            const Division division = step->divides(border);
+            if (division != Division::through) return division;
+        }
+        return Division::through;
+    }
+
   private:
     std::vector<std::unique_ptr<PreTokenizer>> steps_;
 };

@@ -172,8 +172,17 @@ void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
 
 class ByteLevel final : public PreTokenizer {
   public:
-    ByteLevel(bool add_prefix_space, ScanFunction scan, bool raw)
-        : add_prefix_space_(add_prefix_space), raw_(raw), scan_(scan) {}
+    ByteLevel(bool add_prefix_space, ScanFunction scan, Flavor flavor, bool raw)
+        : add_prefix_space_(add_prefix_space), raw_(raw), scan_(scan), flavor_(flavor) {}
+
+    bool rewrites() const override { return true; }
+
+    // Before a space no other is put.
+    Division divides(Border* border) const override {
+        if (add_prefix_space_ && border->after[0] != ' ') return Division::none;
+        if (scan_ == nullptr) return raw_ ? Division::through : Division::none;
+        return family_divides(Family::gpt2, flavor_, *border) ? Division::apart : Division::none;
+    }
 
     void split(PieceList* list) const override {
         if (add_prefix_space_) add_spaces(list);
@@ -189,6 +198,7 @@ class ByteLevel final : public PreTokenizer {
     bool add_prefix_space_;
     bool raw_;
     ScanFunction scan_;  // null: no pattern
+    Flavor flavor_;
 };
 
 }  // namespace
@@ -196,7 +206,7 @@ class ByteLevel final : public PreTokenizer {
 std::unique_ptr<PreTokenizer> make_byte_level(bool add_prefix_space, bool use_regex, bool raw,
                                               const PreTokenizerOptions& options) {
     const ScanFunction scan = use_regex ? find_scanner(Family::gpt2, options.flavor, options.level) : nullptr;
-    return std::make_unique<ByteLevel>(add_prefix_space, scan, raw);
+    return std::make_unique<ByteLevel>(add_prefix_space, scan, options.flavor, raw);
 }
 
 }  // namespace crayon

@@ -4,6 +4,7 @@
 
 #include "bits.h"
 #include "pre_tokenizer_parts.h"
+#include "utf8_chars.h"
 
 namespace crayon {
 namespace {
@@ -32,6 +33,17 @@ class Metaspace final : public PreTokenizer {
     }
 
     bool needs_alignments() const override { return scheme_ == PrependScheme::first; }
+    bool rewrites() const override { return true; }
+
+    // A space, or what replaces it, begins a piece or stands inside one, and nothing is put before it.
+    Division divides(Border* b) const override {
+        const uint32_t replacement = character_at(Bytes(replacement_).begin(), Bytes(replacement_).end()).code_point;
+        const bool is_replaced = b->after[0] == ' ' || b->after[0] == replacement;
+        if (is_replaced && split_) return Division::apart;
+        if (!is_replaced && scheme_ == PrependScheme::always) return Division::none;
+        map_border(b, false, [replacement](uint32_t c) { return c == ' ' ? replacement : c; });
+        return Division::through;
+    }
 
   private:
     void rewrite_all(PieceList* list) const {
@@ -62,7 +74,7 @@ class Metaspace final : public PreTokenizer {
         if (scheme_ == PrependScheme::never) return false;
         if (scheme_ == PrependScheme::first) {
             const size_t origin = list.text.aligned ? list.text.alignments[piece.start].start : piece.start;
-            if (list.base + origin != 0) return false;
+            if (list.base + origin != 0 || list.continues) return false;
         }
         const char* const p = list.text.text.data() + piece.start;
         return *p != ' ' && !is_replacement(p, piece.end - piece.start);

@@ -29,6 +29,36 @@ class SplitLiteral final : public PreTokenizer {
             cut_by(list, behavior_, invert_, [this](Bytes bytes, auto& event) { match_text(bytes, event); });
     }
 
+    // No match reaches over the border when no two neighbours of the text may be those at the border. If besides no
+    // match ends or begins there, both parts of the stretch between two matches stay with the match that they are with.
+    Division divides(Border* b) const override {
+        std::vector<uint32_t> chars;
+        const Bytes text(text_);
+        for (const uint8_t* p = text.begin(); p < text.end();) {
+            const Decoded c = decode_utf8(p, text.end());
+            chars.push_back(c.code_point);
+            p += c.size;
+        }
+        if (chars.empty() || invert_ || b->before[0] == kUnknownChar) return Division::none;
+        const bool ends = b->before[0] == chars.back(), begins = b->after[0] == chars[0];
+        if (chars.size() == 1 && (ends || begins)) {
+            switch (behavior_) {
+                case Behavior::removed:
+                case Behavior::isolated:
+                    return Division::apart;
+                case Behavior::merged_with_previous:
+                    return ends ? Division::apart : Division::none;
+                case Behavior::merged_with_next:
+                    return begins ? Division::apart : Division::none;
+                case Behavior::contiguous:
+                    return ends != begins ? Division::apart : Division::none;
+            }
+        }
+        for (size_t i = 1; i < chars.size(); ++i)
+            if (b->before[0] == chars[i - 1] && b->after[0] == chars[i]) return Division::none;
+        return ends || begins ? Division::none : Division::through;
+    }
+
   private:
     // The empty string matches before each character and at the end.
     template <typename Event>
@@ -75,11 +105,19 @@ class SplitLiteral final : public PreTokenizer {
 // A pattern that has a scanner: everything is a match of it.
 class SplitFamily final : public PreTokenizer {
   public:
-    SplitFamily(ScanFunction scan, Behavior behavior, bool invert)
-        : scan_(scan), behavior_(behavior), invert_(invert) {}
+    SplitFamily(Family family, const PreTokenizerOptions& options, Behavior behavior, bool invert)
+        : family_(family),
+          flavor_(options.flavor),
+          scan_(find_scanner(family, options.flavor, options.level)),
+          behavior_(behavior),
+          invert_(invert) {}
+
+    Division divides(Border* border) const override {
+        return keeps_matches() && family_divides(family_, flavor_, *border) ? Division::apart : Division::none;
+    }
 
     void split(PieceList* list) const override {
-        if (behavior_ == Behavior::isolated || (behavior_ == Behavior::removed && invert_)) {
+        if (keeps_matches()) {
             cut_each(list, [scan = scan_](Bytes bytes, auto emit) { scan_all(scan, bytes, emit); });
         } else {
             cut_by(list, behavior_, invert_, [scan = scan_](Bytes bytes, auto& event) {
@@ -89,6 +127,12 @@ class SplitFamily final : public PreTokenizer {
     }
 
   private:
+    bool keeps_matches() const {
+        return behavior_ == Behavior::isolated || (behavior_ == Behavior::removed && invert_);
+    }
+
+    Family family_;
+    Flavor flavor_;
     ScanFunction scan_;
     Behavior behavior_;
     bool invert_;
@@ -130,7 +174,7 @@ std::unique_ptr<PreTokenizer> make_split_regex(std::string_view pattern, Behavio
                                                const PreTokenizerOptions& options) {
     Family family;
     if (family_of_pattern(pattern, options.flavor, &family))
-        return std::make_unique<SplitFamily>(find_scanner(family, options.flavor, options.level), behavior, invert);
+        return std::make_unique<SplitFamily>(family, options, behavior, invert);
     if (options.flavor != Flavor::oniguruma)
         throw Error(ErrorKind::unsupported, "a pattern without a scanner, for another engine than Oniguruma");
     return std::make_unique<SplitRegex>(pattern, behavior, invert);

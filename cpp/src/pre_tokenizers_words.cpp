@@ -128,7 +128,18 @@ class BlockReader {
 // is left out. Works on bit masks, because the ends of words are not to be guessed.
 class RunSplit final : public PreTokenizer {
   public:
-    RunSplit(uint8_t dropped, uint8_t marked, bool alone) : read_(dropped, marked), alone_(alone) {}
+    RunSplit(uint8_t dropped, uint8_t marked, bool alone)
+        : read_(dropped, marked), dropped_(dropped), marked_(marked), alone_(alone) {}
+
+    // Two neighbours decide whether there is a cut between them.
+    Division divides(Border* b) const override {
+        const uint8_t after = char_flags(b->after[0]);
+        if (after & dropped_ || (alone_ && after & marked_)) return Division::apart;
+        if (b->before[0] == kUnknownChar) return Division::none;
+        const uint8_t before = char_flags(b->before[0]);
+        const bool differs = (before & dropped_) != 0 || ((before ^ after) & marked_) != 0;
+        return differs || (alone_ && before & marked_) ? Division::apart : Division::through;
+    }
 
     void split(PieceList* list) const override {
         // The pieces are written past the end of what counts, so that one that is dropped costs no branch.
@@ -169,6 +180,7 @@ class RunSplit final : public PreTokenizer {
 
   private:
     BlockReader read_;
+    uint8_t dropped_, marked_;
     bool alone_;
 };
 

@@ -13,19 +13,23 @@ struct Place {
     size_t base = 0;                        // original offset of the piece, or of the text that was normalized
     const Alignment* alignments = nullptr;  // per byte of the piece, relative to base; null: byte i is at base + i
     size_t unplaced = 0;                    // AlignedText::unplaced of the piece
+    bool continues = false;                 // other text stands before the text
 };
 
-// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for.
+// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for. If the
+// text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h).
 template <typename OnAdded, typename OnText>
 void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
-               OnText&& on_text) {
+               OnText&& on_text, bool continues = false) {
     const Vocabulary& vocabulary = *p.vocabulary;
     const Normalizer* const normalizer = p.pipeline.normalizer.get();
     const auto between = [&](Bytes piece, size_t base) {
         Place place;
         place.base = base;
+        place.continues = continues;
         if (normalizer != nullptr && !normalizer->leaves(piece)) {
             s.normalized.assign(piece, aligned);
+            s.normalized.continues = continues && base == 0;
             normalizer->normalize(&s.normalized);
             piece = Bytes(s.normalized.text);
             place.unplaced = s.normalized.unplaced;
@@ -67,7 +71,7 @@ void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool al
 }
 
 // A piece as the scanner's segment: with the space in front that the reference puts there, if it does. In s.prefixed
-// then.
+// then. A piece that continues begins with a space, so that none is put before it (Seams).
 inline Bytes prefixed(const Engine::Parts& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');
@@ -90,10 +94,12 @@ inline void join_pieces(std::vector<Piece>* pieces) {
 // Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
 inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
     const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
-    // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them.
-    const bool with_alignments = aligned || place.alignments != nullptr;
+    // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them first.
+    const bool with_alignments =
+        aligned || place.alignments != nullptr || (pre_tokenizer != nullptr && pre_tokenizer->needs_own_alignments());
     PieceList& list = s.pieces;
     list.base = place.base;
+    list.continues = place.continues;
     if (with_alignments && place.alignments != nullptr) {
         list.text.text.assign(text.view());
         list.text.alignments.assign(place.alignments, place.alignments + text.size);

@@ -238,8 +238,9 @@ def _add_parity(subparsers: Any) -> None:
         "parity",
         measuring.parity,
         "is it the same as the reference",
-        "Compares ours with the reference, every field of every result, on generated strings and on texts. Exit code 1\n"
-        "means that something differs. With --greedy: how often longest match gives the exact ids, and how fast.\n"
+        "Compares ours with the reference, every field of every result, on generated strings and on texts.\n"
+        "Exit code 1 means that something differs. With --greedy: how often longest match gives the exact ids, and\n"
+        "how fast.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
     )
     command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")

@@ -26,6 +26,8 @@ struct AlignedText {
     // Without alignments: how many bytes at the front have an empty one, (0, 0), because they were inserted before the
     // first character. The reference leaves them out when it changes the whole text, so the text depends on them.
     size_t unplaced = 0;
+    // True for what goes on from a text that was cut at a seam (seams.h): it has no beginning of its own.
+    bool continues = false;
 
     // Becomes a copy of `original`, each character aligned with itself.
     void assign(Bytes original, bool with_alignments);

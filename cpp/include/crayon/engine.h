@@ -74,8 +74,14 @@ class Engine {
 
     // Appends the ids of `text` (valid UTF-8) to `out`.
     void encode_ids(Bytes text, const EncodeOptions& options, Scratch& scratch, IdBuffer* out) const;
-    // The same without the post-processor's special ids.
-    void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out) const;
+    // The same without the post-processor's special ids. A text that `continues` is the rest of one that was cut at a
+    // seam (seams.h).
+    void encode_inner_ids(Bytes text, bool special_as_text, Scratch& scratch, IdBuffer* out,
+                          bool continues = false) const;
+    // The same with offsets, in characters of `text`, as `encode` with these options gives them; `has_tokens` says
+    // whether what is before a text that continues had any. Only when there is a single_frame().
+    void encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens,
+                              Scratch& scratch, IdBuffer* out, std::vector<Offset>* offsets) const;
     // Appends the ids of any bytes: no added tokens, no normalizer, no post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
     // Appends what merging alone makes of one pretoken, by one of the ways that must agree. For tests and inspection.
@@ -120,6 +126,7 @@ class Engine {
     friend struct TraceAccess;  // of trace.h
 
     struct Parts;  // of the implementation
+    const Parts& parts() const { return *parts_; }
 
   private:
     using Greedy = std::optional<UnknownIds>;  // nothing: exact mode

@@ -13,6 +13,8 @@ namespace crayon {
 class IdBuffer {
   public:
     IdBuffer() = default;
+    // Takes over memory of std::malloc.
+    IdBuffer(int32_t* data, size_t capacity) : data_(data), capacity_(capacity) {}
     ~IdBuffer() { std::free(data_); }
     IdBuffer(IdBuffer&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
         other.release();
@@ -28,6 +30,7 @@ class IdBuffer {
     int32_t* data() { return data_; }
     const int32_t* data() const { return data_; }
     size_t size() const { return size_; }
+    size_t capacity() const { return capacity_; }
     int32_t* end() { return data_ + size_; }
 
     // Room for `more` ids past the end; write them at end() and call advance().

@@ -10,6 +10,7 @@
 #include "crayon/cartridge.h"
 #include "crayon/json.h"
 #include "crayon/longest_match.h"
+#include "crayon/seams.h"
 
 namespace crayon {
 
@@ -33,6 +34,11 @@ class Model {
     virtual std::unique_ptr<ModelScratch> make_scratch() const = 0;
     // Appends the tokens of `piece` (valid UTF-8, not empty). Error(vocabulary) where the reference fails to encode.
     virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
+    // Whether any piece with this border has the tokens of its parts.
+    virtual bool divides(const Border& border) const {
+        (void)border;
+        return false;
+    }
 };
 
 // `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Errors as for

@@ -6,6 +6,7 @@
 #include "crayon/aligned_text.h"
 #include "crayon/bytes.h"
 #include "crayon/json.h"
+#include "crayon/seams.h"
 
 namespace crayon {
 
@@ -16,6 +17,18 @@ class Normalizer {
     virtual void normalize(AlignedText* text) const = 0;
     // True when `normalize` surely leaves the text as it is. False may be wrong. Much faster than normalizing.
     virtual bool leaves(Bytes text) const = 0;
+    // Whether the parts of any text with this border become what the whole becomes, and its alignments, when the second
+    // one is normalized as a text that continues. The border is then what it is in the normalized text.
+    virtual bool divides(Border* border) const {
+        (void)border;
+        return false;
+    }
+    // Whether a text that begins like this has alignments that depend on its beginning, up to its end; of an empty one,
+    // whether any may. Then it is not for cutting where offsets are wanted, whatever `divides` says.
+    virtual bool shifts(Bytes text) const {
+        (void)text;
+        return false;
+    }
 };
 
 // From the component as tokenizer.json has it ({"type": ..., ...}; not null). What it needs of `component` it copies.

@@ -9,6 +9,7 @@
 #include "crayon/aligned_text.h"
 #include "crayon/json.h"
 #include "crayon/pretokenize.h"
+#include "crayon/seams.h"
 
 namespace crayon {
 
@@ -24,6 +25,7 @@ struct PieceList {
     AlignedText text;
     std::vector<Piece> pieces;  // to begin with one, the whole text; none when that is empty
     size_t base = 0;            // where in the original text the alignments' 0 is, in bytes
+    bool continues = false;     // other text stands before the original text
     // Working memory of pre-tokenizers: a step that changes the text writes the new one here and swaps.
     AlignedText spare_text;
     std::vector<Piece> spare_pieces;
@@ -36,6 +38,16 @@ class PreTokenizer {
     virtual void split(PieceList* list) const = 0;
     // True when `split` gives the right pieces only of a text with alignments (it looks at where a piece comes from).
     virtual bool needs_alignments() const { return false; }
+    // True when it does so behind a step that changes the text: then even a text that no normalizer changed needs them.
+    virtual bool needs_own_alignments() const { return false; }
+    // True when it may change the text.
+    virtual bool rewrites() const { return false; }
+    // What it does to any text with this border when that is cut there, and the second part is split as one that
+    // continues. The border is then what it is in the text that it leaves; behind `apart` that does not matter.
+    virtual Division divides(Border* border) const {
+        (void)border;
+        return Division::none;
+    }
 };
 
 struct PreTokenizerOptions {

@@ -1,0 +1,251 @@
+#include "seams.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "crayon/error.h"
+#include "crayon/unicode.h"
+#include "utf8_chars.h"
+
+namespace crayon {
+namespace {
+
+uint32_t set_of(CharClass c) {
+    return 1u << uint32_t(c);
+}
+
+bool has_flag(const AddedToken& token, uint32_t flags) {
+    return (token.flags & flags) != 0;
+}
+
+Border border_at(Bytes text, size_t at) {
+    Border border;
+    size_t from = at;
+    for (uint32_t& c : border.before) {
+        if (from == 0) break;
+        const uint8_t* p = character_before(text.begin(), text.begin() + from);
+        c = character_at(p, text.end()).code_point;
+        from = size_t(p - text.begin());
+    }
+    for (uint32_t& c : border.after) {
+        if (at == text.size) break;
+        const Character next = character_at(text.begin() + at, text.end());
+        c = next.code_point;
+        at += next.size;
+    }
+    return border;
+}
+
+}  // namespace
+
+// Which pairs of classes no alternative of a pattern matches as neighbours. The pretoken before the border then ends in
+// front of it, and since all alternatives stop at what follows as they stop at the end of a text, it ends there in the
+// part as well. One alternative asks for the end: white space at the end of a text is one pretoken, which in the middle
+// of a text it may not be. So none may stand before the border, but line breaks where `\s*[\r\n]+` takes all of it.
+bool family_divides(Family family, Flavor flavor, const Border& border) {
+    if (family == Family::whole || border.before[0] == kUnknownChar) return false;
+    const bool breaks = family != Family::gpt2;  // line breaks belong to punctuation before them
+    const bool cased = family == Family::o200k || family == Family::tekken;
+    const uint32_t before = border.before[0], after = border.after[0];
+    const auto is_in = [](uint32_t c, std::initializer_list<CharClass> classes, Flavor f) {
+        uint32_t set = 0;
+        for (const CharClass each : classes) set |= set_of(each);
+        return (set & set_of(char_class(f, c))) != 0;
+    };
+    const auto is_letter = [&](uint32_t c) {
+        return is_in(c, {CharClass::upper, CharClass::lower, CharClass::letter}, flavor);
+    };
+    const auto is_number = [&](uint32_t c) { return is_in(c, {CharClass::number}, flavor); };
+    const auto is_white = [&](uint32_t c) { return is_in(c, {CharClass::space, CharClass::newline}, flavor); };
+    if (is_letter(before)) {
+        if (is_number(after) || is_white(after)) return true;
+        // Marks and contractions belong to cased words.
+        return !is_letter(after) && !(cased && (after == '\'' || char_class(flavor, after) == CharClass::mark));
+    }
+    if (is_number(before)) return !is_number(after) || family == Family::qwen2 || family == Family::tekken;
+    if (is_white(before)) {
+        const bool is_slash = cased && after == '/';  // `[\r\n/]*` behind punctuation
+        return breaks && char_class(flavor, before) == CharClass::newline && !is_white(after) && !is_slash;
+    }
+    // Punctuation, symbols, marks.
+    if (after == ' ' || is_number(after)) return true;
+    return !breaks && (is_white(after) || (is_letter(after) && before != '\''));
+}
+
+Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets)
+    : p_(parts),
+      longest_token_(longest_token),
+      special_as_text_(special_as_text),
+      shifts_(with_offsets && p_.pipeline.normalizer != nullptr && p_.pipeline.normalizer->shifts({})) {
+    const Vocabulary& vocabulary = *p_.vocabulary;
+    bool has_digits = false;
+    for (const AddedToken& token : vocabulary.added()) {
+        Tokens& tokens = has_flag(token, kNormalized) ? normalized_ : plain_;
+        const std::string content =
+            has_flag(token, kNormalized) ? vocabulary.text_of(token.id) : vocabulary.content_of(token.id);
+        tokens.longest = std::max(tokens.longest, content.size());
+        tokens.strip |= has_flag(token, kLstrip | kRstrip);
+        tokens.single_word |= has_flag(token, kSingleWord);
+        has_digits |= std::any_of(content.begin(), content.end(), [](char c) { return c >= '0' && c <= '9'; });
+        tokens.contents.push_back(content);
+    }
+    const Pipeline& pipeline = p_.pipeline;
+    groups_digits_ =
+        pipeline.scan != nullptr && pipeline.normalizer == nullptr && !has_digits &&
+        (pipeline.family == Family::cl100k || pipeline.family == Family::llama3 || pipeline.family == Family::o200k);
+    matches_whole_ = pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
+                     pipeline.normalizer == nullptr && !pipeline.add_prefix_space;
+    exist_ = p_.single && (matches_whole_ || any_usual());
+}
+
+// Between words, between lines, or between sentences of scripts without spaces.
+bool Seams::any_usual() const {
+    for (const std::string_view text : {"ab cd", "ab\ncd", "ab\n\ncd", "\u4e2d\u6587\u3002\u4e2d\u6587"}) {
+        const Bytes bytes(text);
+        for (size_t at = 2; at + 2 < bytes.size; ++at) {
+            if ((bytes[at] & 0xC0) == 0x80) continue;
+            try {
+                if (shifts_ && p_.pipeline.normalizer->shifts(bytes)) continue;
+                if (steps_divide(border_at(bytes, at))) return true;
+            } catch (const Error&) {
+                // Of a charsmap that is damaged there. Raised again for a text that has the character.
+            }
+        }
+    }
+    return false;
+}
+
+size_t Seams::last(Bytes text, bool continues) const {
+    if (!exist_ || text.empty()) return 0;
+    if (matches_whole_) return last_match(text);
+    std::vector<Segment> uncut;
+    if (shifts_) uncut = shifted_pieces(text, continues);
+    for (size_t at = text.size; at > 0;) {
+        at = size_t(character_before(text.begin(), text.begin() + at) - text.begin());
+        while (!uncut.empty() && uncut.back().start >= at) uncut.pop_back();
+        if (!uncut.empty() && at < uncut.back().stop)
+            at = uncut.back().start;
+        else if (at > 0 && divides(text, at))
+            return at;
+    }
+    return 0;
+}
+
+// Longest match begins anew behind each token, and a token is the same one in the part when the text goes on for as
+// many bytes as the longest token has.
+size_t Seams::last_match(Bytes text) const {
+    std::vector<Segment> pieces{{0, text.size, kPlainText}};
+    if (!p_.vocabulary->matcher().empty()) {
+        pieces.clear();
+        p_.vocabulary->matcher().split(text, special_as_text_, &pieces);
+    }
+    std::vector<size_t> starts;
+    for (const Segment& piece : pieces) {
+        if (piece.added != kPlainText) continue;
+        for (size_t at = piece.start; at < piece.stop;) {
+            if (at > 0) starts.push_back(at);
+            if (piece.stop == text.size && piece.stop - at < longest_token_) break;
+            const size_t size = p_.pipeline.match.at(text.slice(at, piece.stop)).first;
+            at += size > 0 ? size : 1;
+        }
+    }
+    for (; !starts.empty(); starts.pop_back()) {
+        const size_t at = starts.back();
+        const bool is_inside = (text[at] & 0xC0) == 0x80;
+        if (!is_inside && plain_.divide(p_.vocabulary->matcher(), text, at, border_at(text, at))) return at;
+    }
+    return 0;
+}
+
+// Up to a seam, the pieces that are found in the text are those of the text that goes on.
+std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
+    std::vector<Segment> pieces;
+    if (p_.vocabulary->matcher().empty())
+        pieces.push_back({0, text.size, kPlainText});
+    else
+        p_.vocabulary->matcher().split(text, special_as_text_, &pieces);
+    const auto is_plain = [&](const Segment& piece) {
+        const bool is_rest = continues && piece.start == 0;
+        return piece.added != kPlainText || is_rest ||
+               !p_.pipeline.normalizer->shifts(text.slice(piece.start, piece.stop));
+    };
+    pieces.erase(std::remove_if(pieces.begin(), pieces.end(), is_plain), pieces.end());
+    return pieces;
+}
+
+bool Seams::divides(Bytes text, size_t at) const {
+    const Border border = border_at(text, at);
+    if (!steps_divide(border) && !ends_digit_group(text, at)) return false;
+    const Vocabulary& vocabulary = *p_.vocabulary;
+    return plain_.divide(vocabulary.matcher(), text, at, border) &&
+           (p_.pipeline.normalizer != nullptr || normalized_.divide(vocabulary.normalized_matcher(), text, at, border));
+}
+
+bool Seams::steps_divide(Border border) const {
+    const Pipeline& pipeline = p_.pipeline;
+    if (pipeline.normalizer != nullptr) {
+        if (!pipeline.normalizer->divides(&border)) return false;
+        // The normalized text is known for a few characters only. No token can reach up to the border when none has
+        // the character before it; the other conditions are those of Tokens::divide.
+        if (!normalized_.contents.empty()) {
+            const uint32_t before = border.before[0];
+            if (before == kUnknownChar || normalized_.any_has(before)) return false;
+            if (normalized_.strip && is_white_space(before)) return false;
+            std::string after;
+            append_utf8(border.after[0], &after);
+            if (normalized_.single_word && is_word_char(before) && normalized_.begin_with(uint8_t(after[0])))
+                return false;
+        }
+    }
+    if (pipeline.scan != nullptr) {
+        if (pipeline.add_prefix_space && border.after[0] != ' ') return false;
+        return family_divides(pipeline.family, p_.flavor, border);
+    }
+    Division division = Division::through;
+    if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
+    // Pieces that touch each other are one in greedy mode.
+    if (division == Division::apart && pipeline.joins_pieces) division = Division::through;
+    return division == Division::apart ||
+           (division == Division::through && pipeline.model != nullptr && pipeline.model->divides(border));
+}
+
+// The third of the digits from the start of their run. What is before a run, or before the text when the run begins
+// with it, ends a pretoken; and no added token, having no digit, ends or begins in the run.
+bool Seams::ends_digit_group(Bytes text, size_t at) const {
+    const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };
+    if (!groups_digits_ || p_.pipeline.add_prefix_space || !is_digit(at)) return false;
+    size_t start = at;
+    while (start > 0 && is_digit(start - 1)) --start;
+    if ((at - start) % 3 != 0 || start == at) return false;
+    if (start == 0) return true;
+    const uint8_t* before = character_before(text.begin(), text.begin() + start);
+    return char_class(p_.flavor, character_at(before, text.end()).code_point) != CharClass::number;
+}
+
+bool Seams::Tokens::begin_with(uint8_t byte) const {
+    return std::any_of(contents.begin(), contents.end(),
+                       [byte](const std::string& c) { return uint8_t(c[0]) == byte; });
+}
+
+bool Seams::Tokens::any_has(uint32_t code_point) const {
+    std::string bytes;
+    append_utf8(code_point, &bytes);
+    return std::any_of(contents.begin(), contents.end(),
+                       [&](const std::string& c) { return c.find(bytes) != std::string::npos; });
+}
+
+// Added tokens are found in the parts as they are in the whole when none reaches over the border or up to it, whatever
+// comes: no content begins with a stretch of text that ends at the border. That holds for tokens that are passed over,
+// too, because they, as well, hide others inside them. Three conditions look at neighbours. White space that a token
+// takes along ends at the border when another character stands before that. A token that has to be a word and begins at
+// the border looks at the character before; one that ends there is ruled out above.
+bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border) const {
+    if (matcher.empty()) return true;
+    if (strip && is_white_space(border.before[0])) return false;
+    if (single_word && is_word_char(border.before[0]) && begin_with(text[at])) return false;
+    for (size_t from = at > longest ? at - longest : 0; from < at; ++from)
+        if (matcher.begins_with(text.slice(from, at))) return false;
+    return true;
+}
+
+}  // namespace crayon

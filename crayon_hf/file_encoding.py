@@ -1,0 +1,160 @@
+"""A file to ids without holding the file, its text or its ids in memory: one chunk after the other.
+
+Chunks end at places where cutting changes no id (``cpp/include/crayon/seams.h``), so the ids of all chunks together are
+those of the whole text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import _core, inputs
+from crayon_hf.buffers import BufferPool
+from crayon_hf.errors import InvalidUtf8Error
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from crayon_hf.tokenizer import Tokenizer
+
+CHUNK_BYTES = 1 << 20
+
+_buffers = BufferPool(CHUNK_BYTES, 4)
+
+
+class FileChunk(NamedTuple):
+    """The ids of bytes [start, end) of a file."""
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64] | None
+    """Of each id the bytes of the file that it stands for, (start, end); (0, 0) of special tokens around the text."""
+    start: int
+    end: int
+
+
+def encode_file(
+    tokenizer: Tokenizer,
+    file: Any,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    offsets: bool = False,
+    add_special_tokens: bool = True,
+) -> Iterator[FileChunk]:
+    """See `Tokenizer.encode_file`."""
+    inputs.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
+    if inputs.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
+        raise ValueError("chunk_bytes is 0, expected at least 1")
+    engine, as_text = tokenizer._engine or tokenizer._settle(), tokenizer._special_as_text
+    opened, own = _open(file)
+    if not isinstance(engine, _core.Engine):
+        return _delegated(engine, opened, own, add_special_tokens, as_text, offsets)
+    encoder = _core.StreamEncoder(engine, add_special_tokens, as_text, offsets)
+    if own and stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        return _mapped(encoder, opened, chunk_bytes)
+    return _read(encoder, opened, own, chunk_bytes)
+
+
+def _open(file: Any) -> tuple[Any, bool]:
+    """A binary file, and whether it is ours to close."""
+    if isinstance(file, (str, bytes, os.PathLike)):
+        return open(file, "rb", buffering=0), True
+    if isinstance(file, io.TextIOBase) or not (hasattr(file, "readinto") or hasattr(file, "read")):
+        raise TypeError(f"file is {inputs.kind(file)}, expected a path or a binary file")
+    return file, False
+
+
+def _mapped(encoder: _core.StreamEncoder, file: io.FileIO, chunk_bytes: int) -> Iterator[FileChunk]:
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:  # empty, or one that does not know its size, as those of the kernel
+            yield from _read(encoder, file, False, chunk_bytes)
+            return
+        with contextlib.closing(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)) as pages:
+            start, window, given_back = 0, chunk_bytes, 0
+            while start < size:
+                end = min(size, start + window)
+                # Reading what is no longer there would end the process.
+                if (left := os.fstat(file.fileno()).st_size) < end:
+                    raise OSError(f"{file.name!r} was cut from {size} to {left} bytes while it was encoded")
+                consumed, ids, offsets = encoder.encode(pages, start, end, end == size)
+                window = 2 * window if consumed == 0 else chunk_bytes
+                if consumed:
+                    yield FileChunk(ids, offsets, start, start + consumed)
+                    start += consumed
+                    given_back = _give_back(pages, given_back, start)
+
+
+def _give_back(pages: mmap.mmap, done: int, start: int) -> int:
+    """Let the system take back the memory of what is behind `start`, in whole pages from `done` on; where they end."""
+    end = start - start % mmap.PAGESIZE
+    if end > done and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED, done, end - done)
+    return end
+
+
+def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) -> Iterator[FileChunk]:
+    with contextlib.ExitStack() as stack:
+        if own:
+            stack.callback(file.close)
+        buffer = stack.enter_context(_buffers.lease(chunk_bytes))
+        start = filled = 0
+        window, ended = chunk_bytes, False
+        while True:
+            if window > len(buffer):
+                larger = stack.enter_context(_buffers.lease(window))
+                larger[:filled] = buffer[:filled]
+                buffer = larger
+            while filled < window and not ended:
+                count = _read_into(file, buffer[filled:window])
+                filled, ended = filled + count, count == 0
+            consumed, ids, offsets = encoder.encode(buffer, 0, filled, ended)
+            if consumed or ended:
+                yield FileChunk(ids, offsets, start, start + consumed)
+            if ended:
+                return
+            start, filled = start + consumed, filled - consumed
+            buffer[:filled] = buffer[consumed : consumed + filled]
+            window = chunk_bytes if filled < chunk_bytes else 2 * filled
+
+
+def _read_into(file: Any, view: memoryview) -> int:
+    """How many bytes were read; 0 at the end."""
+    if hasattr(file, "readinto"):
+        count = file.readinto(view)
+    else:
+        data = file.read(len(view))
+        if data is not None and not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"file gives {inputs.kind(data)}, expected bytes: open it in binary mode")
+        count = None if data is None else len(data)
+        view[: count or 0] = data or b""
+    if count is None:
+        raise BlockingIOError("the file has nothing to read now, and does not wait until it has")
+    return int(count)
+
+
+def _delegated(
+    engine: Any, file: Any, own: bool, add_special_tokens: bool, as_text: bool, offsets: bool
+) -> Iterator[FileChunk]:
+    """The whole file at once: the reference takes texts whole."""
+    import numpy as np
+
+    with file if own else contextlib.nullcontext():
+        data = file.read()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {error.start}") from None
+    encoding = engine.encode(text, None, False, add_special_tokens, as_text)
+    spans = None
+    if offsets:
+        begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+        starts = np.append(np.flatnonzero(begins), len(data)).astype(np.int64)
+        spans = starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)]
+    yield FileChunk(np.array(encoding.ids, np.int32), spans, 0, len(data))

@@ -1,0 +1,99 @@
+"""Streams in tests: windows that move over a text, and what the whole text gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf import _core
+
+Spans = npt.NDArray[np.int64]
+
+PIECES = (
+    *(
+        "the",
+        "The",
+        " a",
+        "tion",
+        "'s",
+        "'re",
+        " 'VE",
+        "'",
+        "''l",
+        "\u2019s",
+        "'\u017f",
+        "ABC",
+        "aBcD",
+        "ABCd",
+        "\u01c5",
+    ),
+    *(
+        "\u01c5",
+        "1",
+        "12",
+        "123",
+        "1234",
+        "\u00bd",
+        "\u0663",
+        "!",
+        "...",
+        "--",
+        "/",
+        "/\n",
+        "\\",
+        "_",
+        "{}",
+        "`",
+        "``",
+        ":)",
+    ),
+    *(" ", " ", "  ", "   ", "\n", "\r\n", "\r", "\n\n", "\t", " \n ", "\u3000", "\xa0", "\u200b", "\u0600"),
+    *("e\u0301", "\u0301", "\u0323", "\u0323\u0307", "\u212b", "\u1100\u1161\u11a8", "\uac00", "\u0915\u094d\u0937"),
+    *("\u4e2d\u6587", "\u3002", "\uff0c", "\u3042", "\U0001f469\u200d\U0001f4bb", "\u0130", "\ufb01", "\u2163"),
+    *("<|endoftext|>", "<s>", "</s>", "<unk>", "<mask>", " <mask> ", "[X]", "<0x41>", "\u2581", "\u2581b"),
+    *("wor", "aa", "aaa", "a b", "<a", "a<", "th", "E", "of the", "a"),
+)
+"""What goes wrong at the edges of windows."""
+
+
+def whole(engine: _core.Engine, text: str, special: bool, offsets: bool) -> tuple[list[int], list[Any] | None]:
+    """The ids of a text and, in bytes, their offsets."""
+    if not offsets:
+        return engine.encode_ids(text, special), None
+    encoding = engine.encode(text, add_special_tokens=special)
+    starts = np.cumsum([0, *(len(character.encode()) for character in text)])
+    return encoding.ids, [(int(starts[start]), int(starts[end])) for start, end in encoding.offsets]
+
+
+def streamed(
+    engine: _core.Engine, data: bytes, window: int, special: bool, offsets: bool, grow: int = 2
+) -> tuple[list[int], list[Any] | None]:
+    """The same through windows of so many bytes; one of which nothing is consumed grows."""
+    encoder = _core.StreamEncoder(engine, special, False, offsets)
+    ids: list[int] = []
+    spans: list[Any] = []
+    start, size = 0, window
+    while True:
+        end = min(len(data), start + size)
+        consumed, part, part_spans = encoder.encode(data, start, end, end == len(data))
+        assert (part_spans is not None) == offsets
+        assert consumed <= end - start
+        assert encoder.position == start + consumed
+        ids += part.tolist()
+        spans += [] if part_spans is None else map(tuple, part_spans.tolist())
+        start += consumed
+        size = window if consumed else size * grow
+        if end == len(data):
+            assert start == end
+            return ids, spans if offsets else None
+
+
+def assert_streams_alike(
+    engine: _core.Engine, text: str, window: int, special: bool = True, offsets: bool = False
+) -> None:
+    """Windows do not show in ids and offsets."""
+    expected = whole(engine, text, special, offsets)
+    got = streamed(engine, text.encode(), window, special, offsets)
+    assert got == expected, f"windows of {window} bytes over {text!r}"
