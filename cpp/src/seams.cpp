@@ -131,28 +131,39 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
+// Gives the pieces between added tokens, as places of a text in which this one begins at `base`.
+template <typename OnPlain>
+void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, OnPlain&& on_plain) const {
+    if (matcher.empty()) return on_plain(base, base + text.size);
+    std::vector<Segment> pieces;
+    matcher.split(text, special_as_text_, &pieces);
+    for (const Segment& piece : pieces)
+        if (piece.added == kPlainText) on_plain(base + piece.start, base + piece.stop);
+}
+
 // Longest match begins anew behind each token, and a token is the same one in the part when the text goes on for as
 // many bytes as the longest token has.
 size_t Seams::last_match(Bytes text) const {
-    std::vector<Segment> pieces{{0, text.size, kPlainText}};
-    if (!p_.vocabulary->matcher().empty()) {
-        pieces.clear();
-        p_.vocabulary->matcher().split(text, special_as_text_, &pieces);
-    }
+    const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
-    for (const Segment& piece : pieces) {
-        if (piece.added != kPlainText) continue;
-        for (size_t at = piece.start; at < piece.stop;) {
+    const auto match = [&](size_t at, size_t stop) {
+        while (at < stop) {
             if (at > 0) starts.push_back(at);
-            if (piece.stop == text.size && piece.stop - at < longest_token_) break;
-            const size_t size = p_.pipeline.match.at(text.slice(at, piece.stop)).first;
+            if (stop == text.size && stop - at < longest_token_) break;
+            const size_t size = p_.pipeline.match.at(text.slice(at, stop)).first;
             at += size > 0 ? size : 1;
         }
-    }
+    };
+    for_each_plain(vocabulary.matcher(), text, 0, [&](size_t start, size_t stop) {
+        for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, match);
+    });
     for (; !starts.empty(); starts.pop_back()) {
         const size_t at = starts.back();
-        const bool is_inside = (text[at] & 0xC0) == 0x80;
-        if (!is_inside && plain_.divide(p_.vocabulary->matcher(), text, at, border_at(text, at))) return at;
+        if ((text[at] & 0xC0) == 0x80) continue;  // inside a character
+        const Border border = border_at(text, at);
+        if (plain_.divide(vocabulary.matcher(), text, at, border) &&
+            normalized_.divide(vocabulary.normalized_matcher(), text, at, border))
+            return at;
     }
     return 0;
 }

@@ -47,7 +47,7 @@ GEMMA = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPre
 SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
 OWN_PATTERN = {"type": "Split", "pattern": {"Regex": "[aeiou]+"}, "behavior": "Isolated", "invert": False}
 
-FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k")
+FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 
 
 def _first(metaspace: dict[str, Any]) -> dict[str, Any]:
