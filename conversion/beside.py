@@ -40,11 +40,12 @@ def files_beside(path: str | os.PathLike[str]) -> Beside:
 
 def read_object(path: str) -> dict[str, Any]:
     """A file that is a JSON object; an empty one when there is no such file."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
+    if not os.path.exists(path):
         return {}
+    if not os.path.isfile(path):
+        raise VocabularyError(f"{path} is not a file")
+    with open(path, "rb") as file:
+        data = file.read()
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

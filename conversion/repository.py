@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -99,8 +101,10 @@ def _written(document: dict[str, Any]) -> bytes:
 
 def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:
     """Write files into a directory, which is made if it is not there: all of them, or none."""
-    is_new = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
+    for name in (*files, *removed):
+        if os.path.isdir(path := os.path.join(folder, name)):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     stage = os.path.join(folder, f".{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         os.mkdir(stage)
@@ -113,5 +117,7 @@ def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, 
             os.replace(os.path.join(stage, name), os.path.realpath(os.path.join(folder, name)))
         os.rmdir(stage)
     except BaseException:
-        shutil.rmtree(folder if is_new else stage, ignore_errors=True)
+        shutil.rmtree(stage, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # if nothing else is in it
         raise

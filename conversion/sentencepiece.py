@@ -12,7 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 from crayon_hf.conversion.converted import Converted, Progress, written
-from crayon_hf.conversion.pieces import NORMAL, Piece, PieceOptions, config_of, document_of
+from crayon_hf.conversion.pieces import (
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    Piece,
+    PieceOptions,
+    config_of,
+    document_of,
+)
 from crayon_hf.conversion.protobuf import Message
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
@@ -45,7 +54,10 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
     ids = {"bos_id": 1, "eos_id": 2, "pad_id": -1}
     options = PieceOptions(**{**ids, **trainer, **normalizer})
     document = document_of(pieces, _MODELS[kind], options, progress)
-    return Converted(written(document), config_of(pieces, options), "sentencepiece")
+    config = config_of(pieces, options)
+    # What no text becomes in greedy mode either; a tokenizer.json alone does not say it.
+    silent = [id for id, piece in enumerate(pieces) if piece.kind in (UNKNOWN, CONTROL, UNUSED)]
+    return Converted(written(document), config, "sentencepiece", metadata={"control": silent})
 
 
 # Field numbers, and what they are in PieceOptions.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 __version__: str
 TRACE_PIECE_BYTES: int
 TRACE_RUN_BYTES: int
+TRACE_STEPS: int
 
 Truncation: TypeAlias = tuple[int, int, str, str]
 Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
@@ -235,7 +236,8 @@ class Engine:
     def trace_piece(self, piece: bytes) -> dict[str, Any]:
         """How one piece becomes tokens: merges in order, the best path or the walks; of at most TRACE_PIECE_BYTES."""
     def trace_longest_match(self, run: bytes) -> list[dict[str, Any]]:
-        """The walks of longest match over pieces that touch each other; of at most TRACE_RUN_BYTES."""
+        """The walks of longest match over pieces that touch each other; of at most TRACE_RUN_BYTES and, but for
+        the last one, TRACE_STEPS."""
     # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:

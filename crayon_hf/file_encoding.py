@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer
 
 CHUNK_BYTES = 1 << 20
+_LARGEST_READ = 1 << 28
+"""A window over what is not mapped is no larger than this to begin with."""
 
 _buffers = BufferPool(CHUNK_BYTES, 4)
 
@@ -58,7 +60,7 @@ def encode_file(
     encoder = _core.StreamEncoder(engine, add_special_tokens, as_text, offsets)
     if own and stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
         return _mapped(encoder, opened, chunk_bytes)
-    return _read(encoder, opened, own, chunk_bytes)
+    return _read(encoder, opened, own, min(chunk_bytes, _LARGEST_READ))
 
 
 def _open(file: Any) -> tuple[Any, bool]:
@@ -133,9 +135,12 @@ def _read_into(file: Any, view: memoryview) -> int:
         if data is not None and not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"file gives {inputs.kind(data)}, expected bytes: open it in binary mode")
         count = None if data is None else len(data)
-        view[: count or 0] = data or b""
+        if data and len(data) <= len(view):
+            view[: len(data)] = data
     if count is None:
         raise BlockingIOError("the file has nothing to read now, and does not wait until it has")
+    if not 0 <= count <= len(view):
+        raise OSError(f"the file says that it read {count} bytes, of {len(view)} that it was asked for")
     return int(count)
 
 

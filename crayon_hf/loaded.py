@@ -66,7 +66,7 @@ class Loaded:
     def check_ids(self, ids: Any) -> None:
         """Refuse ids that CRAYON does not have, where its own answers are asked for."""
         if self._limit is not None:
-            beyond = next((id for id in ids if id >= self._limit), None)
+            beyond = next((id for id in ids if isinstance(id, int) and id >= self._limit), None)
             if beyond is not None:
                 raise TokenIdError(f"id {beyond} is not in the vocabulary of {self._limit} ids")
 

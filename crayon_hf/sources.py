@@ -28,6 +28,8 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     kind, name = recognise(given), os.path.abspath(given)
     if kind is Kind.DIRECTORY:
         kind, name = look_into(name)
+        if kind is Kind.DIRECTORY:
+            raise VocabularyError(f"{name} is a directory, where a file was looked for")
     if kind is Kind.CARTRIDGE or kind is Kind.TOKENIZER_JSON:
         return opening.open_file(name, mode)
     if kind is Kind.MERGES:

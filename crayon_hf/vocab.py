@@ -210,8 +210,9 @@ class CrayonVocab:
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of some ids. An id that no token has is a TokenIdError."""
         profile = self._loaded or self._nothing()
-        profile.check_ids(tokens)
-        return profile.engine.decode(tokens, False)
+        ids = tokens if isinstance(tokens, Sequence) else list(tokens)
+        profile.check_ids(ids)
+        return profile.engine.decode(ids, False)
 
     # -- the vocabulary
 

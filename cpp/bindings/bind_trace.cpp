@@ -133,6 +133,7 @@ py::dict dict_of(const PieceTrace& trace) {
 void bind_trace(py::module_& m, EngineClass& c) {
     m.attr("TRACE_PIECE_BYTES") = kTracePieceBytes;
     m.attr("TRACE_RUN_BYTES") = kTraceRunBytes;
+    m.attr("TRACE_STEPS") = kTraceSteps;
     c.def(
         "trace_segments",
         [](const Engine& self, py::object text, bool as_text) {

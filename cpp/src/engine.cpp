@@ -67,7 +67,9 @@ Engine::Engine(const Cartridge& cartridge, std::string_view components, const st
     finish();
 }
 
-void Engine::prepare(const std::vector<uint32_t>& specials) {
+void Engine::prepare(std::vector<uint32_t> specials) {
+    if (is_greedy())
+        for (const uint32_t id : control_ids(cartridge_)) specials.push_back(id);
     if (cartridge_.program().flavor >= kFlavorCount)
         throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
     parts_ = std::make_unique<Parts>();

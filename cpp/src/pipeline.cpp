@@ -119,6 +119,23 @@ bool is_longest_match(const Value& model) {
            longest->as_number("max_input_chars_per_word") >= kNoLimit;
 }
 
+std::vector<uint32_t> control_ids(const Cartridge& cartridge) {
+    std::vector<uint32_t> ids;
+    const json::Document document = json::parse(cartridge.metadata.view());
+    const Value* control = document.root.is_object() ? document.root.find("control") : nullptr;
+    if (!given(control)) return ids;
+    try {
+        for (const Value& id : control->as_array("control")) {
+            const double number = id.as_number("control");
+            if (!(number >= 0 && number < cartridge.program().n_ids)) throw Error(ErrorKind::cartridge, "an id");
+            ids.push_back(uint32_t(number));
+        }
+    } catch (const Error&) {
+        throw Error(ErrorKind::cartridge, "section metadata: \"control\" is not a list of ids");
+    }
+    return ids;
+}
+
 bool can_work_on_bytes(const Value* normalizer, const Value* pre_tokenizer) {
     return given(pre_tokenizer) && ends_in_byte_level(*pre_tokenizer) &&
            (!given(normalizer) || !spells_or_inserts(*normalizer));

@@ -43,6 +43,10 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
 // it is longest match, and nothing else.
 bool is_longest_match(const json::Value& model);
 
+// The ids that the metadata calls control tokens ("control": [1, 2]): no text becomes one of them in greedy mode, as
+// none does in exact mode, though they are among the model's tokens. Error(cartridge) when it is no list of ids.
+std::vector<uint32_t> control_ids(const Cartridge& cartridge);
+
 // Whether byte-level tables serve these components: a ByteLevel comes last in the pre-tokenizer, and nowhere else.
 bool can_work_on_bytes(const json::Value* normalizer, const json::Value* pre_tokenizer);
 

@@ -131,14 +131,19 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
-// Gives the pieces between added tokens, as places of a text in which this one begins at `base`.
+// Gives the pieces between added tokens, as places of a text in which this one begins at `base`. A piece `goes on` if
+// it may be longer when the text does: at the end, or before an added token that has to be a word and is found there.
 template <typename OnPlain>
-void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, OnPlain&& on_plain) const {
-    if (matcher.empty()) return on_plain(base, base + text.size);
+void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
+                           OnPlain&& on_plain) const {
+    if (matcher.empty()) return on_plain(base, base + text.size, goes_on);
     std::vector<Segment> pieces;
     matcher.split(text, special_as_text_, &pieces);
-    for (const Segment& piece : pieces)
-        if (piece.added == kPlainText) on_plain(base + piece.start, base + piece.stop);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].added != kPlainText) continue;
+        const bool is_last = pieces[std::min(i + 1, pieces.size() - 1)].stop == text.size;
+        on_plain(base + pieces[i].start, base + pieces[i].stop, goes_on && is_last);
+    }
 }
 
 // Longest match begins anew behind each token, and a token is the same one in the part when the text goes on for as
@@ -146,16 +151,16 @@ void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base,
 size_t Seams::last_match(Bytes text) const {
     const Vocabulary& vocabulary = *p_.vocabulary;
     std::vector<size_t> starts;
-    const auto match = [&](size_t at, size_t stop) {
+    const auto match = [&](size_t at, size_t stop, bool goes_on) {
         while (at < stop) {
             if (at > 0) starts.push_back(at);
-            if (stop == text.size && stop - at < longest_token_) break;
+            if (goes_on && stop - at < longest_token_) break;
             const size_t size = p_.pipeline.match.at(text.slice(at, stop)).first;
             at += size > 0 ? size : 1;
         }
     };
-    for_each_plain(vocabulary.matcher(), text, 0, [&](size_t start, size_t stop) {
-        for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, match);
+    for_each_plain(vocabulary.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+        for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, goes_on, match);
     });
     for (; !starts.empty(); starts.pop_back()) {
         const size_t at = starts.back();
@@ -171,16 +176,11 @@ size_t Seams::last_match(Bytes text) const {
 // Up to a seam, the pieces that are found in the text are those of the text that goes on.
 std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
     std::vector<Segment> pieces;
-    if (p_.vocabulary->matcher().empty())
-        pieces.push_back({0, text.size, kPlainText});
-    else
-        p_.vocabulary->matcher().split(text, special_as_text_, &pieces);
-    const auto is_plain = [&](const Segment& piece) {
-        const bool is_rest = continues && piece.start == 0;
-        return piece.added != kPlainText || is_rest ||
-               !p_.pipeline.normalizer->shifts(text.slice(piece.start, piece.stop));
-    };
-    pieces.erase(std::remove_if(pieces.begin(), pieces.end(), is_plain), pieces.end());
+    for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+        const bool is_rest = continues && start == 0;
+        if (!is_rest && p_.pipeline.normalizer->shifts(text.slice(start, goes_on ? text.size : stop)))
+            pieces.push_back({start, stop, kPlainText});
+    });
     return pieces;
 }
 

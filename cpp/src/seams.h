@@ -39,7 +39,7 @@ class Seams {
     bool steps_divide(Border border) const;
     bool ends_digit_group(Bytes text, size_t at) const;
     template <typename OnPlain>
-    void for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, OnPlain&& on_plain) const;
+    void for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on, OnPlain&& on_plain) const;
     size_t last_match(Bytes text) const;
     std::vector<Segment> shifted_pieces(Bytes text, bool continues) const;
 

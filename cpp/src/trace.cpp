@@ -27,7 +27,7 @@ void check_size(Bytes text) {
 
 class SegmentTracer {
   public:
-    SegmentTracer(const Engine& engine, Scratch& scratch) : p_(TraceAccess::parts(engine)), s_(scratch) {}
+    SegmentTracer(const Engine& engine, Scratch& scratch) : p_(engine.parts()), s_(scratch) {}
 
     std::vector<TraceSegment> text(Bytes text, bool special_as_text, bool joins) {
         const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
@@ -117,12 +117,14 @@ class SegmentTracer {
 }  // namespace
 
 std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text) {
+    check_exact(engine);
     check_size(text);
     const Engine::Lease lease(engine);
     return SegmentTracer(engine, *lease).text(text, special_as_text, joins_pieces(TraceModel(engine)));
 }
 
 std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data) {
+    check_exact(engine);
     check_size(data);
     const Engine::Lease lease(engine);
     return SegmentTracer(engine, *lease).raw(data);

@@ -4,16 +4,18 @@
 #include <string>
 
 #include "crayon/engine.h"
+#include "crayon/error.h"
 #include "crayon/trace.h"
 #include "engine_parts.h"
 #include "model_parts.h"
 
 namespace crayon {
 
-// Engine's friend.
-struct TraceAccess {
-    static const Engine::Parts& parts(const Engine& engine) { return *engine.parts_; }
-};
+// Error(argument) for a greedy engine: traces show longest match beside what an exact one does.
+inline void check_exact(const Engine& engine) {
+    if (engine.is_greedy())
+        throw Error(ErrorKind::argument, "traces are of engines in exact mode: they show longest match beside it");
+}
 
 // The model of an engine, whose cartridge must outlive this.
 struct TraceModel {

@@ -14,7 +14,7 @@ constexpr double kUnknownPenalty = 10;
 
 // What the engine itself makes of a piece.
 std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& model, Bytes piece) {
-    const Engine::Parts& p = TraceAccess::parts(engine);
+    const Engine::Parts& p = engine.parts();
     const Engine::Lease lease(engine);
     Scratch& s = *lease;
     std::vector<TraceToken> out;
@@ -104,7 +104,7 @@ void trace_byte_bpe(const Engine& engine, const TraceModel& model, Bytes piece, 
     const Cartridge& cartridge = model.cartridge;
     for (size_t i = 0; i < piece.size; ++i)
         out->symbols.push_back({cartridge.byte_ids[piece[i]], i, i + 1, Kind::token});
-    merge_symbols(TraceAccess::parts(engine).merges, out);
+    merge_symbols(engine.parts().merges, out);
     const int32_t whole = cartridge.trie.find(piece);
     if (whole >= 0 && (cartridge.program().flags & kIgnoreMerges)) {
         out->shortcut = PieceTrace::Shortcut::whole_token;
@@ -227,6 +227,7 @@ TraceToken TraceModel::unknown(size_t start, size_t end) const {
 }
 
 PieceTrace trace_piece(const Engine& engine, Bytes piece) {
+    check_exact(engine);
     const TraceModel model(engine);
     if (piece.empty()) throw Error(ErrorKind::argument, "an empty piece has no tokens");
     model.check(piece);

@@ -76,6 +76,7 @@ std::vector<bool> never_matched(const Engine& engine, const TraceModel& model) {
         if (!(added.flags & kSpecialToken) || added.id >= never.size()) continue;
         never[added.id] = !model.on_bytes || cartridge.bytes_of(added.id).size > 1;
     }
+    for (const uint32_t id : control_ids(cartridge)) never[id] = true;
     if (!model.on_bytes && model.options.byte_fallback)
         for (const uint32_t id : cartridge.byte_ids)
             if (id != kNoId) never[id] = true;
@@ -89,6 +90,7 @@ bool joins_pieces(const TraceModel& model) {
 }
 
 std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
+    check_exact(engine);
     const TraceModel model(engine);
     std::vector<TraceWalk> walks;
     model.check(run);
@@ -103,9 +105,12 @@ std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
     const bool fuses = model.options.fuse_unk || model.options.type == ModelType::unigram;
     const bool drops = model.options.type == ModelType::bpe && !model.options.unk_token;
     bool after_unknown = false;
-    for (size_t start = 0; start < std::min(run.size, kTraceRunBytes); start = walks.back().end) {
+    size_t steps = 0;
+    for (size_t start = 0; start < std::min(run.size, kTraceRunBytes) && steps < kTraceSteps;
+         start = walks.back().end) {
         walks.push_back(walk_trie(model.cartridge.trie, rules, run, start));
         TraceWalk& walk = walks.back();
+        steps += walk.steps.size();
         if (walk.tokens.empty()) {
             walk.end = start + char_size(run, start);
             walk.tokens = model.byte_tokens(run, start, walk.end);

@@ -12,6 +12,7 @@
 #include "crayon/pretokenize.h"
 #include "crayon/unicode.h"
 #include "merge.h"
+#include "model_parts.h"
 #include "model_spec.h"
 #include "pipeline.h"
 #include "vocabulary.h"
@@ -317,6 +318,8 @@ void verify_cartridge(const Cartridge& cartridge) {
     }
     try {
         const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, CpuLevel::scalar);
+        if (!cartridge.has_text_tokens() && !cartridge.has_merges())
+            read_typed_options(*json::parse(cartridge.components.view()).root.find("model"));
         check_added(cartridge, pipeline.normalizer.get());
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::cartridge) throw;

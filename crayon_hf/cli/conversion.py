@@ -42,7 +42,7 @@ def convert(arguments: argparse.Namespace) -> int:
         if progress is not None:
             progress.end()
     for line in lines:
-        sys.stdout.buffer.write(line.encode() + b"\n")
+        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
     return 0
 
 
@@ -71,12 +71,12 @@ def _writer(output: Path, form: str | None, given: str, source: str) -> Callable
             output = output / ("tokenizer.json" if form == "tokenizer.json" else _default_output(source, form).name)
         elif suffix != FORMS[form]:
             raise CrayonError(f"{output}: the name of the output of --to {form} must end in {FORMS[form]}")
-        return {"tokenizer.json": _json, "tiktoken": _ranks, "v2": _version_2}[form](output)
+        return {"tokenizer.json": _json, "tiktoken": _ranks, "v2": _version_2}[form](output, source)
     if given.endswith(("/", os.sep)) or output.is_dir():
         return _directory(output)
     known: dict[str, Any] = {".dat": _cartridge, ".json": _json, ".tiktoken": _ranks}
     if suffix in known:
-        return known[suffix](output)  # type: ignore[no-any-return]
+        return known[suffix](output, source)  # type: ignore[no-any-return]
     if given and re.fullmatch(r"\.[A-Za-z]\w*", suffix):
         raise CrayonError(
             f"{output}: the name of the output must end in .dat, .json (the tokenizer.json alone) or .tiktoken, "
@@ -101,7 +101,7 @@ def _directory(output: Path) -> Callable[[Converted], list[str]]:
     return write
 
 
-def _cartridge(output: Path) -> Callable[[Converted], list[str]]:
+def _cartridge(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
         from crayon_hf.conversion.repository import cartridge_of
 
@@ -109,26 +109,26 @@ def _cartridge(output: Path) -> Callable[[Converted], list[str]]:
             cartridge = cartridge_of(converted)
         except UnsupportedError as error:
             raise _not_compiled(error) from error
-        return [_write(output, {".json": converted.tokenizer_json, ".dat": cartridge}, _count(converted))]
+        return [_write(output, source, {".json": converted.tokenizer_json, ".dat": cartridge}, _count(converted))]
 
     return write
 
 
-def _json(output: Path) -> Callable[[Converted], list[str]]:
+def _json(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
         from crayon_hf.conversion.export import to_tokenizer_json
 
-        return [_write(output, {".json": to_tokenizer_json(converted)}, _count(converted))]
+        return [_write(output, source, {".json": to_tokenizer_json(converted)}, _count(converted))]
 
     return write
 
 
-def _ranks(output: Path) -> Callable[[Converted], list[str]]:
+def _ranks(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
         from crayon_hf.conversion.export import to_tiktoken
 
         ranks = to_tiktoken(converted)
-        lines = [_write(output, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
+        lines = [_write(output, source, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
         lines.append(f"pattern: {ranks.pattern or 'none does what comes before the model here'}")
         lines += [f"special token: {token}={id}" for token, id in ranks.special_tokens.items()]
         return lines
@@ -136,23 +136,28 @@ def _ranks(output: Path) -> Callable[[Converted], list[str]]:
     return write
 
 
-def _version_2(output: Path) -> Callable[[Converted], list[str]]:
+def _version_2(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
         from crayon_hf.conversion.export import to_crayon_v2
 
         made = to_crayon_v2(converted)
-        return [_write(output, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
+        return [_write(output, source, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
 
     return write
 
 
-def _write(output: Path, files: dict[str, bytes], tokens: int) -> str:
-    """Write files that have the name of the output with one ending each."""
+def _write(output: Path, source: str, files: dict[str, bytes], tokens: int) -> str:
+    """Write files that have the name of the output with one ending each, but none over a file of the source."""
+    from crayon_hf.conversion.crayon_v2 import companion_of
     from crayon_hf.conversion.repository import write_together
 
     if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
     paths = {suffix: output.with_suffix(suffix) for suffix in files}
+    for given in filter(os.path.isfile, (source, companion_of(source) or source)):
+        for suffix, path in paths.items():
+            if path.exists() and path.samefile(given) and path.read_bytes() != files[suffix]:
+                raise CrayonError(f"{path} is a file of the source, which would be lost: give -o another name")
     write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()})
     return _wrote([str(paths[suffix]) for suffix in reversed(files)], tokens)
 

@@ -293,7 +293,9 @@ class TraceView:
         elif not piece.run.is_cut or piece.start < piece.run.walked:
             self._note("all of it belongs to a match that began before")
         if piece.run.is_cut and piece.run.walked < piece.end:
-            self._note(f"no more walks: {_core.TRACE_RUN_BYTES} bytes of text that is cut as one were walked")
+            self._note(
+                f"no more walks: {piece.run.walked - piece.run.start} bytes of text that is cut as one were walked"
+            )
 
     def _walks(self, trace: Trace, walks: Sequence[Walk], offset: int) -> None:
         for number, walk in enumerate(walks):

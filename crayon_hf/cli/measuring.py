@@ -16,8 +16,6 @@ from crayon_hf.tokenizer import Tokenizer
 AGAINST = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
 
-_OPENED_BY_ALL = (".json", ".tiktoken")
-
 
 def bench(arguments: argparse.Namespace) -> int:
     """Encoding speed, beside the references."""
@@ -86,9 +84,12 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
 
 
 def _comparable(name: str, directory: str) -> str:
-    """The file that the references can open, too: a tokenizer.json of what is neither that nor a rank file."""
-    if is_path(name) and name.endswith(_OPENED_BY_ALL):
-        return name
+    """The file that the references open, too: of what is no tokenizer.json and no rank file, a tokenizer.json."""
+    if os.path.isfile(name):
+        from crayon_hf.conversion.recognise import Kind, recognise
+
+        if recognise(name) in (Kind.TOKENIZER_JSON, Kind.TIKTOKEN):
+            return name
     try:
         tokenizer = Tokenizer.from_file(name) if is_path(name) else Tokenizer.from_profile(name)
     except ProfileNotFoundError:

@@ -166,3 +166,56 @@ def test_progress(run, capsys, monkeypatch):
     shown("done", 0, 0)
     shown.end()
     assert capsys.readouterr().err == f"\rmerging: 2 of 2\rdone           \r{'':4}\r"
+
+
+def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
+    """The json beside a cartridge may have the name of what it was made of."""
+    for name in ("vocab.json", "merges.txt"):
+        (here / name).write_bytes((slow / name).read_bytes())
+    tokens = [chr(byte) for byte in range(97, 123)]
+    keys = [(token.encode(), id) for id, token in enumerate(tokens)]
+    (here / "old.dat").write_bytes(_core.write_cartridge_v2(*_core.build_double_array(keys)))
+    (here / "old.json").write_text(json.dumps(tokens))
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    for arguments in (("vocab.json", "-o", "vocab.dat"), ("old.dat", "-o", "old.json"), ("old.dat", "-o", "./old.dat")):
+        assert "a file of the source, which would be lost" in failure(run("convert", *arguments))
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+    # The same again is no loss.
+    (here / "same.json").write_bytes(gpt2_like.read_bytes())
+    good(run("convert", "same.json", "-o", "same.dat"))
+    assert (here / "same.json").read_bytes() == gpt2_like.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are bytes here")
+def test_a_name_that_is_not_utf8(run, here, gpt2_like):
+    source = os.path.join(os.fsencode(here), b"\xff\xf0.json")
+    with open(source, "wb") as file:
+        file.write(gpt2_like.read_bytes())
+    done = subprocess.run([*COMMAND, "convert", source, "-o", b"out\xff/"], capture_output=True, cwd=here)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"out\xff/tokenizer.dat" in done.stdout
+    assert sorted(os.listdir(os.path.join(os.fsencode(here), b"out\xff"))) == [name.encode() for name in NAMES]
+
+
+def test_a_directory_where_a_file_should_be(run, here, wordpiece_like):
+    (here / "d" / "tokenizer.json").mkdir(parents=True)
+    for command in (("convert", "d", "-o", "o/"), ("encode", "-t", "./d", "x")):
+        assert "tokenizer.json" in failure(run(*command))
+    (here / "out" / "tokenizer.dat").mkdir(parents=True)
+    assert "out/tokenizer.dat: Is a directory" in failure(run("convert", wordpiece_like, "-o", "out/"))
+    assert os.listdir(here / "out") == ["tokenizer.dat"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_nobody_waits_for_a_pipe(run, here):
+    (here / "b").mkdir()
+    (here / "b" / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##a\n")
+    os.mkfifo(here / "b" / "tokenizer_config.json")
+    assert "tokenizer_config.json is not a file" in failure(run("convert", "b", "-o", "out/"))
+
+
+def test_parity_of_a_source_that_the_reference_does_not_read(run, here, slow):
+    text = here / "text.txt"
+    text.write_text("Some plain words.\n" * 9)
+    out = good(run("parity", "-t", slow / "vocab.json", "--strings", "20", text))
+    assert out.splitlines()[-1].endswith("all agree")

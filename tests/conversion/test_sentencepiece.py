@@ -224,6 +224,7 @@ def test_control_pieces_are_text(sentences):
     assert model.document["added_tokens"] == []
     assert model.document["post_processor"] is None
     control = {model.library.piece_to_id(piece) for piece in ("[INST]", "<s>", "</s>")}
+    assert model.converted.metadata["control"] == sorted(control | {model.library.unk_id()})
     assert not control & set(model.ours.encode("[INST] <s></s>").ids)
     assert model.converted.config == {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -272,3 +273,18 @@ def test_damage(sentences, name):
         else:
             tokenizers.Tokenizer.from_str(converted.tokenizer_json.decode())
     assert refused > 60
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_control_pieces_are_text_in_greedy_mode_too(sentences, kind, tmp_path):
+    path = tmp_path / "a.model"
+    settings = {"normalization_rule_name": "identity", "control_symbols": ["[INST]"], "byte_fallback": True}
+    path.write_bytes(trained(sentences, kind, **settings))
+    library = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    control = {library.piece_to_id(piece) for piece in ("[INST]", "<s>", "</s>", "<unk>")}
+    for text in ("a<s>b", "x[INST]y", "[INST]", "x</s>", "a<unk>", "<0x41>"):
+        for mode in ("exact", "greedy"):
+            tokenizer = Tokenizer.from_file(path, mode=mode)
+            found = tokenizer.encode(text).ids
+            assert not control & set(found), (mode, text)
+            assert tokenizer.decode(found) == text

@@ -368,6 +368,7 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
     cases["a key less"] = ({"trie": trie_of({key: i for key, i in keys.items() if key != b"theq"})}, "section trie ")
     cases["no keys"] = ({"trie": b""}, r"section trie\b")
     cases["a byte of another"] = ({"byte_ids": array(longest, "byte_ids", "I", {97: b})}, "section byte_ids ")
+    whole = {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**53}
     for name, value in {
         "no model": None,
         "BPE": {"type": "BPE"},
@@ -375,6 +376,8 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
         "a prefix": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 2**53},
         "a limit": {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**48 - 1},
         "a number": 7,
+        "no unknown token": whole | {"unk_token": None},
+        "an unknown token that is a number": whole | {"unk_token": 5},
     }.items():
         cases[f"{name}"] = ({"components": components(longest, "model", value=value)}, "section components")
     known = json.loads(sections_of(longest)[plain.TYPES["components"]])["model"]

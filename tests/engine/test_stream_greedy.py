@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, _core
+from tests.engine import twins
+from tests.engine.greedy_twin import word_piece
 from tests.engine.streams import PIECES, assert_streams_alike, streamed
 from tests.engine.test_stream_encoder import TEXT_SHAPES, engine_of, text_of
 from tests.face.version_2 import WORDS, write_version_2
@@ -93,3 +95,15 @@ def test_published(shared: Path, name: str) -> None:
     for number in range(60):
         text = text_of(rng, 60)
         assert_streams_alike(greedy, text, rng.choice([1, 7, 64, 300]), number % 2 == 0, number % 3 == 0)
+
+
+def test_an_added_token_that_more_text_undoes() -> None:
+    """A token that has to be a word is one at the window's end, until a letter follows."""
+    whole = twins.open_engine(word_piece([b"y-a"]))
+    flags = {"lstrip": False, "rstrip": False, "special": False}
+    for word, normalized in ((True, False), (True, True), (False, True)):
+        added = [{"id": 257, "content": "ab", "single_word": word, "normalized": normalized, **flags}]
+        matching = whole.with_components(whole.components, added)
+        for text in ("y-abc", "y-ab", "y-ab y-ab", "y-aby-ab", "xy-ab-y-abcy-a"):
+            for window in (1, 2, 3, 4, 5, 7):
+                assert_streams_alike(matching, text, window)

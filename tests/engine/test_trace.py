@@ -17,6 +17,7 @@ from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError
 from tests.engine import test_models as of_models
 from tests.engine import twins
+from tests.engine.greedy_twin import word_piece
 from tests.engine.traces import check, greedy_ids, ids_of, pieces_of, replay, traced_ids
 
 ALPHABETS = ([b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", b"\xe4", b"\xb8", b"\xad"])
@@ -342,3 +343,26 @@ def test_real_vocabularies(shared: Path, name: str) -> None:
         check(engine, text)
         check(engine, text, special_as_text=True)
     check(engine, twins.generated_text(rng, 2000))
+
+
+def test_greedy_engines_are_not_traced(gpt2_like: Path) -> None:
+    exact = _core.Engine.from_bytes(_core.compile_tokenizer_json(gpt2_like.read_bytes(), "{}"))
+    greedy = exact.greedy()
+    assert greedy.model_type == exact.model_type
+    for trace in (
+        lambda: greedy.trace_segments("a text"),
+        lambda: greedy.trace_raw_segments(b"bytes"),
+        lambda: greedy.trace_piece(b"piece"),
+        lambda: greedy.trace_longest_match(b"run"),
+    ):
+        with pytest.raises(ValueError, match="traces are of engines in exact mode"):
+            trace()
+
+
+def test_walks_are_bounded_whatever_the_tokens() -> None:
+    """A token that nearly matches everywhere makes each walk long."""
+    engine = twins.open_engine(word_piece([b"a" * 3000 + b"b"]))
+    walks = engine.trace_longest_match(b"a" * 4096)
+    assert sum(len(walk["steps"]) for walk in walks) < _core.TRACE_STEPS + 3001
+    assert walks[0]["start"] == 0
+    assert len(walks) < 4096

@@ -359,3 +359,36 @@ def test_memory_does_not_grow(gpt2_like: Path, tmp_path: Path, kind: str, offset
     count, grown = map(int, done.stdout.split())
     assert count > 4_000_000
     assert grown * 1024 < 10_000_000, f"the peak grew by {grown} KB"
+
+
+class Liar(io.RawIOBase):
+    """Says that it read another number of bytes than it was asked for."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        return self._count
+
+
+class Giver:
+    """Gives more than it was asked for."""
+
+    def read(self, size: int) -> bytes:
+        return b"x" * (size + 1)
+
+
+@pytest.mark.parametrize("count", [-1, 9, 10**6])
+def test_a_file_that_lies_gives_no_bytes_of_another(gpt2: Tokenizer, count: int) -> None:
+    list(gpt2.encode_file(io.BytesIO(b"SECRET" * 40), chunk_bytes=8))
+    with pytest.raises(OSError, match=f"says that it read {count} bytes, of 8"):
+        list(gpt2.encode_file(Liar(count), chunk_bytes=8))
+    with pytest.raises(OSError, match="says that it read 9 bytes, of 8"):
+        list(gpt2.encode_file(Giver(), chunk_bytes=8))  # type: ignore[arg-type]
+
+
+def test_chunks_of_any_size(gpt2: Tokenizer, text: str) -> None:
+    check(gpt2.encode_file(io.BytesIO(text.encode()), chunk_bytes=1 << 61), gpt2, text)

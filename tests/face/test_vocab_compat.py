@@ -135,3 +135,9 @@ def test_only_for_version_2(tmp_path, mode, gpt2_like, monkeypatch):
     Tokenizer.from_file(path).save(tmp_path / "three.dat")
     vocab.load_profile(path)
     assert vocab.tokenize("ü the") == [1, 1, 11]
+
+
+def test_ids_from_an_iterator(compatible, repaired):
+    for vocab in (compatible, repaired):
+        ids = vocab.tokenize("ij of a text")
+        assert vocab.decode(iter(ids)) == vocab.decode(ids) == "ij of a text"

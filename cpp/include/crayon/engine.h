@@ -123,8 +123,6 @@ class Engine {
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;
 
-    friend struct TraceAccess;  // of trace.h
-
     struct Parts;  // of the implementation
     const Parts& parts() const { return *parts_; }
 
@@ -133,7 +131,7 @@ class Engine {
     Engine(const Cartridge& cartridge, Greedy greedy);
     Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
            Greedy greedy);
-    void prepare(const std::vector<uint32_t>& specials);
+    void prepare(std::vector<uint32_t> specials);
     void finish();
     template <typename OnId>
     void for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const;

@@ -19,6 +19,8 @@ namespace crayon {
 constexpr size_t kTracePieceBytes = 4096;
 // Walks are many records for each token, so only the beginning of a longer run is walked.
 constexpr size_t kTraceRunBytes = size_t(1) << 16;
+// The same for a vocabulary whose tokens make walks long.
+constexpr size_t kTraceSteps = size_t(1) << 20;
 
 // A piece (pretoken) of a segment's text: bytes [start, end) of that, [original_start, original_end) of the input.
 struct TracePiece {

@@ -1,0 +1,51 @@
+"""Any bytes come back from every vocabulary that is complete, exact and greedy, whatever source it was read from."""
+
+from __future__ import annotations
+
+import random
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import Tokenizer
+from crayon_hf.parity.byte_strings import generate_bytes
+
+SHARED = (
+    *(f"{name}/tokenizer.json" for name in ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")),
+    *(f"{name}/{name}.tiktoken" for name in ("r50k_base", "cl100k_base", "o200k_base")),
+)
+PACKAGED = (
+    ("crayon", "resources/dat/vocab_lite.dat"),
+    ("crayon", "resources/dat/vocab_standard.dat"),
+    ("mistral_common", "data/tekken_240911.json"),
+)
+
+
+def check(path: Path) -> None:
+    exact, greedy = (Tokenizer.from_file(path, mode=mode) for mode in ("exact", "greedy"))
+    rng = random.Random(5)
+    strings = [data for _, data in generate_bytes(600, seed=5)]
+    strings += [rng.randbytes(rng.randrange(1, 400)) for _ in range(300)]
+    for data in strings:
+        for tokenizer in (exact, greedy):
+            assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data, (path, tokenizer.mode, data)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared(shared: Path, name: str) -> None:
+    check(shared / "vocab" / name)
+
+
+@pytest.mark.parametrize(("package", "name"), PACKAGED)
+def test_packaged(package: str, name: str) -> None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{package} is not installed")
+    check(Path(spec.origin).parent / name)
+
+
+def test_lite() -> None:
+    import crayon_hf
+
+    check(Path(crayon_hf.__file__).parent / "profiles" / "lite.json")
