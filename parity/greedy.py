@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Any
 
 from crayon_hf.errors import CrayonError, UnsupportedError
@@ -94,11 +95,11 @@ def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> 
 def llama_cpp(path: str) -> Encode:
     """llama.cpp's own tokenizer of a GGUF file, by way of ``llama-cpp-python``. UnsupportedError without it."""
     try:
-        from llama_cpp import Llama
+        llama = import_module("llama_cpp")
     except ImportError as error:
         raise UnsupportedError("llama.cpp is measured by way of llama-cpp-python, which is not installed") from error
     try:
-        model = Llama(model_path=path, vocab_only=True, verbose=False)
+        model = llama.Llama(model_path=path, vocab_only=True, verbose=False)
     except ValueError as error:
         raise CrayonError(f"llama.cpp does not open {path}: {error}") from error
     return lambda texts: [model.tokenize(text.encode(), add_bos=False, special=False) for text in texts]
