@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import spell
 from crayon_hf.conversion.converted import Converted, written
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
@@ -48,8 +48,8 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
     single = {key[0] for key in by_id.values() if len(key) == 1}
     missing = [bytes([byte]) for byte in range(256) if byte not in single]
     by_id |= dict(enumerate(missing, count))
-    vocab = {spelled(by_id[id]): id for id in sorted(by_id)}
-    unknown = spelled(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: there is a token for every byte
+    vocab = {spell(by_id[id]): id for id in sorted(by_id)}
+    unknown = spell(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: there is a token for every byte
     return Converted(_document(vocab, unknown), {}, "xerv-crayon", metadata=MappingProxyType({"tokens": count}))
 
 
@@ -81,11 +81,6 @@ def bytes_of(string: str) -> bytes | None:
         return string.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return None
-
-
-def spelled(token: bytes) -> str:
-    """A token in the byte-level alphabet."""
-    return token.decode("latin-1").translate(BYTE_LEVEL)
 
 
 def _from_object(vocab: Any) -> list[str]:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import spell
 from crayon_hf.cache import source_digest
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
@@ -218,7 +218,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     UnsupportedError when the neutral form cannot say what tiktoken does with it.
     """
     order = sorted(ranks, key=lambda token: ranks[token])
-    tokens = [token.decode("latin-1").translate(BYTE_LEVEL) for token in order]
+    tokens = [spell(token) for token in order]
     ids = [ranks[token] for token in order]
     if len(set(ids)) != len(ids):
         raise VocabularyError("the rank file gives one rank to two tokens")

@@ -7,3 +7,8 @@ _REST = [byte for byte in range(256) if byte not in set(_PRINTABLE)]
 
 BYTE_LEVEL = {byte: byte for byte in _PRINTABLE} | {byte: 0x100 + i for i, byte in enumerate(_REST)}
 """Byte to code point, for `str.translate`: what is printable in Latin-1 spells itself, the rest U+0100 and on."""
+
+
+def spell(data: bytes) -> str:
+    """Bytes in the alphabet, one character for each."""
+    return data.decode("latin-1").translate(BYTE_LEVEL)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import inputs
 from crayon_hf.added_tokens import AddedTokens
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError, UnsupportedError, VocabularyError
 
@@ -425,7 +425,7 @@ class TiktokenEngine(DelegatedEngine):
             raise UnsupportedError(f"truncation and padding need the native engine (not native: {self.reason})")
 
     def _vocab(self, ranks: Mapping[bytes, int], with_added_tokens: bool = True) -> dict[str, int]:
-        vocab = {token.decode("latin-1").translate(BYTE_LEVEL): rank for token, rank in ranks.items()}
+        vocab = {spell(token): rank for token, rank in ranks.items()}
         return {**vocab, **self._special_tokens} if with_added_tokens else vocab
 
 

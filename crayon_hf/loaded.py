@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 from crayon_hf import _core, opening, sources
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import spell
 from crayon_hf.errors import ProfileNotFoundError, TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.search_path import find_profile
@@ -85,7 +85,7 @@ class Loaded:
             data = token.encode()
         except UnicodeEncodeError:
             return None
-        spelled = (data.decode("latin-1").translate(BYTE_LEVEL),) if self._is_bytes else ()
+        spelled = (spell(data),) if self._is_bytes else ()
         for candidate in (token, *spelled):
             id = self._exact.token_to_id(candidate)
             if id is not None and self.token(id) == token:

@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from crayon_hf import opening
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import spell
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.tiktoken_models import encoding_name_for_model
@@ -185,7 +185,7 @@ class Encoding:
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         if not isinstance(data, bytes):
             raise TypeError(f"the token is {type(data).__name__}, expected str or bytes")
-        id = self._tokenizer.token_to_id(data.decode("latin-1").translate(BYTE_LEVEL))
+        id = self._tokenizer.token_to_id(spell(data))
         if id is not None and self._tokenizer.decode_bytes([id]) == data:
             return id
         special = self._special_tokens.get(data.decode("utf-8", "replace"))

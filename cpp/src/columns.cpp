@@ -45,10 +45,6 @@ bool truncate_sizes(const Truncation& truncation, size_t added, size_t* first, s
     return true;
 }
 
-void append(const std::vector<SpecialId>& specials, IdBuffer* out) {
-    for (const SpecialId& special : specials) out->push(special.id);
-}
-
 // Keeps `kept` of the last `size` ids.
 void keep(IdBuffer* ids, size_t size, size_t kept, Side side) {
     if (kept == size) return;
@@ -67,7 +63,7 @@ class RowEncoder {
 
     // False when truncation fails. `first_size` becomes the number of tokens of the first sequence.
     bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) const {
-        append(frame_.before, out);
+        append_ids(frame_.before, out);
         const size_t start = out->size();
         engine_.encode_inner_ids(first, options_.special_as_text, scratch, out);
         size_t n_first = out->size() - start, n_second = 0;
@@ -82,11 +78,11 @@ class RowEncoder {
             keep(out, all_first, n_first, options_.truncation->side);
         }
         if (second != nullptr) {
-            append(frame_.between, out);
+            append_ids(frame_.between, out);
             if (options_.truncation) keep(&pair_ids_, all_second, n_second, options_.truncation->side);
             out->append(pair_ids_.data(), pair_ids_.size());
         }
-        append(frame_.after, out);
+        append_ids(frame_.after, out);
         *first_size = uint32_t(n_first);
         return true;
     }

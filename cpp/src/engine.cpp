@@ -22,16 +22,6 @@ std::shared_ptr<const Engine> named(const std::string& path, Make&& make) {
     }
 }
 
-// Whether the pieces leave nothing of their text out.
-bool covers(const PieceList& list) {
-    size_t done = 0;
-    for (const Piece& piece : list.pieces) {
-        if (piece.start != done) return false;
-        done = piece.end;
-    }
-    return done == list.text.text.size();
-}
-
 template <typename Added>
 std::vector<uint32_t> special_ids(const Added& added) {
     std::vector<uint32_t> ids;
@@ -44,10 +34,6 @@ std::vector<uint32_t> special_ids(const Added& added) {
 void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
-}
-
-void append(const std::vector<SpecialId>& specials, IdBuffer* out) {
-    for (const SpecialId& special : specials) out->push(special.id);
 }
 
 }  // namespace
@@ -155,9 +141,9 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
         out->append(whole.ids.data(), whole.ids.size());
         return;
     }
-    if (options.add_special_tokens) append(p.single->before, out);
+    if (options.add_special_tokens) append_ids(p.single->before, out);
     encode_inner_ids(text, options.special_as_text, s, out);
-    if (options.add_special_tokens) append(p.single->after, out);
+    if (options.add_special_tokens) append_ids(p.single->after, out);
 }
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
@@ -207,7 +193,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
         if (end > start) {
             const Bytes text = data.slice(start, end);
             const PieceList& list = cut_text(p, text, Place(), false, s);
-            if (list.text.text != text.view() || !covers(list)) s.pieces.pieces.assign(1, {0, uint32_t(text.size)});
+            if (!keeps_all(list, text)) s.pieces.pieces.assign(1, {0, uint32_t(text.size)});
             encode_pieces(tables, text, list.pieces, s, out, nullptr);
         }
         start = end;

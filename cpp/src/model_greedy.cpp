@@ -49,7 +49,7 @@ class Greedy final : public Model {
                 continue;
             }
             if (is_unknown_given()) {
-                if (!fuses()) flush(at);
+                if (!options_.fuses_unknown()) flush(at);
                 if (unknown == kNoId) unknown = at;
             } else {
                 flush(at);
@@ -91,8 +91,6 @@ class Greedy final : public Model {
         const auto has_token = [this](uint8_t byte) { return byte_ids_[byte] != kNoId; };
         return !byte_ids_.empty() && std::all_of(character.begin(), character.end(), has_token);
     }
-
-    bool fuses() const { return options_.fuse_unk || options_.type == ModelType::unigram; }
 
     // Without an unknown token BPE leaves characters out, as in exact mode; the others cannot go on.
     bool is_unknown_given() const {

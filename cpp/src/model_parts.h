@@ -31,6 +31,8 @@ struct ModelOptions {
 
     // Merges are skipped at random; at 0 the reference takes its ordinary way.
     bool is_random() const { return dropout && *dropout > 0; }
+    // Unknown characters side by side are one token.
+    bool fuses_unknown() const { return fuse_unk || type == ModelType::unigram; }
     // Tokens say whether they begin or end a piece.
     bool has_affixes() const {
         return !continuing_subword_prefix.value_or("").empty() || !end_of_word_suffix.value_or("").empty();

@@ -51,10 +51,8 @@ class CharacterStarts {
 constexpr uint32_t kNowhere = 0xFFFFFFFFu;
 
 void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<Offset>* offsets) {
-    for (const SpecialId& special : specials) {
-        ids->push(special.id);
-        if (offsets != nullptr) offsets->push_back({kNowhere, kNowhere});
-    }
+    append_ids(specials, ids);
+    if (offsets != nullptr) offsets->resize(offsets->size() + specials.size(), {kNowhere, kNowhere});
 }
 
 }  // namespace

@@ -115,4 +115,14 @@ inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place
     return list;
 }
 
+// Whether what cut_text made of `text` is all of it, unchanged.
+inline bool keeps_all(const PieceList& list, Bytes text) {
+    size_t done = 0;
+    for (const Piece& piece : list.pieces) {
+        if (piece.start != done) return false;
+        done = piece.end;
+    }
+    return done == text.size && list.text.text == text.view();
+}
+
 }  // namespace crayon

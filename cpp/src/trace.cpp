@@ -100,11 +100,7 @@ class SegmentTracer {
     // A stretch of raw bytes that is UTF-8: cut, unless the pre-tokenizer would lose something of it.
     void valid(Bytes text, size_t base) {
         const PieceList& list = cut_text(p_, text, Place(), false, s_);
-        size_t done = 0;
-        for (const Piece& piece : list.pieces)
-            if (piece.start == done) done = piece.end;
-        if (list.text.text != text.view() || done != text.size)
-            return add(base, base + text.size, {base, base + text.size});
+        if (!keeps_all(list, text)) return add(base, base + text.size, {base, base + text.size});
         for (const Piece& piece : list.pieces)
             add(base + piece.start, base + piece.end, {base + piece.start, base + piece.end});
     }
@@ -120,7 +116,7 @@ std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool 
     check_exact(engine);
     check_size(text);
     const Engine::Lease lease(engine);
-    return SegmentTracer(engine, *lease).text(text, special_as_text, joins_pieces(TraceModel(engine)));
+    return SegmentTracer(engine, *lease).text(text, special_as_text, engine.greedy()->parts().pipeline.joins_pieces);
 }
 
 std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data) {

@@ -39,9 +39,9 @@ struct TraceModel {
 
 // How the longest token is looked for.
 struct WalkRules {
-    std::string_view prefix;                   // of tokens that do not begin the text
-    std::string_view suffix;                   // of tokens that end it
-    const std::vector<bool>* never = nullptr;  // ids that do not match
+    std::string_view prefix;              // of tokens that do not begin the text
+    std::string_view suffix;              // of tokens that end it
+    const LongestMatch* match = nullptr;  // which says what never matches
 };
 
 // The walk from `start` to where no token goes on. Without a match no token, and `end` is `start`.
@@ -49,8 +49,5 @@ TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes t
 
 // WordPiece, and byte-level tables of longest match.
 std::vector<TraceWalk> walk_piece(const TraceModel& model, Bytes piece);
-
-// Whether greedy mode takes pieces that touch each other as one.
-bool joins_pieces(const TraceModel& model);
 
 }  // namespace crayon

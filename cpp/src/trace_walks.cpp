@@ -16,7 +16,7 @@ TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes t
         if (node < 0) return;
         node = trie.step(node, byte);
         int32_t id = node < 0 || !can_end ? -1 : trie.values[node];
-        if (id >= 0 && rules.never != nullptr && (*rules.never)[size_t(id)]) id = -1;
+        if (id >= 0 && rules.match != nullptr && rules.match->is_never(id)) id = -1;
         walk.steps.push_back({byte, node, id});
         if (id < 0) return;
         match = id;
@@ -63,31 +63,7 @@ bool is_word_piece(const TraceModel& model) {
     return model.options.type == ModelType::word_piece && !model.on_bytes;
 }
 
-bool has_affixes(const TraceModel& model) {
-    return !model.options.continuing_subword_prefix.value_or("").empty() ||
-           !model.options.end_of_word_suffix.value_or("").empty();
-}
-
-// The ids that no text becomes in greedy mode: special tokens, and the names of bytes.
-std::vector<bool> never_matched(const Engine& engine, const TraceModel& model) {
-    const Cartridge& cartridge = model.cartridge;
-    std::vector<bool> never(cartridge.program().n_ids);
-    for (const AddedTokenSpec& added : engine.added_tokens()) {
-        if (!(added.flags & kSpecialToken) || added.id >= never.size()) continue;
-        never[added.id] = !model.on_bytes || cartridge.bytes_of(added.id).size > 1;
-    }
-    for (const uint32_t id : control_ids(cartridge)) never[id] = true;
-    if (!model.on_bytes && model.options.byte_fallback)
-        for (const uint32_t id : cartridge.byte_ids)
-            if (id != kNoId) never[id] = true;
-    return never;
-}
-
 }  // namespace
-
-bool joins_pieces(const TraceModel& model) {
-    return model.on_bytes || !(is_word_piece(model) || has_affixes(model));
-}
 
 std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
     check_exact(engine);
@@ -100,9 +76,9 @@ std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
     }
     const std::string prefix = model.on_bytes ? "" : model.options.continuing_subword_prefix.value_or("");
     const std::string suffix = model.on_bytes ? "" : model.options.end_of_word_suffix.value_or("");
-    const std::vector<bool> never = never_matched(engine, model);
-    const WalkRules rules{prefix, suffix, &never};
-    const bool fuses = model.options.fuse_unk || model.options.type == ModelType::unigram;
+    const auto greedy = engine.greedy();
+    const WalkRules rules{prefix, suffix, &greedy->parts().pipeline.match};
+    const bool fuses = model.options.fuses_unknown();
     const bool drops = model.options.type == ModelType::bpe && !model.options.unk_token;
     bool after_unknown = false;
     size_t steps = 0;

@@ -215,6 +215,12 @@ def _add_info(subparsers: Any) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _add_measured(command: argparse.ArgumentParser) -> None:
+    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
+    _add_tokenizer(command)
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+
+
 def _add_bench(subparsers: Any) -> None:
     command = _command(
         subparsers,
@@ -224,11 +230,9 @@ def _add_bench(subparsers: Any) -> None:
         "Measures encoding speed beside the reference libraries, after a check that the ids are the same.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
     )
-    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
-    _add_tokenizer(command)
+    _add_measured(command)
     command.add_argument("--threads", type=_counts, default=[1, 2], metavar="LIST", help="default: 1,2")
     command.add_argument("--rounds", type=int, default=3, metavar="N", help="default: %(default)s")
-    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
     command.add_argument("--json", action="store_true", help="print every round as JSON instead of a table")
 
 
@@ -243,10 +247,8 @@ def _add_parity(subparsers: Any) -> None:
         "how fast.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
     )
-    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
-    _add_tokenizer(command)
+    _add_measured(command)
     command.add_argument("--strings", type=int, default=10_000, metavar="N", help="generated (default: %(default)s)")
-    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
     command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
     command.add_argument(
         "--against",

@@ -28,15 +28,15 @@ def encode(arguments: argparse.Namespace) -> int:
         for data in texts:
             ids = tokenizer.encode_bytes(data)
             tokens = [tokenizer.id_to_token(id) for id in ids]
-            _print(_json({"ids": ids, "tokens": tokens}) if arguments.json else _spaced(ids))
+            print_line(_json({"ids": ids, "tokens": tokens}) if arguments.json else _spaced(ids))
         return 0
     for batch in _batches(texts):
         encode_batch = tokenizer.encode_batch if arguments.json else tokenizer.encode_batch_fast
         for encoding in encode_batch([_utf8(data) for data in batch], add_special_tokens=not arguments.no_special):
             if arguments.json:
-                _print(_json({"ids": encoding.ids, "tokens": encoding.tokens, "offsets": encoding.offsets}))
+                print_line(_json({"ids": encoding.ids, "tokens": encoding.tokens, "offsets": encoding.offsets}))
             else:
-                _print(_spaced(encoding.ids))
+                print_line(_spaced(encoding.ids))
     return 0
 
 
@@ -51,7 +51,7 @@ def count(arguments: argparse.Namespace) -> int:
         else:
             counts = tokenizer.count_tokens([_utf8(data) for data in batch], not arguments.no_special)
         for number in counts:
-            _print(str(number))
+            print_line(str(number))
     return 0
 
 
@@ -66,7 +66,7 @@ def decode(arguments: argparse.Namespace) -> int:
         if arguments.bytes:
             sys.stdout.buffer.write(tokenizer.decode_bytes(ids, not arguments.special))
         else:
-            _print(tokenizer.decode(ids, not arguments.special))
+            print_line(tokenizer.decode(ids, not arguments.special))
     return 0
 
 
@@ -86,16 +86,16 @@ def info(arguments: argparse.Namespace) -> int:
     }
     sections = [] if facts["cartridge"] is None else _core.cartridge_sections(facts["cartridge"])
     if arguments.json:
-        _print(_json({**facts, "sections": sections}))
+        print_line(_json({**facts, "sections": sections}))
         return 0
     width = max(len(key) for key in facts)
     for key, value in facts.items():
         if value is not None:
-            _print(f"{key:<{width}}  {value if isinstance(value, (str, int, float)) else _json(value)}")
+            print_line(f"{key:<{width}}  {value if isinstance(value, (str, int, float)) else _json(value)}")
     if sections:
-        _print(f"\n{'section':<24} {'offset':>12} {'bytes':>12}")
+        print_line(f"\n{'section':<24} {'offset':>12} {'bytes':>12}")
         for section in sections:
-            _print(f"{section['name']:<24} {section['offset']:>12} {section['size']:>12}")
+            print_line(f"{section['name']:<24} {section['offset']:>12} {section['size']:>12}")
     return 0
 
 
@@ -150,7 +150,8 @@ def _utf8(data: bytes) -> str:
         ) from error
 
 
-def _print(line: str) -> None:
+def print_line(line: str) -> None:
+    """A line of the output, which is UTF-8 whatever the locale."""
     sys.stdout.buffer.write(line.encode() + b"\n")
 
 

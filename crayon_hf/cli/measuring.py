@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crayon_hf.cli.commands import is_path, open_tokenizer
+from crayon_hf.cli.commands import is_path, open_tokenizer, print_line
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
 from crayon_hf.tokenizer import Tokenizer
 
@@ -32,9 +31,9 @@ def bench(arguments: argparse.Namespace) -> int:
             raise CrayonError(str(error)) from error
     machine = parity.machine_lines(report.texts)
     if arguments.json:
-        _print(json.dumps({"machine": machine, "report": report.to_json()}, ensure_ascii=False))
+        print_line(json.dumps({"machine": machine, "report": report.to_json()}, ensure_ascii=False))
     else:
-        _print("\n".join([*machine, "", report.to_markdown().rstrip()]))
+        print_line("\n".join([*machine, "", report.to_markdown().rstrip()]))
     if not report.same_ids:
         raise CrayonError(f"the ids are not those of {report.reference}; nothing was timed")
     return 0
@@ -77,9 +76,9 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
         if arguments.rounds:
             results[-1].speeds = greedy.measure(contestants, text, arguments.rounds)
     if arguments.json:
-        _print(json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]}))
+        print_line(json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]}))
     else:
-        _print("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
+        print_line("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
     return 0
 
 
@@ -118,7 +117,3 @@ def _some_text(directory: str) -> str:
         for source in sorted(Path(os.__file__).parent.glob("*.py")):
             out.write(source.read_bytes().decode("utf-8", "replace").encode())
     return path
-
-
-def _print(line: str) -> None:
-    sys.stdout.buffer.write(line.encode() + b"\n")

@@ -17,11 +17,10 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, UnsupportedError, VocabularyError, _core, cache
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.conversion import convert, repository, write
 from crayon_hf.conversion import tiktoken as ranks
 from crayon_hf.conversion.converted import Converted
-from crayon_hf.conversion.crayon_v2 import spelled
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
 SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}
@@ -336,7 +335,7 @@ def test_gguf(gpt2_like, tmp_path, monkeypatch):
 
 
 def test_what_the_engine_does_not_compile_is_delegated(tmp_path):
-    vocab = {"<|endoftext|>": 0, **{spelled(bytes([byte])): byte + 1 for byte in range(256)}, "far": 3_000_000}
+    vocab = {"<|endoftext|>": 0, **{spell(bytes([byte])): byte + 1 for byte in range(256)}, "far": 3_000_000}
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
     (tmp_path / "merges.txt").write_text("#version: 0.2\n")
     with pytest.warns(crayon_hf.DelegatedWarning):

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
+from crayon_hf.byte_level import spell
 from crayon_hf.conversion import convert
 from crayon_hf.conversion.converted import Converted, written
-from crayon_hf.conversion.crayon_v2 import read_companion, read_crayon_v2, spelled
+from crayon_hf.conversion.crayon_v2 import read_companion, read_crayon_v2
 from crayon_hf.conversion.export import Ranks, to_crayon_v2, to_tiktoken, to_tokenizer_json
 from crayon_hf.conversion.tiktoken import R50K_PATTERN, RankFile, read_ranks, tokenizer_json
 
@@ -106,7 +107,7 @@ def test_all_ways_to_split_a_token_are_the_same_as_one(tokens, texts):
     ranks = {token: i for i, token in enumerate(dict.fromkeys([*(bytes([i]) for i in range(256)), *tokens]))}
     one = json.loads(tokenizer_json(ranks, RankFile(None, R50K_PATTERN, {})))
     splits = [
-        (spelled(token[:at]), spelled(token[at:]))
+        (spell(token[:at]), spell(token[at:]))
         for token in sorted(ranks, key=ranks.__getitem__)
         for at in range(1, len(token))
         if token[:at] in ranks and token[at:] in ranks

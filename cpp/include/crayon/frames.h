@@ -4,12 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "crayon/id_buffer.h"
+
 namespace crayon {
 
 struct SpecialId {
     int32_t id;
     uint32_t type_id;
 };
+
+inline void append_ids(const std::vector<SpecialId>& specials, IdBuffer* out) {
+    for (const SpecialId& special : specials) out->push(special.id);
+}
 
 // before A after; `types` and the special ids hold with special tokens, `bare_type` without.
 struct SingleFrame {
