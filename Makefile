@@ -1,10 +1,10 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench parity clean
+.PHONY: help build test lint format bench quick-bench parity clean
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 build: ## compile the extension and install the package in place, with everything the other targets need
 	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[test]" -r tools/lint.txt
@@ -23,8 +23,12 @@ format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff format .
 	clang-format -i cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp
 
-bench: ## the first-pass figures of docs/performance.md (needs CRAYON_SHARED)
-	$(PYTHON) -m crayon_hf.parity.bench gpt2 llama3 qwen cl100k_base o200k_base
+bench: ## the tables of docs/performance.md, on nine vocabularies (needs CRAYON_SHARED and .[bench])
+	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json bench.json --markdown docs/performance.md \
+		--reasons docs/shortfalls.json
+
+quick-bench: ## the same roughly, with little text and one thread, printed
+	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick --reasons docs/shortfalls.json
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu scalar,avx2

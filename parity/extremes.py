@@ -32,18 +32,18 @@ def _least(work: Callable[[], object], rounds: int = ROUNDS) -> float:
     return min(times)
 
 
-def long_pretokens(prose: str) -> dict[str, str]:
+def long_pretokens(prose: str, size: int = SIZE) -> dict[str, str]:
     """Texts of about a megabyte that a pretokenizer hardly cuts, by what they are made of."""
     rng = random.Random(1)
     letters = "".join(c for c in prose if c.isalpha())
     return {
-        "one letter": "a" * SIZE,
-        "spaces": " " * SIZE,
-        "random letters": "".join(rng.choices("etaoinshrdlucmfwyp", k=SIZE)),
-        "prose without spaces": (letters * (SIZE // max(1, len(letters)) + 1))[:SIZE],
-        "CJK": "".join(chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(SIZE // 3)),
-        "Latin-1 noise": "".join(chr(rng.randrange(0xA1, 0x100)) for _ in range(SIZE // 2)),
-        "punctuation": "".join(rng.choices("!?.,;:#+-*/()", k=SIZE)),
+        "one letter": "a" * size,
+        "spaces": " " * size,
+        "random letters": "".join(rng.choices("etaoinshrdlucmfwyp", k=size)),
+        "prose without spaces": (letters * (size // max(1, len(letters)) + 1))[:size],
+        "CJK": "".join(chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(size // 3)),
+        "Latin-1 noise": "".join(chr(rng.randrange(0xA1, 0x100)) for _ in range(size // 2)),
+        "punctuation": "".join(rng.choices("!?.,;:#+-*/()", k=size)),
     }
 
 

@@ -40,6 +40,8 @@ class Vocabulary:
     pattern: str | None = None
     """tiktoken only: the pattern, where no published encoding gives it."""
     special_tokens: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
+    """The SentencePiece model that ``path`` was converted from, if any."""
 
     @property
     def reference_version(self) -> str:
@@ -151,6 +153,12 @@ def byte_level_alphabet() -> dict[int, str]:
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [byte for byte in range(256) if byte not in printable]
     return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + i) for i, byte in enumerate(rest)}
+
+
+def tiktoken_gpt2_pattern() -> str:
+    """tiktoken's spelling of the pattern that ByteLevel uses."""
+    pattern: str = import_module(OPENAI).r50k_pat_str
+    return pattern
 
 
 def published_encodings() -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from crayon_hf import __version__
 from crayon_hf.cli import commands, conversion, measuring
+from crayon_hf.cli.bench_options import add_options
 from crayon_hf.modes import MODES
 
 _EXAMPLES = """\
@@ -218,7 +219,6 @@ def _add_info(subparsers: Any) -> None:
 def _add_measured(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
     _add_tokenizer(command)
-    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
 
 
 def _add_bench(subparsers: Any) -> None:
@@ -227,13 +227,11 @@ def _add_bench(subparsers: Any) -> None:
         "bench",
         measuring.bench,
         "how fast it is here",
-        "Measures encoding speed beside the reference libraries, after a check that the ids are the same.\n"
+        "Measures speed and memory beside the engines that are installed, after a check of their ids.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
     )
     _add_measured(command)
-    command.add_argument("--threads", type=_counts, default=[1, 2], metavar="LIST", help="default: 1,2")
-    command.add_argument("--rounds", type=int, default=3, metavar="N", help="default: %(default)s")
-    command.add_argument("--json", action="store_true", help="print every round as JSON instead of a table")
+    add_options(command)
 
 
 def _add_parity(subparsers: Any) -> None:
@@ -248,6 +246,7 @@ def _add_parity(subparsers: Any) -> None:
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
     )
     _add_measured(command)
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
     command.add_argument("--strings", type=int, default=10_000, metavar="N", help="generated (default: %(default)s)")
     command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
     command.add_argument(
@@ -258,12 +257,6 @@ def _add_parity(subparsers: Any) -> None:
     )
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="with --greedy (default: %(default)s)")
     command.add_argument("--json", action="store_true", help="with --greedy: print every round as JSON")
-
-
-def _counts(text: str) -> list[int]:
-    if not all(word.isdecimal() and int(word) > 0 for word in text.split(",")):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 1,2")
-    return [int(word) for word in text.split(",")]
 
 
 def _special_token(text: str) -> tuple[str, int]:

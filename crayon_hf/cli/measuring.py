@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,25 +18,25 @@ AGAINST = ("tokenizers", "llama.cpp")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Encoding speed, beside the references."""
+    """Speed and memory beside other engines."""
     from crayon_hf.parity import bench as parity
+
+    def progress(message: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
 
     with TemporaryDirectory(prefix="crayon-bench-") as directory:
         vocabulary = parity.find(_comparable(arguments.tokenizer, directory))
-        texts, limit = _texts(arguments, directory)
+        texts, _ = _texts(arguments, directory)
         try:
-            report = parity.run_bench(
-                vocabulary, texts=texts, threads=arguments.threads, rounds=arguments.rounds, limit=limit
-            )
+            measured = parity.from_options(arguments, [vocabulary], texts, progress)
         except parity.BenchError as error:
             raise CrayonError(str(error)) from error
-    machine = parity.machine_lines(report.texts)
-    if arguments.json:
-        print_line(json.dumps({"machine": machine, "report": report.to_json()}, ensure_ascii=False))
-    else:
-        print_line("\n".join([*machine, "", report.to_markdown().rstrip()]))
-    if not report.same_ids:
-        raise CrayonError(f"the ids are not those of {report.reference}; nothing was timed")
+        finally:
+            progress("")
+    parity.write(measured, arguments, print_line)
+    if not measured.same_ids:
+        raise CrayonError(f"the ids are not those of {measured.reports[0].reference}; nothing was timed")
     return 0
 
 

@@ -305,12 +305,13 @@ def test_info(run, gpt2_like, tmp_path):
 def test_bench(run, tmp_path):
     text = tmp_path / "small.txt"
     text.write_text(f"{TEXT} some words\n" * 2000, encoding="utf-8")
-    options = ["--rounds", "0", "--threads", "1", "--json", "--megabytes", "0.01"]  # no rounds: only the ids
-    facts = json.loads(good(run("bench", text, *options)))
-    assert facts["report"]["same_ids"] is True
-    (measured,) = facts["report"]["texts"].values()
+    options = ["--rounds", "0", "--threads", "1", "--scenario", "first", "--json", "-", "--megabytes", "0.01"]
+    facts = json.loads(good(run("bench", text, *options)))  # no rounds: only the ids
+    (report,) = facts["reports"]
+    assert report["same_ids"] is True
+    (measured,) = report["texts"].values()
     assert 9_000 < measured["bytes"] <= 10_000
-    assert facts["report"]["opening_ms"].keys() >= {"crayon", "tokenizers"}
+    assert report["standings"].keys() >= {"crayon", "tokenizers"}
     assert "no-such" in failure(run("bench", "no-such"))
     assert "threads" in failure(run("bench", "--threads", "0"), 2)
 

@@ -290,3 +290,32 @@ def scalar(vocabulary: Any) -> Any:
 
 def cannot_open(vocabulary: Any) -> Any:
     raise ValueError("this vocabulary cannot be opened")
+
+
+# -- peers for the benchmark: from the path of a tokenizer.json to a function from texts to lists of ids
+
+
+def right_peer(path: str) -> Any:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(path)
+
+    def encode(texts: list[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    encode.decode = lambda ids: tokenizer.decode_batch(ids, skip_special_tokens=False)
+    return encode
+
+
+def wrong_peer(path: str) -> Any:
+    encode = right_peer(path)
+    return lambda texts: [[0, *ids[1:]] if "\u00e9" in text else ids for text, ids in zip(texts, encode(texts))]  # noqa: B905
+
+
+def crashing_peer(path: str) -> Any:
+    encode = right_peer(path)
+    return lambda texts: os._exit(70) if any("\u00e9" in text for text in texts) else encode(texts)
+
+
+def closed_peer(path: str) -> Any:
+    raise ValueError("this peer opens nothing")

@@ -1,4 +1,4 @@
-"""The benchmark: ids before times, a fresh process for each figure, a table that says what it measured."""
+"""The benchmark: ids before times, peers that are wrong or crash are marked and do not stop it, ratios and tables."""
 
 from __future__ import annotations
 
@@ -9,9 +9,21 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity import bench, engines
-from crayon_hf.parity.bench import Report, Speed, main, run_bench
+from crayon_hf.parity.bench import BenchError, main, prerelease, run_bench
+from crayon_hf.parity.bench.child.engines import ENGINES
+from crayon_hf.parity.bench.command import PEERS, Bench
+from crayon_hf.parity.bench.inputs import Sizes, make_inputs
+from crayon_hf.parity.bench.processes import Engine, run_job
+from crayon_hf.parity.bench.report import Figure, Report, Standing, Trial, ratio
+from crayon_hf.parity.bench.tables import BEGIN, END, put_between_marks, to_markdown
+from crayon_hf.parity.bench.targets import SCENARIOS
+from crayon_hf.parity.bench.verdicts import memory_shortfalls, verdicts
+from crayon_hf.parity.bench.vocabularies import prepare
+from crayon_hf.parity.bench.words import new_words, write_new_words
 from crayon_hf.parity.references import find
+
+TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
+REFERENCES = [Engine("crayon", stand_in="parity_stand_in:agrees"), Engine("tokenizers")]
 
 
 @pytest.fixture
@@ -21,103 +33,240 @@ def text_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_engine_is_measured(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
-    report = run_bench(gpt2_like, texts=[text_file], threads=[1, 2], rounds=1, ours="parity_stand_in:agrees")
+def names(report: Report, scenario: str) -> list[str]:
+    return [figure.engine for figure in report.figures if figure.scenario == scenario]
+
+
+def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> None:
+    engines = [Engine("crayon"), Engine("tokenizers"), Engine("tiktoken")]
+    options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 1, "sizes": TINY}
+    bench = run_bench([str(gpt2_like)], engines, **options)
+    (report,) = bench.reports
     assert report.same_ids
     assert report.notes == []
-    size = text_file.stat().st_size
-    assert report.texts["own.txt"]["bytes"] == size
-    assert report.texts["own.txt"]["documents"] == -(-size // 2048)
-    seen = [(speed.engine, speed.call, speed.threads) for speed in report.speeds]
-    assert seen == [(*pair, threads) for threads in (1, 2) for pair in engines.CALLS]
-    for speed in report.speeds:
-        assert len(speed.first) == 1
-        assert len(speed.repeated) == bench.REPEATS
-        assert min(speed.first + speed.repeated) > 0
-        assert speed.resident_mb > 1
-    assert set(report.opening_ms) == set(report.short_us) == set(engines.ENGINES)
-    table = report.to_markdown()
-    assert "| own.txt | 2 | tiktoken | `encode_ordinary_batch` | lists |" in table
-    assert "| own.txt | 1 | crayon | `encode_ragged` | arrays |" in table
+    assert report.texts["own.txt"] == {"bytes": 18400, "documents": 9, "tokens": report.texts["own.txt"]["tokens"]}
+    assert report.texts["lines"]["documents"] == 200
+    for scenario in SCENARIOS:
+        if scenario != "memory":
+            assert set(names(report, scenario)) == {"crayon", "tokenizers", "tiktoken"}, scenario
+    for figure in report.figures:
+        assert min(figure.rounds) > 0, figure
+        assert figure.note == ""
+    assert report.memory.keys() == {"crayon", "tokenizers", "tiktoken"}
+    if trial := report.memory["crayon"].after:  # Linux
+        assert [each["bytes"] for each in trial][-1] >= 999_900
+        assert report.memory["crayon"].extra["private_grown"] > 0
+    plain = json.loads(json.dumps(bench.to_json()))
+    assert Bench.from_json(plain).to_json() == plain
+    table = bench.to_markdown()
+    assert "| first pass, own.txt, 1 thread (3) |" in table
+    assert "\u2260" not in table.split("### gpt2_like")[1].split("quarter")[1]
 
 
 def test_rounds_are_kept_apart(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
-    options = {"texts": [text_file], "threads": [1], "ours": "parity_stand_in:agrees", "limit": 5000}
-    report = run_bench(gpt2_like, ["crayon"], rounds=2, **options)
-    assert {speed.engine for speed in report.speeds} == set(report.opening_ms) == {"crayon"}
-    assert [len(speed.first) for speed in report.speeds] == [2, 2, 2]
-    assert [len(speed.repeated) for speed in report.speeds] == [2 * bench.REPEATS] * 3
-    assert 4996 <= report.texts["own.txt"]["bytes"] <= 5000
+    options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 2, "sizes": TINY}
+    (report,) = run_bench([str(gpt2_like)], REFERENCES[:1], scenarios=["first", "repeated", "open"], **options).reports
+    assert [len(figure.rounds) for figure in report.figures] == [2, 4, 2]
+    assert [figure.scenario for figure in report.figures] == ["first", "repeated", "open"]
 
 
-def test_wrong_ids_are_not_timed(gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: Any) -> None:
-    arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1"]
-    assert main([*arguments, "--ours", "parity_stand_in:wrong_ids"]) == 1
+def test_wrong_ids_of_ours_are_not_timed(
+    gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1", "--scenario", "first"]
+    assert main([*arguments, "--engines", "crayon", "--ours", "parity_stand_in:wrong_ids", "--silent"]) == 1
     printed = capsys.readouterr().out
-    assert "crayon `encode_ragged`: not measured: other ids than tokenizers" in printed
-    assert "MB/s |" not in printed
+    assert "crayon: not the ids of tokenizers" in printed
+    assert "### Ratios" not in printed
 
 
-def test_another_engine_with_other_ids_is_left_out(template_like: Path, stand_in: ModuleType, tmp_path: Path) -> None:
-    text = tmp_path / "special.txt"
-    text.write_text("plain [CLS] words " * 20, encoding="utf-8")  # tiktoken reads special tokens as text
-    report = run_bench(template_like, texts=[text], threads=[1], rounds=1, ours="parity_stand_in:agrees")
+def test_peers_that_are_wrong_or_crash_are_marked(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
+    peers = [Engine(name, stand_in=f"parity_stand_in:{name}_peer") for name in ("right", "wrong", "crashing", "closed")]
+    scenarios = ["first", "new-words"]
+    options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 1, "sizes": TINY}
+    bench = run_bench([str(gpt2_like)], [*REFERENCES, *peers], scenarios=scenarios, **options)
+    (report,) = bench.reports
     assert report.same_ids
-    assert {speed.engine for speed in report.speeds} == {"crayon", "tokenizers"}
-    assert report.notes == [
-        f"tiktoken `encode_ordinary_batch`: not measured: other ids than {report.reference} on special.txt"
-    ]
+    assert report.standings["wrong"].differing == {"own.txt": 9}
+    assert "code 70" in report.standings["crashing"].failed["own.txt"]
+    assert "opens nothing" in report.standings["closed"].cannot_open
+    assert set(names(report, "first")) == {"crayon", "tokenizers", "right", "wrong"}
+    assert set(names(report, "new-words")) == {"crayon", "tokenizers", "right", "wrong", "crashing"}
+    table = bench.to_markdown()
+    assert "| wrong | 9 of 12 documents differ |" in table
+    assert "| closed | cannot open it |" in table
+    details = table.split("### gpt2_like")[1]
+    first = next(line for line in details.splitlines() if line.startswith("| first pass"))
+    assert first.count("\u2260") == 1
 
 
-def test_an_engine_that_cannot_open_it_says_why(wordpiece_like: Path, stand_in: ModuleType, text_file: Path) -> None:
-    report = run_bench(wordpiece_like, texts=[text_file], threads=[1], rounds=0, ours="parity_stand_in:agrees")
-    assert report.notes == ["tiktoken: not measured: tiktoken runs BPE only"]
-    assert set(report.opening_ms) == {"crayon", "tokenizers"}
+def test_a_step_over_its_limit_does_not_end_the_job(gpt2_like: Path, text_file: Path, tmp_path: Path) -> None:
+    files = prepare(find(str(gpt2_like)), str(tmp_path))
+    inputs = make_inputs([str(text_file)], str(tmp_path), TINY, ["lines"])
+    step = {"kind": "passes", "path": inputs.texts["lines"].path, "repeats": 0}
+    steps = [{**step, "name": "slow", "limit": 1e-6}, {**step, "name": "next", "limit": 60}]
+    outcome = run_job(Engine("tokenizers"), files, steps, 1)
+    assert outcome.steps["slow"] == {"over": 1e-6}
+    assert outcome.steps["next"]["wall"][0] > 0
 
 
-def test_tiktoken_of_a_tokenizer_json(gpt2_like: Path, llama3_like: Path) -> None:
+def test_nothing_to_compare_with(gpt2_like: Path, text_file: Path) -> None:
+    judge = Engine("tokenizers", python="/no/such/python")
+    with pytest.raises((BenchError, OSError)):
+        run_bench([str(gpt2_like)], [judge], [text_file], ["first"], sizes=TINY)
+
+
+def test_tiktoken_of_a_tokenizer_json(gpt2_like: Path, llama3_like: Path, wordpiece_like: Path, tmp_path: Path) -> None:
     for path in (gpt2_like, llama3_like):
         vocabulary = find(str(path))
-        encoding = engines.open_engine("tiktoken", vocabulary)
-        reference = vocabulary.open_reference()
+        contestant = ENGINES["tiktoken"][1](prepare(vocabulary, str(tmp_path)), 1)
         text = "The lazy dog's 12345 caf\u00e9s \u4f60\u597d\n\n  def f(): pass"
-        assert encoding.encode_ordinary(text) == reference.encode(text, add_special_tokens=False).ids
+        reference = vocabulary.open_reference()
+        assert contestant.short(text) == reference.encode(text, add_special_tokens=False).ids
+    assert prepare(find(str(wordpiece_like)), str(tmp_path))["tiktoken"] == "tiktoken runs BPE only"
 
 
-def test_digests_tell_documents_apart() -> None:
-    one = engines.digest("encode_ordinary_batch", [[1, 2], [3]])
-    assert one != engines.digest("encode_ordinary_batch", [[1], [2, 3]])
-    assert one == engines.digest("encode_ordinary_batch", [[1, 2], [3]])
-    assert one[1] == 3
+def test_new_words_are_new(tmp_path: Path) -> None:
+    words = new_words(3)
+    some = [next(words) for _ in range(200_000)]
+    assert len(set(some)) == len(some)
+    path = tmp_path / "words"
+    write_new_words(str(path), 10_000)
+    written = path.read_text(encoding="ascii").split()
+    assert 9_900 < path.stat().st_size <= 10_000
+    assert len(set(written)) == len(written)
+
+
+# -- figures, without measuring
+
+
+def figure(engine: str, rounds: list[float], scenario: str = "first", text: str = "t", unit: str = "MB/s") -> Figure:
+    return Figure(scenario, text, 1, engine, "call", "lists", unit, rounds, rounds)
+
+
+def judged(**differing: dict[str, int]) -> Report:
+    engines = ("crayon", "a", "b")
+    report = Report("v", "tokenizers 0", texts={"t": {"bytes": 10, "documents": 7, "tokens": 3}})
+    report.standings = {name: Standing(name, "1", differing=differing.get(name, {})) for name in engines}
+    return report
 
 
 def test_ratios_are_of_medians() -> None:
-    fast = Speed("crayon", "encode_ragged", "arrays", "t", 1, [90.0, 100.0, 500.0], [200.0])
-    slow = Speed("tokenizers", "encode_batch", "Encodings", "t", 1, [4.0, 5.0, 6.0], [10.0])
-    table = Report("v", "tokenizers 0", [fast, slow]).to_markdown()
-    assert "| 100 | 200 |  |  |" in table
-    assert "| 5.00 | 10.0 | 20.0 | 20.0 |" in table
+    assert ratio([90.0, 100.0, 500.0], [4.0, 5.0, 6.0], "MB/s") == 20
+    assert ratio([2.0], [9.0, 3.0, 6.0], "ms") == 3
+    assert figure("a", [90.0, 100.0, 110.0]).spread == pytest.approx(0.05)
+
+
+def test_the_best_peer_is_one_with_the_same_ids() -> None:
+    report = judged(b={"t": 2})
+    report.figures = [figure("crayon", [90.0, 100.0, 500.0]), figure("a", [25.0]), figure("b", [50.0])]
+    (verdict,) = verdicts(report)
+    assert verdict.best is report.figures[1]
+    assert (verdict.ratio, verdict.other_ratio, verdict.short) == (4, 2, False)
+    table = to_markdown([], [report], "", [])
+    assert "| first pass, t, 1 thread (3) | 4.00 a (2.00 b) |" in table
+    assert "No cell." in table
+    assert "| 100 \u00b1" in table
+    assert "| b | 2 of 7 documents differ |" in table
+
+
+def test_what_falls_short_is_marked_and_has_a_reason() -> None:
+    report = judged()
+    report.figures = [figure("crayon", [50.0]), figure("a", [25.0]), figure("b", [20.0])]
+    assert [verdict.short for verdict in verdicts(report)] == [True]
+    assert "**2.00 a**" in to_markdown([], [report], "", [])
+    assert "No reason is written down yet." in to_markdown([], [report], "", [])
+    reasons = [
+        {"scenario": "repeated", "why": "other", "moves": "other"},
+        {"scenario": "first", "vocabulary": ["v", "w"], "why": "Cold tables.", "moves": "warmer ones."},
+    ]
+    table = to_markdown([], [report], "", reasons)
+    assert "- Cold tables. What would move it: warmer ones.\n  - v: first pass, t, 1 thread (2.00 of 3)" in table
+
+
+def test_times_and_prose() -> None:
+    report = judged()
+    report.figures = [
+        figure("crayon", [2.0], "short", "short strings", "\u00b5s"),
+        figure("a", [3.0], "short", "short strings", "\u00b5s"),
+        figure("crayon", [100.0], "hostile", "prose"),
+        figure("crayon", [5.0], "hostile", "spaces"),
+        figure("a", [1.0], "hostile", "spaces"),
+    ]
+    short, spaces = verdicts(report)
+    assert (short.ratio, short.short) == (1.5, True)
+    assert (spaces.ratio, spaces.prose, spaces.short) == (5, 20, True)
+
+
+def test_memory_that_grows() -> None:
+    report = judged()
+    after = [{"bytes": 2e6, "dirty_grown": 1.0, "resident": 50.0}, {"bytes": 8e7, "dirty_grown": 1.5, "resident": 51.0}]
+    report.memory["crayon"] = Trial(
+        "crayon", {"resident_grown": 3.0, "dirty_grown": 0.1}, after, {"private_grown": 7.0}
+    )
+    assert memory_shortfalls(report) == []
+    after[1]["dirty_grown"] = 3.0
+    report.memory["crayon"].extra["private_grown"] = 9.0
+    assert [each.split()[0] for each in memory_shortfalls(report)] == ["9.0", "1.0"]
+    assert "| v, crayon | 51 | 3.0 | 0.1 | 1.0 (2 MB); 3.0 (80 MB) | 9.0 |" in to_markdown([], [report], "", [])
+
+
+# -- the command
+
+
+def test_kept_figures_into_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = judged()
+    report.figures = [figure("crayon", [50.0]), figure("a", [25.0])]
+    report.figures[0].cpu = [60.0]
+    kept, document = tmp_path / "kept.json", tmp_path / "performance.md"
+    kept.write_text(json.dumps(Bench(["- Machine: m"], "s", [report]).to_json()), encoding="utf-8")
+    document.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nAfter\n", encoding="utf-8")
+    assert main(["--from", str(kept), "--markdown", str(document)]) == 0
+    written = document.read_text(encoding="utf-8")
+    assert written.startswith(f"# Before\n\n{BEGIN}\n- Machine: m\n- s\n")
+    assert written.endswith(f"{END}\n\nAfter\n")
+    assert "\nold\n" not in written
+    assert "**2.00 a**" in written
+    assert main(["--from", str(kept), "--clock", "cpu"]) == 0
+    assert "**2.40 a**" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="has no"):
+        put_between_marks(kept, "")
+    kept.write_text("{}", encoding="utf-8")
+    assert main(["--from", str(kept)]) == 1
+    assert "schema" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["no-such-vocabulary"], ["{vocabulary}", "--text", "no-such-text"]])
-def test_misuse_is_two(gpt2_like: Path, capsys: Any, arguments: list[str]) -> None:
-    assert main([argument.format(vocabulary=gpt2_like) for argument in arguments]) == 2
+def test_misuse_is_two(gpt2_like: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    arguments = [argument.format(vocabulary=gpt2_like) for argument in arguments]
+    assert main([*arguments, "--scenario", "first", "--silent"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_process_that_fails_is_reported(gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: Any) -> None:
-    arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1"]
-    assert main([*arguments, "--ours", "parity_stand_in:cannot_open"]) == 1
-    assert "this vocabulary cannot be opened" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "arguments", [["--threads", "0"], ["--scenario", "second"], ["--engines", "warp"], ["--peer", "crayon=a:b"]]
+)
+def test_bad_options(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
 
 
-def test_ours_is_measured(gpt2_like: Path, text_file: Path, capsys: Any) -> None:
-    """The real thing, as JSON."""
-    arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1", "--json"]
-    assert main(arguments) == 0
-    document = json.loads(capsys.readouterr().out)
-    (report,) = document["reports"]
-    assert [speed["call"] for speed in report["speeds"] if speed["engine"] == "crayon"] == [
-        call for engine, call in engines.CALLS if engine == "crayon"
-    ]
-    assert report["opening_ms"]["crayon"]["median"] > 0
+def test_the_environment_of_the_prerelease_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def create(directory: Path, with_pip: bool) -> None:
+        made.append(directory.name)
+        directory.mkdir(parents=True)
+
+    class Done:
+        returncode, stderr = 1, "no network"
+
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(prerelease.venv, "create", create)
+    monkeypatch.setattr(prerelease.subprocess, "run", lambda *arguments, **options: Done)
+    with pytest.raises(OSError, match="cannot be installed"):
+        prerelease.interpreter()
+    Done.returncode = 0
+    assert prerelease.interpreter() == prerelease.interpreter()
+    assert len(made) == 2
+    assert set(PEERS) | {"prerelease"} == set(ENGINES)

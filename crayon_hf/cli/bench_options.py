@@ -1,0 +1,89 @@
+"""The options of the benchmark, for ``crayon-hf bench`` and ``python -m crayon_hf.parity.bench``.
+
+The benchmark itself is imported when an option needs it: every start of the command line builds all its options.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+__all__ = ["add_options", "thread_counts"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that all ways to run the benchmark have."""
+    add = parser.add_argument
+    add(
+        "--scenario",
+        type=_scenarios,
+        metavar="LIST",
+        help="some of first,repeated,new-words,long-document,lines,short,decode,open,memory,hostile,lists; default: "
+        "all, with --quick without long-document,lines,memory,lists",
+    )
+    add(
+        "--engines",
+        type=_engines,
+        metavar="LIST",
+        help="some of crayon,tokenizers,tiktoken,gigatoken,fastokens,tokie; default: all that are installed",
+    )
+    add(
+        "--peer",
+        type=_peer,
+        action="append",
+        default=[],
+        metavar="NAME=MODULE:FUNCTION",
+        help="another contestant: FUNCTION(path of a tokenizer.json) returns a function from texts to lists of ids",
+    )
+    add("--prerelease", action="store_true", help="also the pre-release of tokenizers, in an environment that is made")
+    add("--prerelease-python", metavar="FILE", help="the interpreter of an environment that has it, instead")
+    add("--threads", type=thread_counts, metavar="LIST", help="default: 1,all; with --quick 1")
+    add("--rounds", type=int, metavar="N", help="default: 3; with --quick 1")
+    add("--minutes", type=float, metavar="N", help="no further round where it would take longer than this in all")
+    add("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
+    add("--json", metavar="FILE", help="write every round there; - is the standard output")
+    add("--markdown", metavar="FILE", help="put the tables between the marks of this document")
+    add("--reasons", metavar="FILE", help="JSON: why cells fall short of the targets, and what would move them")
+    add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by")
+
+
+def thread_counts(text: str) -> list[int]:
+    """Numbers such as ``1,2``; ``all`` is the number of cores that this process may use."""
+    words = text.split(",")
+    if "all" in words:
+        from crayon_hf.parity.bench.processes import all_cores
+
+        words = [str(len(all_cores())) if word == "all" else word for word in words]
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of threads such as 1,2 or 1,all")
+    return sorted({int(word) for word in words})
+
+
+def _known(text: str, known: tuple[str, ...], what: str) -> list[str]:
+    for word in text.split(","):
+        if word not in known:
+            raise argparse.ArgumentTypeError(f"no {what} {word!r}; there are: {', '.join(known)}")
+    return text.split(",")
+
+
+def _scenarios(text: str) -> list[str]:
+    from crayon_hf.parity.bench.targets import SCENARIOS
+
+    return _known(text, SCENARIOS, "scenario")
+
+
+def _engines(text: str) -> list[str]:
+    from crayon_hf.parity.bench.command import PEERS
+
+    return _known(text, PEERS, "engine")
+
+
+def _peer(text: str) -> Any:
+    from crayon_hf.parity.bench.child.engines import ENGINES
+    from crayon_hf.parity.bench.processes import Engine
+
+    name, _, function = text.partition("=")
+    if not name or ":" not in function or name in ENGINES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=MODULE:FUNCTION with a new name")
+    return Engine(name, stand_in=function)

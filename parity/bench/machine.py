@@ -1,0 +1,50 @@
+"""What figures depend on: the machine, the versions, the texts."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .processes import all_cores
+
+__all__ = ["cpu_model", "machine_lines"]
+
+
+def machine_lines(texts: Mapping[str, Mapping[str, int]], versions: Mapping[str, str] | None = None) -> list[str]:
+    """The machine, the versions (of the engines that were measured, or of the references), and the texts."""
+    if versions is None:
+        versions = {package: _version(package) for package in ("crayon-hf", "tokenizers", "tiktoken", "transformers")}
+    packages = [f"{name} {number}" for name, number in versions.items()]
+    sizes = [
+        f"{name} {entry['bytes'] / 1e6:.1f} MB in {entry['documents']:,} document{'s'[: entry['documents'] != 1]}"
+        for name, entry in texts.items()
+    ]
+    return [
+        f"- Machine: {cpu_model()}, {len(all_cores())} of {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.release()} {platform.machine()}",
+        f"- Python {platform.python_version()}, {', '.join(packages)}",
+        f"- Texts: {'; '.join(sizes)}" if sizes else "- Texts: none",
+        "- MB are 1,000,000 bytes of UTF-8; each figure is a median; special tokens are not added;",
+        "  the first pass is in a fresh process, over text that it has not seen, after a few letters",
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def cpu_model() -> str:
+    """The processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown processor"

@@ -1,0 +1,38 @@
+"""What is promised of each cell: our speed as a multiple of that of the best peer that gives the same ids."""
+
+from __future__ import annotations
+
+__all__ = ["HOSTILE_PROSE", "MEMORY_MB", "RATIOS", "SCENARIOS"]
+
+SCENARIOS = (
+    "first",
+    "repeated",
+    "new-words",
+    "long-document",
+    "lines",
+    "short",
+    "decode",
+    "open",
+    "memory",
+    "hostile",
+    "lists",
+)
+
+RATIOS = {
+    "first": 3.0,
+    "repeated": 1.5,
+    "new-words": 5.0,
+    "long-document": 3.0,
+    "lines": 3.0,
+    "short": 2.0,
+    "decode": 3.0,
+    "open": 1.0,
+    "hostile": 1.0,
+}
+"""``lists`` has none: most of that time is Python's."""
+
+HOSTILE_PROSE = 10.0
+"""Hostile text may take so many times as long, for each byte, as prose in the same process."""
+
+MEMORY_MB = 8.0
+"""Private memory of an open tokenizer."""

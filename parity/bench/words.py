@@ -1,0 +1,39 @@
+"""Words that are all new: no two of a text are alike, and no cache has seen any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+__all__ = ["new_words", "write_new_words"]
+
+_PAIRS = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
+_SYLLABLES = [first + second for first in _PAIRS for second in _PAIRS]
+_LETTERS = [a + b + c for a in "etaoinshrdlu" for b in "etaoinshrdlucmfwypvb" for c in "etaoinshrdlucmfwypvbgkqjxz"]
+_COUNT = len(_SYLLABLES)
+
+
+def new_words(seed: int = 0) -> Iterator[str]:
+    """Half can be pronounced, half cannot; each is made of its own number, so that none comes twice.
+
+    The numbers are multiplied by a constant that has no divisor in common with how many there are, which makes
+    neighbours unlike and keeps them apart.
+    """
+    number = seed * 7_919 + 1
+    while True:
+        mixed = number * 61_803_401 % (_COUNT * _COUNT)
+        yield _SYLLABLES[mixed // _COUNT] + _SYLLABLES[mixed % _COUNT] + ("" if number % 3 else _PAIRS[number % 97])
+        high, low = divmod(number * 2_654_435_761 % len(_LETTERS) ** 2, len(_LETTERS))
+        # An odd number of letters, where the others have an even one.
+        yield _LETTERS[high] + _LETTERS[low] + _LETTERS[(high * 31 + low) % len(_LETTERS)][: 1 + 2 * (number // 2 % 2)]
+        number += 1
+
+
+def write_new_words(path: str, size: int, seed: int = 0) -> None:
+    """A file of about ``size`` bytes of them, with a space between."""
+    words = new_words(seed)
+    left = size
+    with open(path, "w", encoding="ascii") as out:
+        while left > 0:
+            text = " ".join(next(words) for _ in range(min(100_000, left // 8 + 1))) + " "
+            out.write(text if len(text) <= left else text[: text.rfind(" ", 0, left) + 1])
+            left -= len(text)
