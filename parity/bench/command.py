@@ -84,9 +84,15 @@ def run_bench(
     sizes: Sizes | None = None,
     minutes: float | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    keep: Callable[[Bench], None] = lambda _: None,
 ) -> Bench:
-    """Measure; ``minutes`` is how long it may take, as long as each vocabulary gets one round."""
+    """Measure; ``minutes`` is how long it may take, as long as each vocabulary gets one round.
+
+    ``keep`` is given what there is after each vocabulary.
+    """
     sizes = sizes or Sizes()
+    if not vocabularies:
+        raise BenchError("no vocabulary to measure")
     started = time.monotonic()
     with TemporaryDirectory(prefix="crayon-bench-") as directory:
         found = [each if isinstance(each, Vocabulary) else find_any(each, directory) for each in vocabularies]
@@ -100,15 +106,19 @@ def run_bench(
                 until = time.monotonic() + left / (len(found) - number)
             options: dict[str, Any] = {"until": until, "progress": progress}
             reports.append(measure(vocabulary, engines, inputs, scenarios, threads, rounds, **options))
-        versions: dict[str, str] = {}
-        for report in reports:
-            for name, standing in report.standings.items():
-                versions.update({name: standing.version} if standing.version else {})
-        settings = (
-            f"{rounds} round{'s'[: rounds != 1]} at most; {', '.join(scenarios)}; "
-            f"{(time.monotonic() - started) / 60:.1f} minutes"
-        )
-        return Bench(machine_lines(_sizes(inputs), versions), settings, reports)
+            versions = {
+                name: standing.version
+                for report in reports
+                for name, standing in report.standings.items()
+                if standing.version
+            }
+            settings = (
+                f"{rounds} round{'s'[: rounds != 1]} at most; {', '.join(scenarios)}; "
+                f"{(time.monotonic() - started) / 60:.1f} minutes"
+            )
+            bench = Bench(machine_lines(_sizes(inputs), versions), settings, list(reports))
+            keep(bench)
+        return bench
 
 
 def _sizes(inputs: Inputs) -> dict[str, dict[str, int]]:
@@ -142,6 +152,11 @@ def from_options(
     rounds = options.rounds if options.rounds is not None else 1 if options.quick else 3
     threads = options.threads or thread_counts("1" if options.quick else "1,all")
     scenarios = options.scenario or (QUICK_SCENARIOS if options.quick else SCENARIOS)
+
+    def keep(bench: Bench) -> None:  # a long run that is cut off has what it measured
+        if options.json and options.json != "-":
+            _write_json(bench, options.json)
+
     return run_bench(
         vocabularies,
         engines,
@@ -152,7 +167,13 @@ def from_options(
         sizes=sizes,
         minutes=options.minutes,
         progress=progress,
+        keep=keep,
     )
+
+
+def _write_json(bench: Bench, path: str) -> None:
+    text = json.dumps(bench.to_json(), ensure_ascii=False, indent=1)
+    Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def read_reasons(path: str | None) -> list[dict[str, Any]]:
@@ -170,12 +191,10 @@ def read_reasons(path: str | None) -> list[dict[str, Any]]:
 def write(bench: Bench, options: argparse.Namespace, say: Callable[[str], object] = print) -> None:
     """JSON where it is asked for, and the tables: into a document, or to the standard output."""
     reasons = read_reasons(options.reasons)
-    if options.json:
-        text = json.dumps(bench.to_json(), ensure_ascii=False, indent=1)
-        if options.json == "-":
-            say(text)
-        else:
-            Path(options.json).write_text(text + "\n", encoding="utf-8")
+    if options.json == "-":
+        say(json.dumps(bench.to_json(), ensure_ascii=False, indent=1))
+    elif options.json:
+        _write_json(bench, options.json)
     if options.markdown:
         put_between_marks(options.markdown, bench.to_markdown(reasons, options.clock))
     elif options.json != "-":

@@ -40,7 +40,9 @@ def names(report: Report, scenario: str) -> list[str]:
 def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> None:
     engines = [Engine("crayon"), Engine("tokenizers"), Engine("tiktoken")]
     options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 1, "sizes": TINY}
-    bench = run_bench([str(gpt2_like)], engines, **options)
+    kept: list[Bench] = []
+    bench = run_bench([str(gpt2_like)], engines, keep=kept.append, **options)
+    assert kept == [bench]
     (report,) = bench.reports
     assert report.same_ids
     assert report.notes == []
