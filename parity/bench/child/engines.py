@@ -178,8 +178,13 @@ def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
-    tokenizer = import_module("gigatoken").Tokenizer
-    opened = tokenizer.from_sentencepiece(files["model"]) if files["model"] else tokenizer(files["json"])
+    tokenizer, ranks = import_module("gigatoken").Tokenizer, files["rank_file"]
+    if files["model"]:
+        opened = tokenizer.from_sentencepiece(files["model"])
+    elif ranks and ranks["encoding"]:
+        opened = tokenizer.from_tiktoken(ranks["path"])
+    else:
+        opened = tokenizer(files["json"])
     parallel = threads > 1  # how many: RAYON_NUM_THREADS
 
     def rows(result: Any) -> Iterable[bytes]:
@@ -199,7 +204,11 @@ def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _open_fastokens(files: dict[str, Any], threads: int) -> Contestant:
-    opened = import_module("fastokens").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
+    tokenizer, ranks = import_module("fastokens").Tokenizer, files["rank_file"]  # threads: RAYON_NUM_THREADS
+    if ranks and ranks["encoding"]:
+        opened = tokenizer.from_tiktoken(ranks["path"], encoding=ranks["encoding"])
+    else:
+        opened = tokenizer.from_file(files["json"])
 
     def rows(result: Any) -> Iterable[bytes]:
         ids, offsets = result
