@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "byte_cuts.h"
 #include "crayon/error.h"
 
 namespace crayon {
@@ -36,7 +37,8 @@ const char* section_name(uint32_t type) {
                                         "byte_ids",      "merge_products", "pair_table",  "byte_pair_ranks",
                                         "word_table",    "added_tokens",   "added_trie",  "added_trie_normalized",
                                         "components",    "raw_tokens",     "certificate", "pair_filter",
-                                        "scores",        "char_pairs"};
+                                        "scores",        "char_pairs",     "unknown",     "unknown",
+                                        "byte_cuts"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
@@ -125,7 +127,7 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         const char* name = section_name(entry.type);
         if (entry.offset % kSectionAlignment != 0 || entry.offset > file.size || entry.size > file.size - entry.offset)
             fail(std::string("section ") + name + " lies outside the file");
-        if (entry.type == 0 || entry.type >= kSectionTypes) {
+        if (entry.type == 0 || entry.type >= kSectionTypes || entry.type == 22 || entry.type == 23) {
             if (entry.flags & kSectionRequired)
                 fail("section type " + std::to_string(entry.type) + " is required and not known here");
             continue;
@@ -168,6 +170,8 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     word_table = array<WordEntry>(Section::word_table);
     if (word_table.size % 2 != 0 || !is_power_of_two(word_table.size / 2))
         fail("section word_table is not a power of two of buckets long");
+    byte_cuts = array<uint64_t>(Section::byte_cuts);
+    if (!is_byte_cuts_size(byte_cuts.size)) fail("section byte_cuts is not a power of two of words after the fixed ones");
 }
 
 }  // namespace crayon

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byte_cuts.h"
 #include "byte_level.h"
 #include "crayon/cartridge.h"
 #include "crayon/error.h"
@@ -118,7 +119,8 @@ void add_match_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, Ca
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
 }
 
-// The tables of byte-level BPE. Sets kWhole in `flags`. Returns the number of merges.
+// The tables of byte-level BPE. Sets kWhole and kMerged in `flags`. Returns the number of
+// merges.
 uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags, CartridgeWriter* writer) {
     const ByteTables tables(spec);
     const MergeTables merges = tables.view();
@@ -132,11 +134,9 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
         keys.emplace_back(token.bytes, int32_t(id));
         // What the pretoken of these bytes becomes is the merges' word, not the entry's (docs/cartridge-format.md).
         ids.resize(token.bytes.size());
-        size_t count = 1;
-        if (spec.ignore_merges)
-            ids[0] = uint32_t(id);
-        else
-            count = merger.merge_whole(merges, token.bytes, ids.data());
+        size_t count = merger.merge_whole(merges, token.bytes, ids.data());
+        if (count == 1 && ids[0] == id) (*flags)[id] |= kMerged;
+        if (spec.ignore_merges) ids[0] = uint32_t(id), count = 1;
         if (count == 1 && ids[0] == id) (*flags)[id] |= kWhole;
         words.add(token.bytes, ids.data(), count);
     }
@@ -146,6 +146,8 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     writer->add_array(Section::pair_table, tables.merges.slots);
     writer->add_array(Section::pair_filter, tables.merges.filter);
     writer->add_array(Section::word_table, words.finish());
+    const auto bytes_of = [&](uint32_t id) { return std::string_view(spec.tokens[id].bytes); };
+    writer->add_array(Section::byte_cuts, build_byte_cuts(tables.merges.products, bytes_of));
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
     return uint32_t(tables.merges.products.size());
 }

@@ -69,7 +69,10 @@ void Engine::prepare(std::vector<uint32_t> specials) {
         if (!own_components_.empty()) throw;
         throw Error(ErrorKind::cartridge, std::string("section components: ") + error.what());
     }
-    if (cartridge_.has_merges()) p.merges = MergeTables::of(cartridge_);
+    if (cartridge_.has_merges()) {
+        p.merges = MergeTables::of(cartridge_);
+        p.cuts = ByteCuts(cartridge_.byte_cuts);
+    }
     p.unknown = greedy_.value_or(UnknownIds());
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "byte_cuts.h"
 #include "crayon/engine.h"
 #include "crayon/post_process.h"
 #include "merge.h"
@@ -18,7 +19,8 @@ struct Engine::Parts {
     Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
-    MergeTables merges;  // of byte-level tables that have merges
+    MergeTables merges;  // of byte-level tables that have merges, as are the cuts
+    ByteCuts cuts;
     TrimInfo trim;
     std::optional<SingleFrame> single;
     std::optional<PairFrame> pair;
@@ -29,7 +31,7 @@ struct Engine::Parts {
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
-        return {cartridge, merges, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};
+        return {cartridge, merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};
     }
 };
 

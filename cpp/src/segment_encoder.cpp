@@ -26,8 +26,69 @@ inline size_t copy_ids(const WordEntry& entry, int32_t* out) {
     return word_ids(entry);
 }
 
+// A part that cannot be cut, of up to 15 bytes.
+size_t encode_miss(const SegmentTables& t, Bytes word, WordKey key, uint64_t hash, Scratch& s, int32_t* out) {
+    if (const WordEntry* cached = s.cache.find(hash, key)) return copy_ids(*cached, out);
+    uint32_t* ids = reinterpret_cast<uint32_t*>(out);
+    const size_t count = s.merger.merge(t.merges, word, ids);
+    if (count <= kWordIds) s.cache.insert(hash, key, ids, count);
+    return count;
+}
+
+// Merging alone, of one part after the other, several looked up together. With ignore_merges the table has tokens that
+// merging does not make; all of up to 15 bytes are there, so the cache, which is asked after it, has merges alone.
+size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, int32_t* out) {
+    constexpr size_t kParts = 32;
+    struct Part {
+        Bytes bytes;
+        WordKey key;
+        uint64_t hash;
+    } parts[kParts];
+    const WordEntry* const words = t.cartridge.word_table.data;
+    const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
+    const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
+    const auto is_merged = [&](const WordEntry& entry) {
+        return all_merged || word_ids(entry) > 1 || (t.cartridge.token_flags[entry.ids[0]] & kMerged);
+    };
+    int32_t* to = out;
+    ByteCuts::Walk walk(t.cuts, word.data, word.size);
+    for (size_t at = 0; at < word.size;) {
+        size_t n = 0;
+        for (; n < kParts && at < word.size; ++n) {
+            const size_t end = walk.next();
+            Part& part = parts[n];
+            part.bytes = word.slice(at, end);
+            at = end;
+            if (part.bytes.size > kWordKeyBytes) continue;
+            part.key = word_key(part.bytes.data, part.bytes.size, word.end());
+            part.hash = word_hash(part.key.lo, part.key.hi);
+            prefetch(words + 2 * (part.hash & bucket_mask));
+        }
+        for (size_t i = 0; i < n; ++i) {
+            const Part& part = parts[i];
+            if (part.bytes.size > kWordKeyBytes) {
+                to += s.merger.merge(t.merges, part.bytes, reinterpret_cast<uint32_t*>(to));
+                continue;
+            }
+            const WordEntry* entry = find_word(words, bucket_mask, part.hash, part.key);
+            to += entry && is_merged(*entry) ? copy_ids(*entry, to)
+                                             : encode_miss(t, part.bytes, part.key, part.hash, s, to);
+        }
+    }
+    return size_t(to - out);
+}
+
+// A pretoken of up to 15 bytes that is not in the word table.
+size_t encode_short(const SegmentTables& t, Bytes word, WordKey key, uint64_t hash, Scratch& s, int32_t* out) {
+    if (const WordEntry* cached = s.cache.find(hash, key)) return copy_ids(*cached, out);
+    if (ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size) return encode_miss(t, word, key, hash, s, out);
+    const size_t count = merge_parts(t, word, s, out);
+    if (count <= kWordIds) s.cache.insert(hash, key, reinterpret_cast<uint32_t*>(out), count);
+    return count;
+}
+
 // A pretoken of more than 15 bytes.
-size_t encode_long(const SegmentTables& t, Bytes word, Merger& merger, int32_t* out) {
+size_t encode_long(const SegmentTables& t, Bytes word, Scratch& s, int32_t* out) {
     if (word.size <= t.cartridge.program().max_token_bytes) {
         const int32_t id = t.cartridge.trie.find(word);
         if (id >= 0 && (t.cartridge.token_flags[size_t(id)] & kWhole)) {
@@ -35,15 +96,7 @@ size_t encode_long(const SegmentTables& t, Bytes word, Merger& merger, int32_t* 
             return 1;
         }
     }
-    return merger.merge(t.merges, word, reinterpret_cast<uint32_t*>(out));
-}
-
-size_t encode_miss(const SegmentTables& t, Bytes word, WordKey key, uint64_t hash, Scratch& s, int32_t* out) {
-    if (const WordEntry* cached = s.cache.find(hash, key)) return copy_ids(*cached, out);
-    uint32_t* ids = reinterpret_cast<uint32_t*>(out);
-    const size_t count = s.merger.merge(t.merges, word, ids);
-    if (count <= kWordIds) s.cache.insert(hash, key, ids, count);
-    return count;
+    return merge_parts(t, word, s, out);
 }
 
 // The tokens of one pretoken. Every byte has one.
@@ -87,9 +140,9 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf s
         if (end - start <= kWordKeyBytes) {
             const WordEntry* entry = find_word(words, bucket_mask, s.hashes[i], s.keys[i]);
             count =
-                entry ? copy_ids(*entry, to) : encode_miss(t, text.slice(start, end), s.keys[i], s.hashes[i], s, to);
+                entry ? copy_ids(*entry, to) : encode_short(t, text.slice(start, end), s.keys[i], s.hashes[i], s, to);
         } else {
-            count = encode_long(t, text.slice(start, end), s.merger, to);
+            count = encode_long(t, text.slice(start, end), s, to);
         }
         to += count;
         if (spans != nullptr) spans->push_back({start, count});

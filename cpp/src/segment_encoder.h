@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "byte_cuts.h"
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
 #include "crayon/id_buffer.h"
@@ -17,6 +18,7 @@ namespace crayon {
 struct SegmentTables {
     const Cartridge& cartridge;
     const MergeTables& merges;
+    const ByteCuts& cuts;
     ScanFunction scan;
     const LongestMatch* match;  // null: merging
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "byte_cuts.h"
 #include "byte_level.h"
 #include "crayon/cartridge.h"
 #include "crayon/cartridge_v2.h"
@@ -92,12 +93,12 @@ void check_tokens(const Cartridge& c) {
     for (uint32_t id = 0; id < p.n_ids; ++id) {
         const uint8_t flags = c.token_flags[id];
         const Bytes bytes = c.bytes_of(id);
-        check((flags & ~uint8_t(63)) == 0, "section token_flags has an unknown flag");
+        check((flags & ~uint8_t(127)) == 0, "section token_flags has an unknown flag");
         check((flags & kPresent) ? (flags & (kModel | kAdded)) != 0 : flags == 0 && bytes.empty(),
               "section token_flags has a token that is not of the vocabulary");
         check(!(flags & kSpecial) || (flags & kAdded), "section token_flags has a special token that is not added");
         if (c.has_text_tokens()) {
-            check(!(flags & (kRaw | kWhole)), "section token_flags has a flag of byte-level tokens");
+            check(!(flags & (kRaw | kWhole | kMerged)), "section token_flags has a flag of byte-level tokens");
             check(utf8_error(bytes.data, bytes.size) == bytes.size,
                   "section token_bytes has a token that is not UTF-8");
         } else if (flags & kRaw) {
@@ -171,6 +172,10 @@ void check_merges(const Cartridge& c, const MergeTables& tables) {
     for (uint32_t pair = 0; pair < 65536; ++pair)
         check(c.byte_pair_ranks[pair] == tables.rank(c.byte_ids[pair >> 8], c.byte_ids[pair & 255]),
               "section byte_pair_ranks differs from section pair_table");
+    const std::vector<uint64_t> cuts = build_byte_cuts({c.merge_products.begin(), c.merge_products.end()},
+                                                       [&](uint32_t id) { return c.bytes_of(id).view(); });
+    check(std::equal(cuts.begin(), cuts.end(), c.byte_cuts.begin(), c.byte_cuts.end()),
+          "section byte_cuts is not what the merges make");
 }
 
 // Sound, and with just so many keys: when those that must be in it are found, it has no others.
@@ -250,7 +255,7 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     for (uint32_t id = 0; id < c.program().n_ids; ++id) {
         const bool is_whole = c.token_flags[id] & kWhole;
         if (!is_model_token(c, id)) {
-            check(!is_whole, "section token_flags has a whole token that no text becomes");
+            check(!(c.token_flags[id] & (kWhole | kMerged)), "section token_flags has a whole token that no text becomes");
             continue;
         }
         const Bytes word = c.bytes_of(id);
@@ -259,17 +264,23 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
         if (!entry) encode(word);
         check(is_whole == (entry ? word_ids(*entry) == 1 : ids.size() == 1),
               "section token_flags has a wrong flag for a whole token");
+        bool is_merged = is_whole;
+        if (ignore_merges) {
+            ids.resize(word.size);
+            is_merged = merger.merge(tables, word, ids.data()) == 1 && ids[0] == id;
+        }
+        check(bool(c.token_flags[id] & kMerged) == is_merged, "section token_flags has a wrong flag for a merged token");
     }
 }
 
 // Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
 void check_match(const Cartridge& c) {
     for (const Section unused : {Section::merge_products, Section::pair_table, Section::pair_filter,
-                                 Section::byte_pair_ranks, Section::word_table})
+                                 Section::byte_pair_ranks, Section::word_table, Section::byte_cuts})
         if (!c.section(unused).empty())
             fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
-        check(bool(c.token_flags[id] & kWhole) == is_model_token(c, id),
+        check((c.token_flags[id] & (kWhole | kMerged)) == (is_model_token(c, id) ? kWhole : 0),
               "section token_flags has a wrong flag for a whole token");
 }
 

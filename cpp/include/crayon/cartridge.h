@@ -20,10 +20,10 @@ namespace crayon {
 
 constexpr char kMagic[4] = {'C', 'R', 'A', 'Y'};
 constexpr uint32_t kVersion = 3;
-constexpr uint32_t kRevision = 3;  // grows when sections change meaning; a reader refuses any but its own
+constexpr uint32_t kRevision = 4;  // grows when sections change meaning; a reader refuses any but its own
 constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxSections = 256;
-constexpr uint32_t kSectionTypes = 22;  // one more than the largest Section
+constexpr uint32_t kSectionTypes = 25;  // one more than the largest Section
 
 struct Header {
     char magic[4];
@@ -58,6 +58,8 @@ enum class Section : uint32_t {
     pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
     scores = 20,                 // double[tokens of the model + 1], of a Unigram model; the least one last
     char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
+    // 22 and 23 are taken
+    byte_cuts = 24,  // of byte-level tables with merges: what merging can join across the borders of characters
 };
 const char* section_name(uint32_t type);
 
@@ -96,6 +98,7 @@ enum TokenFlag : uint8_t {
     kAdded = 8,     // an added token
     kSpecial = 16,  // a special one
     kWhole = 32,    // a pretoken of exactly these bytes becomes this one id
+    kMerged = 64,   // merging these bytes makes this one id; without kIgnoreMerges the same as kWhole
 };
 
 constexpr uint32_t kNoRank = 0xFFFFFFFFu;
@@ -200,7 +203,7 @@ class Cartridge {
     Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, raw_tokens;
     Array<uint8_t> token_flags;
     Array<uint16_t> token_trim;
-    Array<uint64_t> pair_table, pair_filter;
+    Array<uint64_t> pair_table, pair_filter, byte_cuts;
     Array<WordEntry> word_table;
     Array<AddedToken> added_tokens;
     Array<double> scores;
