@@ -210,6 +210,8 @@ class Engine:
 
     def merge_pretoken(self, pretoken: bytes, way: MergeWay) -> list[int]:
         """What merging alone makes of one pretoken: the word table and added tokens are left out."""
+    def cuts(self, pretoken: bytes) -> list[int]:
+        """Where a pretoken is cut before it is merged."""
     def encode_ragged(
         self,
         texts: Sequence[str | bytes],

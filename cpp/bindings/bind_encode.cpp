@@ -131,6 +131,9 @@ void bind_encode(EngineClass& c) {
         },
         py::arg("pretoken"), py::arg("way"));
     c.def(
+        "cuts", [](const Engine& self, const py::bytes& pretoken) { return self.cuts(std::string_view(pretoken)); },
+        py::arg("pretoken"));
+    c.def(
         "encode_ragged",
         [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
             Texts kept(replaces_surrogates(self));

@@ -7,8 +7,8 @@
 // equals, among that side's own. So each side takes the steps that it takes alone.
 //
 // Only the character before and the one after are looked at, and the set is a filter: a cut that is missed costs time
-// alone, and none is ever invented. Vocabularies of bytes have tokens that begin or end inside a character, so a part of
-// a string beside a border may be the end of a character or the begin of one, too.
+// alone, and none is ever invented. Vocabularies of bytes have tokens that begin or end inside a character, so a part
+// of a string beside a border may be the end of a character or the begin of one, too.
 //
 // A character here is a lead byte with as many continuation bytes (80 to BF) as it asks for, whatever they encode:
 // enough for the proof, which is about bytes. Next to anything else no cut is made, nor between two of ASCII.
@@ -97,8 +97,8 @@ class ByteCuts {
     // Keys: the bytes before the border and those after it. A lead byte says how many belong to it, so the begin of a
     // character, its end and a whole one are never the same number.
     static uint64_t key(uint32_t left, uint32_t right) { return uint64_t(left) << 32 | right; }
-    // That there are keys of the character `left` and the begin of one with this first byte; of the end of one with this
-    // last byte and anything with this first byte.
+    // That there are keys of the character `left` and the begin of one with this first byte; of the end of one with
+    // this last byte and anything with this first byte.
     static uint64_t begin_key(uint32_t left, uint32_t first) { return key(left, kMark | first); }
     static uint64_t end_key(uint32_t last, uint32_t first) { return key(kMark | last, kMark | first); }
     static size_t part_bit(uint32_t last, uint32_t first) { return last << 8 | first; }

@@ -171,7 +171,8 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (word_table.size % 2 != 0 || !is_power_of_two(word_table.size / 2))
         fail("section word_table is not a power of two of buckets long");
     byte_cuts = array<uint64_t>(Section::byte_cuts);
-    if (!is_byte_cuts_size(byte_cuts.size)) fail("section byte_cuts is not a power of two of words after the fixed ones");
+    if (!is_byte_cuts_size(byte_cuts.size))
+        fail("section byte_cuts is not a power of two of words after the fixed ones");
 }
 
 }  // namespace crayon

@@ -230,6 +230,16 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
     }
 }
 
+std::vector<size_t> Engine::cuts(Bytes pretoken) const {
+    if (!cartridge_.has_merges())
+        throw Error(ErrorKind::unsupported, "cuts are of byte-level vocabularies with merges");
+    std::vector<size_t> borders;
+    if (pretoken.empty()) return borders;
+    ByteCuts::Walk walk(parts_->cuts, pretoken.data, pretoken.size);
+    for (size_t at; (at = walk.next()) < pretoken.size;) borders.push_back(at);
+    return borders;
+}
+
 template <typename OnId>
 void Engine::for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const {
     for (const int64_t id : ids) {

@@ -81,7 +81,8 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, int32_t* out)
 // A pretoken of up to 15 bytes that is not in the word table.
 size_t encode_short(const SegmentTables& t, Bytes word, WordKey key, uint64_t hash, Scratch& s, int32_t* out) {
     if (const WordEntry* cached = s.cache.find(hash, key)) return copy_ids(*cached, out);
-    if (ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size) return encode_miss(t, word, key, hash, s, out);
+    if (ByteCuts::Walk(t.cuts, word.data, word.size).next() == word.size)
+        return encode_miss(t, word, key, hash, s, out);
     const size_t count = merge_parts(t, word, s, out);
     if (count <= kWordIds) s.cache.insert(hash, key, reinterpret_cast<uint32_t*>(out), count);
     return count;

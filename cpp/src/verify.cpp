@@ -255,7 +255,8 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
     for (uint32_t id = 0; id < c.program().n_ids; ++id) {
         const bool is_whole = c.token_flags[id] & kWhole;
         if (!is_model_token(c, id)) {
-            check(!(c.token_flags[id] & (kWhole | kMerged)), "section token_flags has a whole token that no text becomes");
+            check(!(c.token_flags[id] & (kWhole | kMerged)),
+                  "section token_flags has a whole token that no text becomes");
             continue;
         }
         const Bytes word = c.bytes_of(id);
@@ -269,7 +270,8 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
             ids.resize(word.size);
             is_merged = merger.merge(tables, word, ids.data()) == 1 && ids[0] == id;
         }
-        check(bool(c.token_flags[id] & kMerged) == is_merged, "section token_flags has a wrong flag for a merged token");
+        check(bool(c.token_flags[id] & kMerged) == is_merged,
+              "section token_flags has a wrong flag for a merged token");
     }
 }
 

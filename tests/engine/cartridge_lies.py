@@ -61,6 +61,9 @@ def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
         cases[f"pair_filter of {count}"] = (filters, "section pair_filter ")
     three = {"pair_table": contents[10][:24], "word_table": contents[12][:192]}
     cases |= {f"{title} of three": (rewritten(small, {title: data}), title) for title, data in three.items()}
+    for count in (0, 1, 767, 768, 771, 774):
+        words = rewritten(small, {"byte_cuts": contents[24].ljust(8 * 774, b"\0")[: 8 * count]})
+        cases[f"byte_cuts of {count} words"] = (words, "section byte_cuts ")
     cases["pair_table of one slot"] = (rewritten(small, {"pair_table": b"\xff" * 8}), "section pair_table ")
     return cases
 
@@ -157,7 +160,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("token_bytes is shorter", "token_offsets", {"token_bytes": contents["token_bytes"][:-1]})
     case("token_bytes is empty", "token_offsets", {"token_bytes": b""})
     case("another token's bytes", "trie", {"token_bytes": b"\0" + contents["token_bytes"][1:]})
-    case("a flag that is not known", "token_flags", flags(a, c.token_flags[a] | 64))
+    case("a flag that is not known", "token_flags", flags(a, c.token_flags[a] | 128))
     case("flags of a hole", "token_flags", flags(hole, plain.PRESENT))
     case("present, of no vocabulary", "token_flags", flags(hole, plain.PRESENT | plain.RAW))
     case("special, not added", "token_flags", flags(a, c.token_flags[a] | plain.SPECIAL))
@@ -167,6 +170,9 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     for name in ("theq", "internationalizationalism"):
         case(f"{name} is whole", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.WHOLE))
     case("a raw token is whole", "token_flags", flags(raw, c.token_flags[raw] | plain.WHOLE))
+    case("not merged, but is", "token_flags", flags(whole, c.token_flags[whole] & ~plain.MERGED))
+    for name in ("theq", "中文"):
+        case(f"{name} is merged", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.MERGED))
     not_utf8 = bytearray(contents["token_bytes"])
     not_utf8[offsets[raw]] = 0xFF
     case("a raw token is not UTF-8", "token_bytes", bytes(not_utf8))
@@ -219,6 +225,21 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         "for a pair that has none": {256 * 0xFF + 0xFF: rank},
     }.items():
         case(f"byte_pair_ranks {name}", "byte_pair_ranks", array(small, "byte_pair_ranks", "I", changes))
+
+    cuts = c.byte_cuts
+    full = next(i for i in range(768, len(cuts)) if cuts[i])
+    part = next(i for i in range(768) if cuts[i])
+    for name, changes in {
+        "a bit less": {full: cuts[full] & (cuts[full] - 1)},
+        "a bit more": {full: cuts[full] | (cuts[full] + 1)},
+        "a part less": {part: cuts[part] & (cuts[part] - 1)},
+        "a part more": {part: cuts[part] | (cuts[part] + 1)},
+    }.items():
+        case(f"byte_cuts: {name}", "byte_cuts", array(small, "byte_cuts", "Q", changes))
+    case("byte_cuts: nothing can be cut", "byte_cuts", b"\xff" * len(contents["byte_cuts"]))
+    case("byte_cuts: all can be cut", "byte_cuts", bytes(len(contents["byte_cuts"])))
+    case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
+    case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
 
     # words
     words = c.words()
@@ -352,14 +373,18 @@ def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, 
     for flags in (0, 1):
         cases[f"flags {flags}, without merges"] = ({"program": program(longest, flags=flags)}, "section pair_table ")
     cases["text tables"] = ({"program": program(longest, flags=2)}, "section ")
-    for name in ("pair_table", "pair_filter", "byte_pair_ranks", "word_table"):
+    for name in ("pair_table", "pair_filter", "byte_pair_ranks", "word_table", "byte_cuts"):
         both = ("pair_table", "pair_filter") if name.startswith("pair") else (name,)
         cases[f"with {name}"] = ({other: merging[other] for other in both}, f"section {both[0]} .* longest match")
     products = {"merge_products": merging["merge_products"]}
     cases["with products"] = (products, "section merge_products ")
     counted = program(longest, n_merges=read_program(small)["n_merges"])
     cases["with products, counted"] = (products | {"program": counted}, "section merge_products .* longest match")
-    for name, token, bit in (("no token is whole", a, 0), ("a raw token is whole", raw, plain.WHOLE)):
+    for name, token, bit in (
+        ("no token is whole", a, 0),
+        ("a raw token is whole", raw, plain.WHOLE),
+        ("a token is merged", a, plain.WHOLE | plain.MERGED),
+    ):
         flags = c.token_flags[token] & ~plain.WHOLE | bit
         cases[name] = ({"token_flags": array(longest, "token_flags", "B", {token: flags})}, "section token_flags ")
     swapped = keys | {b"a": b, b"b": a}

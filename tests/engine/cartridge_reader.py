@@ -34,10 +34,11 @@ NAMES = {
     19: "pair_filter",
     20: "scores",
     21: "char_pairs",
+    24: "byte_cuts",
 }
 TYPES = {name: number for number, name in NAMES.items()}
 
-PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE = 1, 2, 4, 8, 16, 32
+PRESENT, RAW, MODEL, ADDED, SPECIAL, WHOLE, MERGED = 1, 2, 4, 8, 16, 32, 64
 SINGLE_WORD, LSTRIP, RSTRIP, NORMALIZED, SPECIAL_TOKEN = 1, 2, 4, 8, 16
 IGNORE_MERGES, TEXT_TOKENS, LONGEST_MATCH = 1, 2, 4
 TEXT_ONLY = 1
@@ -62,7 +63,7 @@ class Section(NamedTuple):
     data: bytes
 
 
-def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 3) -> bytes:
+def write_cartridge(sections: list[Section], digest: bytes, version: int = 3, revision: int = 4) -> bytes:
     """The file of these sections, in their order, with the checksums that it must have."""
     at = _aligned(64 + 32 * len(sections))
     table, body = b"", b""
@@ -82,7 +83,7 @@ def read_sections(data: bytes) -> tuple[list[Section], bytes]:
     if len(data) < 64:
         raise FormatError("the header is cut")
     magic, version, size, count, revision, checksum, digest = struct.unpack_from("<4sIQIIQ32s", data)
-    if (magic, version, revision, size) != (b"CRAY", 3, 3, len(data)):
+    if (magic, version, revision, size) != (b"CRAY", 3, 4, len(data)):
         raise FormatError("magic, version, revision or size")
     end = 64 + 32 * count
     if count > 256 or end > size:
@@ -252,6 +253,7 @@ class Cartridge:
         self.pair_table = self._array("pair_table", "Q")
         self.pair_filter = self._array("pair_filter", "Q")
         self.byte_pair_ranks = self._array("byte_pair_ranks", "I")
+        self.byte_cuts = self._array("byte_cuts", "Q")
         self.word_table = list(struct.iter_unpack("<2Q4I", self._section("word_table")))
         self.added_tokens = list(struct.iter_unpack("<2I", self._section("added_tokens")))
         self.raw_tokens = self._array("raw_tokens", "I")

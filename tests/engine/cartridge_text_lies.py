@@ -99,7 +99,13 @@ def token_cases(cases: Cases) -> None:
     model = [i for i in range(c.n_ids) if c.token_flags[i] & plain.MODEL and c.bytes_of(i)]
     token, other = model[-1], model[-2]
     holes = [i for i in range(c.n_ids) if not c.token_flags[i]]
-    for title, value in {"raw": plain.RAW, "whole": plain.WHOLE, "unknown": 64, "special, not added": 16}.items():
+    for title, value in {
+        "raw": plain.RAW,
+        "whole": plain.WHOLE,
+        "merged": plain.MERGED,
+        "unknown": 128,
+        "special, not added": 16,
+    }.items():
         flags = c.token_flags[token] | value
         cases.add(f"a token that is {title}", "token_flags", cases.array("token_flags", "B", {token: flags}))
     gone = cases.array("token_flags", "B", {token: 0})

@@ -87,7 +87,7 @@ def test_the_patterns_on_the_page_are_the_families(family: str) -> None:
 
 # -- what the compiler writes
 
-OF_MERGES = {"merge_products", "pair_table", "byte_pair_ranks", "word_table", "pair_filter"}
+OF_MERGES = {"merge_products", "pair_table", "byte_pair_ranks", "word_table", "pair_filter", "byte_cuts"}
 
 
 def test_container(source: bytes, tmp_path: Path) -> None:
@@ -192,6 +192,7 @@ def test_the_word_table_holds_only_results(merging: bytes) -> None:
     assert cartridge.find_word(b"not a word") is None
     for word, token_id in model.items():
         assert bool(cartridge.token_flags[token_id] & plain.WHOLE) == (results[word] == [token_id])
+        assert bool(cartridge.token_flags[token_id] & plain.MERGED) == (cartridge.merge(word) == [token_id])
 
 
 def test_a_token_that_merges_never_make_is_not_its_own_word(every_case: Path) -> None:
@@ -208,6 +209,7 @@ def test_tables_of_longest_match(longest_case: Path) -> None:
     for token_id in range(cartridge.n_ids):
         flags = cartridge.token_flags[token_id]
         assert bool(flags & plain.WHOLE) == (flags & (plain.MODEL | plain.RAW) == plain.MODEL)
+        assert not flags & plain.MERGED
     assert cartridge.encode_pretoken(b"theq") == [cartridge.vocabulary()["theq"]]
 
 

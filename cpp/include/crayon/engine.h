@@ -87,6 +87,8 @@ class Engine {
     // Appends what merging alone makes of one pretoken, by one of the ways that must agree. For tests and inspection.
     enum class MergeWay { usual, short_arrays, sweeps, heap };
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
+    // Where a pretoken is cut before it is merged. For tests and inspection.
+    std::vector<size_t> cuts(Bytes pretoken) const;
     // The whole record; `pair` may be null.
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
     // What happens to encodings after the model: truncation, the post-processor, padding. `pair` may be null.
