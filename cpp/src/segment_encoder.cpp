@@ -40,7 +40,7 @@ size_t encode_miss(const SegmentTables& t, Bytes word, WordKey key, uint64_t has
 size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, int32_t* out) {
     constexpr size_t kParts = 32;
     struct Part {
-        Bytes bytes;
+        size_t start, size;
         WordKey key;
         uint64_t hash;
     } parts[kParts];
@@ -57,22 +57,23 @@ size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, int32_t* out)
         for (; n < kParts && at < word.size; ++n) {
             const size_t end = walk.next();
             Part& part = parts[n];
-            part.bytes = word.slice(at, end);
+            part.start = at;
+            part.size = end - at;
             at = end;
-            if (part.bytes.size > kWordKeyBytes) continue;
-            part.key = word_key(part.bytes.data, part.bytes.size, word.end());
+            if (part.size > kWordKeyBytes) continue;
+            part.key = word_key(word.data + part.start, part.size, word.end());
             part.hash = word_hash(part.key.lo, part.key.hi);
             prefetch(words + 2 * (part.hash & bucket_mask));
         }
         for (size_t i = 0; i < n; ++i) {
             const Part& part = parts[i];
-            if (part.bytes.size > kWordKeyBytes) {
-                to += s.merger.merge(t.merges, part.bytes, reinterpret_cast<uint32_t*>(to));
+            const Bytes bytes(word.data + part.start, part.size);
+            if (part.size > kWordKeyBytes) {
+                to += s.merger.merge(t.merges, bytes, reinterpret_cast<uint32_t*>(to));
                 continue;
             }
             const WordEntry* entry = find_word(words, bucket_mask, part.hash, part.key);
-            to += entry && is_merged(*entry) ? copy_ids(*entry, to)
-                                             : encode_miss(t, part.bytes, part.key, part.hash, s, to);
+            to += entry && is_merged(*entry) ? copy_ids(*entry, to) : encode_miss(t, bytes, part.key, part.hash, s, to);
         }
     }
     return size_t(to - out);
