@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity clean
+.PHONY: help build test lint format bench quick-bench parity neon clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,7 +31,10 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick --reasons docs/shortfalls.json
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
-	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu scalar,avx2
+	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
+
+neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
+	$(PYTHON) tests/engine/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,8 +18,12 @@ MSVC = sys.platform == "win32"
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 
 # One source file per instruction set, compiled with that set's flags and nothing else.
+# (NEON needs no flags: every AArch64 has it.)
+AVX2_FLAGS = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
+AVX512_FLAGS = [f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2")]
 SIMD_FLAGS = {
-    "_avx2.cpp": ["/arch:AVX2"] if MSVC else ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"],
+    "_avx2.cpp": ["/arch:AVX2"] if MSVC else AVX2_FLAGS,
+    "_avx512.cpp": ["/arch:AVX512"] if MSVC else [*AVX2_FLAGS, *AVX512_FLAGS],
 }
 COMMON_FLAGS = ["/O2", "/utf-8"] if MSVC else ["-O3", "-fvisibility=hidden", "-fno-math-errno"]
 if os.environ.get("CRAYON_WERROR"):

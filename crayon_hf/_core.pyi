@@ -109,7 +109,7 @@ class Engine:
         """A cartridge held in memory, verified whole."""
     @property
     def cpu(self) -> str:
-        """The instruction set in use: "scalar" or "avx2"."""
+        """The instruction set in use: "scalar", "avx2", "avx512" or "neon"."""
     @property
     def source_digest(self) -> str:
         """SHA-256 (hex) of the tokenizer.json that the cartridge was compiled from."""

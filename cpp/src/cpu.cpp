@@ -71,24 +71,53 @@ bool has_avx2() {
     return (enabled_state() & 6) == 6;
 }
 
-#else
-
-bool has_avx2() {
-    return false;
+// The extensions that the AVX-512 files are compiled for, beside those of AVX2.
+bool has_avx512() {
+    constexpr uint32_t kF = 1u << 16;
+    constexpr uint32_t kDq = 1u << 17;
+    constexpr uint32_t kBw = 1u << 30;
+    constexpr uint32_t kVl = 1u << 31;
+    constexpr uint32_t kVbmi = 1u << 1;
+    constexpr uint32_t kVbmi2 = 1u << 6;
+    constexpr uint64_t kState = 0xE6;  // SSE, AVX, mask registers, the upper halves, the upper sixteen registers
+    if (!has_avx2()) return false;
+    const Registers extended = cpuid(7);
+    if (~extended.ebx & (kF | kDq | kBw | kVl)) return false;
+    if (~extended.ecx & (kVbmi | kVbmi2)) return false;
+    return (enabled_state() & kState) == kState;
 }
 
 #endif
 
+std::vector<CpuLevel> find_cpu_levels() {
+    std::vector<CpuLevel> levels{CpuLevel::scalar};
+#if CRAYON_X86_64
+    if (has_avx2()) levels.push_back(CpuLevel::avx2);
+    if (has_avx512()) levels.push_back(CpuLevel::avx512);
+#elif CRAYON_AARCH64
+    levels.push_back(CpuLevel::neon);
+#endif
+    return levels;
+}
+
 }  // namespace
 
 const char* cpu_level_name(CpuLevel level) {
-    return level == CpuLevel::avx2 ? "avx2" : "scalar";
+    switch (level) {
+        case CpuLevel::scalar:
+            break;
+        case CpuLevel::avx2:
+            return "avx2";
+        case CpuLevel::avx512:
+            return "avx512";
+        case CpuLevel::neon:
+            return "neon";
+    }
+    return "scalar";
 }
 
 std::vector<CpuLevel> available_cpu_levels() {
-    static const bool avx2 = has_avx2();
-    std::vector<CpuLevel> levels{CpuLevel::scalar};
-    if (avx2) levels.push_back(CpuLevel::avx2);
+    static const std::vector<CpuLevel> levels = find_cpu_levels();
     return levels;
 }
 

@@ -117,7 +117,10 @@ ScanFunction find_scanner(Family family, Flavor, CpuLevel level) {
     // One scanner serves both flavors: their classes and foldings are the same in the versions measured.
     ScanFunction scanner = nullptr;
 #if CRAYON_X86_64
+    if (level == CpuLevel::avx512) scanner = avx512_scanner(family);
     if (level == CpuLevel::avx2) scanner = avx2_scanner(family);
+#elif CRAYON_AARCH64
+    if (level == CpuLevel::neon) scanner = neon_scanner(family);
 #else
     (void)level;
 #endif

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "scan_window.h"
+#include "scan_multibyte.h"
 
 namespace crayon {
 namespace {
@@ -26,15 +26,44 @@ inline __m256i in_range(__m256i v, uint8_t first, uint8_t last) {
     return _mm256_cmpeq_epi8(_mm256_min_epu8(moved, width), moved);
 }
 
+// Entries of a row of 64 by the low six bits of each byte.
+inline __m256i look_up(__m256i v, const __m256i (&row)[4]) {
+    const __m256i low = _mm256_and_si256(v, _mm256_set1_epi8(0x0F));
+    const __m256i bit4 = _mm256_slli_epi16(v, 3);  // in the bit that a blend looks at
+    const __m256i bit5 = _mm256_slli_epi16(v, 2);
+    const __m256i lower = _mm256_blendv_epi8(_mm256_shuffle_epi8(row[0], low), _mm256_shuffle_epi8(row[1], low), bit4);
+    const __m256i upper = _mm256_blendv_epi8(_mm256_shuffle_epi8(row[2], low), _mm256_shuffle_epi8(row[3], low), bit4);
+    return _mm256_blendv_epi8(lower, upper, bit5);
+}
+
+inline __m256i both_halves(const uint8_t* p) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
 struct Avx2 {
+    struct Bytes {
+        __m256i a, b;
+    };
+
+    static Bytes load(const uint8_t* p, size_t left) {
+        uint8_t padded[kWindow];
+        if (left < kWindow) {
+            std::memset(padded, 0, kWindow);
+            std::memcpy(padded, p, left);
+            p = padded;
+        }
+        return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))};
+    }
+
+    static uint64_t not_ascii(const Bytes& v) { return bits_of(v.a, v.b); }
+
     template <Family family>
-    static Masks classify(const uint8_t* p) {
+    static void classify(const Bytes& v, Masks& m) {
         constexpr Rules rules = rules_of(family);
-        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-        const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32));
+        const __m256i a = v.a;
+        const __m256i b = v.b;
         const __m256i lower_case = _mm256_set1_epi8(0x20);
-        Masks m;
-        m.ascii = ~bits_of(a, b);
         m.letters = bits_of(in_range(_mm256_or_si256(a, lower_case), 'a', 'z'),
                             in_range(_mm256_or_si256(b, lower_case), 'a', 'z'));
         m.numbers = bits_of(in_range(a, '0', '9'), in_range(b, '0', '9'));
@@ -52,7 +81,34 @@ struct Avx2 {
                                _mm256_or_si256(equal_to(b, '\n'), equal_to(b, '\r')));
         }
         if constexpr (rules.slashes) m.slashes = bits_of(equal_to(a, '/'), equal_to(b, '/'));
-        return m;
+    }
+
+    static uint64_t equal(const Bytes& v, uint8_t byte) {
+        return bits_of(equal_to(v.a, static_cast<char>(byte)), equal_to(v.b, static_cast<char>(byte)));
+    }
+    static uint64_t at_least(const Bytes& v, uint8_t byte) {
+        const __m256i least = _mm256_set1_epi8(static_cast<char>(byte));
+        return bits_of(_mm256_cmpeq_epi8(_mm256_max_epu8(v.a, least), v.a),
+                       _mm256_cmpeq_epi8(_mm256_max_epu8(v.b, least), v.b));
+    }
+    static Bytes rows(const Bytes& v, const uint8_t* row) {
+        const __m256i flags = both_halves(kClassFlags);
+        const __m256i mask = _mm256_set1_epi8(kClassMask);
+        __m256i entries[4];
+        for (int i = 0; i < 4; ++i) {
+            entries[i] = _mm256_shuffle_epi8(flags, _mm256_and_si256(both_halves(row + 16 * i), mask));
+        }
+        return {look_up(v.a, entries), look_up(v.b, entries)};
+    }
+    static uint64_t has(const Bytes& flags, uint8_t flag) {
+        const __m256i wanted = _mm256_set1_epi8(static_cast<char>(flag));
+        return bits_of(_mm256_cmpeq_epi8(_mm256_and_si256(flags.a, wanted), wanted),
+                       _mm256_cmpeq_epi8(_mm256_and_si256(flags.b, wanted), wanted));
+    }
+
+    template <Family family>
+    static uint32_t classify_multibyte(const uint8_t* p, const Bytes& v, uint64_t not_ascii, uint32_t size, Masks& m) {
+        return classify_blocks<Avx2, family>(p, v, not_ascii, size, m);
     }
 
     // Eight at a time, so that the number of bits decides few branches; `ends` has room for all 64.
@@ -71,23 +127,7 @@ struct Avx2 {
 }  // namespace
 
 ScanFunction avx2_scanner(Family family) {
-    switch (family) {
-        case Family::whole:
-            break;
-        case Family::gpt2:
-            return scan_windows<Avx2, Family::gpt2>;
-        case Family::cl100k:
-            return scan_windows<Avx2, Family::cl100k>;
-        case Family::llama3:
-            return scan_windows<Avx2, Family::llama3>;
-        case Family::qwen2:
-            return scan_windows<Avx2, Family::qwen2>;
-        case Family::o200k:
-            return scan_windows<Avx2, Family::o200k>;
-        case Family::tekken:
-            return scan_windows<Avx2, Family::tekken>;
-    }
-    return scalar_scanner(family);
+    return scanner_of<Avx2>(family);
 }
 
 }  // namespace crayon

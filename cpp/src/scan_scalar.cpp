@@ -31,29 +31,64 @@ inline uint64_t gather(uint64_t word) {
 }
 
 struct Portable {
+    struct Bytes {
+        uint64_t words[8];
+    };
+
+    static Bytes load(const uint8_t* p, size_t left) {
+        Bytes bytes{};
+        std::memcpy(bytes.words, p, left < kWindow ? left : kWindow);
+        return bytes;
+    }
+
+    static uint64_t not_ascii(const Bytes& bytes) {
+        uint64_t found = 0;
+        for (uint32_t i = 0; i < 8; ++i) found |= gather(bytes.words[i]) << 8 * i;
+        return found;
+    }
+
     template <Family family>
-    static Masks classify(const uint8_t* p) {
+    static void classify(const Bytes& bytes, Masks& m) {
         constexpr Rules rules = rules_of(family);
-        Masks m{0, 0, 0, 0, 0, 0, 0, 0, 0};
-        for (uint32_t shift = 0; shift < kWindow; shift += 8) {
-            uint64_t raw;
-            std::memcpy(&raw, p + shift, 8);
-            m.ascii |= gather(~raw) << shift;
-            // The window ends before the first byte that is not ASCII: what becomes of it here does not matter, and
-            // what comes behind its word even less.
-            const uint64_t word = raw & ~kHighBits;
-            const uint64_t blank = equal_to(word, ' ');
-            m.letters |= gather(in_range(word | in_each_byte(0x20), 'a', 'z')) << shift;
-            m.numbers |= gather(in_range(word, '0', '9')) << shift;
+        m = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        for (uint32_t i = 0; i < 8; ++i) {
+            const uint32_t shift = 8 * i;
+            const uint64_t word = bytes.words[i] & ~kHighBits;
+            const uint64_t ascii = ~bytes.words[i] & kHighBits;
+            const uint64_t blank = equal_to(word, ' ') & ascii;
+            m.letters |= gather(in_range(word | in_each_byte(0x20), 'a', 'z') & ascii) << shift;
+            m.numbers |= gather(in_range(word, '0', '9') & ascii) << shift;
             m.blanks |= gather(blank) << shift;
-            m.spaces |= gather(blank | in_range(word, 9, 13)) << shift;
-            if constexpr (rules.contractions != Contractions::none) m.quotes |= gather(equal_to(word, '\'')) << shift;
-            if constexpr (rules.words == Words::cased) m.upper |= gather(in_range(word, 'A', 'Z')) << shift;
-            if constexpr (rules.breaks) m.breaks |= gather(equal_to(word, '\n') | equal_to(word, '\r')) << shift;
-            if constexpr (rules.slashes) m.slashes |= gather(equal_to(word, '/')) << shift;
-            if (raw != word) break;
+            m.spaces |= gather(blank | (in_range(word, 9, 13) & ascii)) << shift;
+            if constexpr (rules.contractions != Contractions::none)
+                m.quotes |= gather(equal_to(word, '\'') & ascii) << shift;
+            if constexpr (rules.words == Words::cased) m.upper |= gather(in_range(word, 'A', 'Z') & ascii) << shift;
+            if constexpr (rules.breaks)
+                m.breaks |= gather((equal_to(word, '\n') | equal_to(word, '\r')) & ascii) << shift;
+            if constexpr (rules.slashes) m.slashes |= gather(equal_to(word, '/') & ascii) << shift;
         }
-        return m;
+    }
+
+    // One character at a time.
+    template <Family family>
+    static uint32_t classify_multibyte(const uint8_t* p, const Bytes&, uint64_t not_ascii, uint32_t size, Masks& m) {
+        constexpr bool cased = rules_of(family).words == Words::cased;
+        const uint8_t* const end = p + size;
+        for (uint64_t left = not_ascii; left != 0;) {
+            const uint32_t index = lowest_bit(left);
+            const Char c = read_multibyte(p + index, end);
+            if (c.size == 1 || (c.set & (kNumbers | kSpaces))) return index;
+            const uint64_t bytes = bits_below(index + c.size) & ~bits_below(index);
+            left &= ~bytes;
+            m.continuations |= bytes & ~bit(index);
+            if (c.set & (cased ? kLetters | kCaseless : kLetters)) m.letters |= bytes;
+            if constexpr (cased) {
+                if (c.set & set_of(CharClass::upper)) m.upper |= bytes;
+                if (c.set & kCaseless) m.caseless |= bytes;
+                if (c.set & set_of(CharClass::mark)) m.marks |= bit(index);
+            }
+        }
+        return size;
     }
 
     static size_t store(uint64_t starts, size_t pos, size_t* ends) {
@@ -72,23 +107,7 @@ size_t scan_whole(const uint8_t*, size_t size, size_t pos, size_t* ends, size_t 
 }  // namespace
 
 ScanFunction scalar_scanner(Family family) {
-    switch (family) {
-        case Family::whole:
-            return scan_whole;
-        case Family::gpt2:
-            return scan_windows<Portable, Family::gpt2>;
-        case Family::cl100k:
-            return scan_windows<Portable, Family::cl100k>;
-        case Family::llama3:
-            return scan_windows<Portable, Family::llama3>;
-        case Family::qwen2:
-            return scan_windows<Portable, Family::qwen2>;
-        case Family::o200k:
-            return scan_windows<Portable, Family::o200k>;
-        case Family::tekken:
-            return scan_windows<Portable, Family::tekken>;
-    }
-    return nullptr;
+    return family == Family::whole ? scan_whole : scanner_of<Portable>(family);
 }
 
 }  // namespace crayon

@@ -1,10 +1,12 @@
 // Pretoken starts of up to 64 bytes at once, by bit arithmetic on class masks; shared by all instruction sets.
 //
-// A window begins at a pretoken's start, so nothing before it matters and no state goes from window to window. It ends
-// before the first byte that is not ASCII. From the masks come all starts in it; those whose proof needs no byte behind
-// the window are kept, and the next window begins at the last of them. Where none can be kept (a long pretoken, other
-// scripts, the end of the text) the rules of scan_rules.h take over for one pretoken. An instruction set brings
-// `classify`, which makes the masks, and `store`, which writes the positions of bits. Unnamed namespace: scan_chars.h.
+// A window begins at a pretoken's start, so nothing before it matters and no state goes from window to window. Every
+// byte has the class of the character that it belongs to; the window ends before the first character whose class a mask
+// cannot hold (invalid bytes, numbers and white space that are not ASCII) and before one that its end would cut. From
+// the masks come all starts in it; those whose proof needs no byte behind the window are kept, and the next window
+// begins at the last of them. Where none can be kept the rules of scan_rules.h take over for one pretoken. An
+// instruction set brings `load`, `not_ascii`, `classify` (the masks of ASCII), `classify_multibyte` (the other
+// characters) and `store`, which writes the positions of bits. Unnamed namespace: scan_chars.h.
 #pragma once
 
 #include <cstring>
@@ -24,18 +26,26 @@ constexpr size_t kWindow = 64;
 constexpr uint32_t kLookAhead = 3;
 // Below this, at the end of a text, a window does not pay.
 constexpr size_t kShortest = 16;
+// A window that knows fewer bytes than this was hardly worth making: the rules go on for as many bytes.
+constexpr uint32_t kHardly = 16;
+// A pretoken that goes on for this many bytes is followed window by window, not by the rules.
+constexpr uint32_t kLong = 32;
 
-// One bit for each byte of the window. `classify` may leave zero what the family does not ask for.
+// One bit for each byte of the window. `classify` may leave zero what the family does not ask for. To a family with
+// cased words, marks are letters.
 struct Masks {
-    uint64_t ascii;
-    uint64_t upper;
     uint64_t letters;  // in both cases
+    uint64_t upper;
     uint64_t numbers;
     uint64_t blanks;  // U+0020
     uint64_t breaks;  // CR and LF
     uint64_t spaces;  // all white space, the two above included
     uint64_t quotes;  // the apostrophe
     uint64_t slashes;
+    // Only of characters that are not ASCII, set by `classify_multibyte`.
+    uint64_t caseless;       // letters without case, and marks
+    uint64_t marks;          // for cased words only
+    uint64_t continuations;  // bytes of characters but their first
 };
 
 inline uint64_t bit(uint32_t index) {
@@ -63,6 +73,11 @@ inline uint32_t highest_bit(uint64_t word) {
 }
 #endif
 
+// The bits below `count`, which is at most 64.
+inline uint64_t bits_below(uint32_t count) {
+    return count >= 64 ? ~uint64_t{0} : bit(count) - 1;
+}
+
 // The bits after each bit of `from` as long as they are in `run`: a carry runs up from the first and clears them. A
 // second bit of `from` in the same run stays set in the sum, hence the `|`. `from` lies within `run`.
 inline uint64_t flood(uint64_t run, uint64_t from) {
@@ -72,14 +87,36 @@ inline uint64_t flood(uint64_t run, uint64_t from) {
 struct Starts {
     uint64_t bits;   // where pretokens start; bit 0 may be anything
     uint32_t limit;  // bits above this one are not to be used
+    bool whole;      // the text ends with the window, and the limit is its last byte
 };
 
-// Starts inside the window of `size` bytes at p, all of them ASCII.
-template <Family family>
-inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
+// What cased words add in a window that is not all ASCII. A cut is before a capital letter: behind a small one and what
+// has no case after it, or, when the capitals are the last of the word, behind the last letter without case.
+inline Starts cased_starts(const Masks& m, uint64_t letters, uint64_t stranded, uint32_t size, Starts found) {
+    const uint64_t upper = letters & m.upper;
+    const uint64_t lower = letters & ~m.upper & ~m.caseless;
+    found.bits |= upper & flood(lower | (letters & m.caseless), lower) << 1;
+    // A mark that belongs to the punctuation before it: left to the rules.
+    if (stranded != 0 && lowest_bit(stranded) <= found.limit) found.limit = lowest_bit(stranded) - 1;
+    for (uint64_t left = upper & ~(upper << 1) & m.caseless << 1; left != 0; left &= left - 1) {
+        const uint32_t index = lowest_bit(left);
+        if (index > found.limit) break;
+        const uint32_t behind = index + lowest_bit(~(upper >> index));
+        if (behind >= size && !found.whole) {
+            found.limit = index - 1;
+            break;
+        }
+        if (behind >= size || !(letters & bit(behind))) found.bits |= bit(index);
+    }
+    return found;
+}
+
+// Starts inside the window of `size` bytes at p. `wide`: some of them may not be ASCII. `last`: the text ends here.
+template <Family family, bool wide>
+inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size, bool last) {
     constexpr Rules rules = rules_of(family);
     constexpr bool folded = rules.contractions != Contractions::lower;
-    const uint64_t valid = size == kWindow ? ~uint64_t{0} : bit(size) - 1;
+    const uint64_t valid = bits_below(size);
     const uint64_t letters = m.letters & valid;
     const uint64_t numbers = m.numbers & valid;
     const uint64_t spaces = m.spaces & valid;
@@ -102,13 +139,17 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
 
     // Words.
     const uint64_t first_letters = letters & ~(letters << 1);
+    uint64_t stranded = 0;  // marks behind punctuation that is no prefix
     if constexpr (rules.words == Words::spaced) {
         starts |= first_letters & ~(blanks << 1);
     } else {
         // A prefix is white space (the last of a run always starts a pretoken) or punctuation that starts one.
-        starts |= first_letters & ~((white & ~breaks) << 1) & ~(punctuation_starts << 1);
+        uint64_t prefixes = punctuation_starts;
+        if constexpr (wide) prefixes = flood(m.continuations | prefixes, prefixes);
+        starts |= first_letters & ~((white & ~breaks) << 1) & ~(prefixes << 1);
+        if constexpr (wide) stranded = first_letters & m.marks & (punctuation & ~prefixes) << 1;
     }
-    if constexpr (rules.words == Words::cased) starts |= (letters & m.upper) & (letters & ~m.upper) << 1;
+    if constexpr (rules.words == Words::cased && !wide) starts |= (letters & m.upper) & (letters & ~m.upper) << 1;
 
     // Numbers.
     const uint64_t first_numbers = numbers & ~(numbers << 1);
@@ -142,7 +183,12 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
         starts |= behind;
     }
 
-    uint32_t limit = size > kLookAhead ? size - 1 - kLookAhead : 0;
+    uint32_t limit = last ? size - 1 : size > kLookAhead ? size - 1 - kLookAhead : 0;
+    if constexpr (rules.words == Words::cased && wide) {
+        const Starts found = cased_starts(m, letters, stranded, size, {starts, limit, last});
+        starts = found.bits;
+        limit = found.limit;
+    }
 
     // Contractions.
     uint64_t quotes = rules.contractions == Contractions::none ? 0 : m.quotes & valid;
@@ -164,11 +210,19 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
                 limit = index;
                 break;
             }
-            suffixes |= bit(next);
             starts &= ~bit(index);
         }
-        starts &= ~(bit(index + 1) | (bit(next) - bit(index + 2)));
+        starts &= ~(bits_below(next) & ~bits_below(index + 1));
+        if (next >= kWindow) break;  // the end of the text
         starts |= bit(next);
+        if constexpr (rules.contractions == Contractions::tail) {
+            suffixes |= bit(next);
+            // What has no case begins a word here, whatever stands before: for the next window as well.
+            if (wide && (m.caseless & bit(next)) && next < limit) {
+                limit = next;
+                break;
+            }
+        }
     }
 
     // A run of white space that reaches the window's end may go on: only its first byte is sure.
@@ -177,61 +231,125 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size) {
         const uint32_t first = outside == 0 ? 0 : highest_bit(outside) + 1;
         if (first < limit) limit = first;
     }
-    return {starts, limit};
+    return {starts, limit, last && limit == size - 1};
 }
 
-// The starts that one window at `pos` proves, relative to `pos`, without bit 0.
-template <typename Set, Family family>
-inline uint64_t proven_starts(const uint8_t* text, size_t size, size_t pos) {
-    const uint8_t* p = text + pos;
-    const size_t left = size - pos;
-    uint8_t padded[kWindow];
-    if (left < kWindow) {
-        std::memset(padded, 0, kWindow);
-        std::memcpy(padded, p, left);
-        p = padded;
+// Where scanning may go on instead of in a window without starts: the last character at `limit` or before of a word
+// that the window's first pretoken is, if a word that begins there ends where this one does. 0 when there is no such
+// place.
+template <Family family>
+inline uint32_t middle_of_word(const Masks& m, uint32_t size, uint32_t limit) {
+    const uint64_t letters = m.letters & bits_below(size);
+    if (letters == 0) return 0;
+    const uint64_t firsts = ~m.continuations;
+    const uint32_t start = lowest_bit(letters);
+    if ((firsts & bits_below(start)) > 1) return 0;  // more than a prefix
+    const uint64_t word = flood(letters, bit(start));
+    const uint64_t inside = word & bits_below(limit + 1);
+    if ((inside & firsts) == 0) return 0;
+    const uint32_t place = highest_bit(inside & firsts);
+    if constexpr (rules_of(family).words == Words::cased) {
+        // A small letter allows small ones alone from there on. Without one so far, a letter without case allows all,
+        // and capitals as long as there is none of those to which the word could fall back.
+        const uint64_t upper = m.upper & inside;
+        const uint64_t caseless = m.caseless & inside;
+        const bool small = (inside & ~upper & ~caseless) != 0;
+        if (upper & bit(place) ? small || caseless != 0 : (caseless & bit(place)) && small) return 0;
     }
-    const Masks masks = Set::template classify<family>(p);
-    uint32_t length = ~masks.ascii == 0 ? static_cast<uint32_t>(kWindow) : lowest_bit(~masks.ascii);
-    if (left < length) length = static_cast<uint32_t>(left);
-    const Starts found = window_starts<family>(p, masks, length);
-    return found.bits & ((uint64_t{2} << found.limit) - 1) & ~uint64_t{1};
+    return place;
 }
 
-// Whether the first four bytes are ASCII: a window has to be longer than kLookAhead to prove anything.
-inline bool begins_in_ascii(const uint8_t* p) {
-    uint32_t word;
-    std::memcpy(&word, p, 4);
-    return (word & 0x80808080u) == 0;
+// What one window at `pos` gives.
+struct Found {
+    uint64_t starts;  // those that it proves, relative to `pos`, without bit 0
+    uint32_t known;   // the bytes that it knows
+    uint32_t middle;  // middle_of_word, when there is no start
+    bool whole;       // the text ends with the window, and so does its last pretoken
+};
+
+template <typename Set, Family family>
+inline Found scan_window(const uint8_t* p, size_t left) {
+    const typename Set::Bytes bytes = Set::load(p, left);
+    Masks masks;
+    Set::template classify<family>(bytes, masks);
+    const uint64_t not_ascii = Set::not_ascii(bytes);
+    uint32_t size = left < kWindow ? static_cast<uint32_t>(left) : static_cast<uint32_t>(kWindow);
+    Starts found;
+    if (not_ascii == 0) {
+        found = window_starts<family, false>(p, masks, size, left <= kWindow);
+        masks.caseless = 0;
+        masks.continuations = 0;
+    } else {
+        size = Set::template classify_multibyte<family>(p, bytes, not_ascii, size, masks);
+        if (size == 0) return {0, 0, 0, false};
+        found = window_starts<family, true>(p, masks, size, size == left);
+    }
+    const uint64_t starts = found.bits & bits_below(found.limit + 1) & ~uint64_t{1};
+    const uint32_t middle = starts == 0 && !found.whole ? middle_of_word<family>(masks, size, found.limit) : 0;
+    return {starts, size, middle, found.whole};
 }
 
 // A ScanFunction.
 template <typename Set, Family family>
 inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity) {
     size_t count = 0;
+    size_t resume = pos;  // no windows before this
     while (count < capacity && pos < size) {
-        uint64_t starts = 0;
-        if (size - pos >= kShortest && begins_in_ascii(text + pos)) {
-            starts = proven_starts<Set, family>(text, size, pos);
+        Found found{0, 0, 0, false};
+        if (size - pos >= kShortest && pos >= resume) {
+            found = scan_window<Set, family>(text + pos, size - pos);
+            if (found.starts == 0 && !found.whole) {
+                if (found.middle >= kLong) {
+                    pos += found.middle;
+                    continue;
+                }
+                if (found.known < kHardly) resume = pos + kHardly;
+            }
         }
-        if (starts == 0) {
-            pos = static_cast<size_t>(pretoken_end<family>(text + pos, text + size) - text);
+        if (found.starts == 0) {
+            pos = found.whole ? size : static_cast<size_t>(pretoken_end<family>(text + pos, text + size) - text);
             ends[count++] = pos;
             continue;
         }
         if (capacity - count >= kWindow) {
-            const uint32_t last = highest_bit(starts);
-            count += Set::store(starts, pos, ends + count);
+            const uint32_t last = highest_bit(found.starts);
+            count += Set::store(found.starts, pos, ends + count);
             pos += last;
+            if (found.whole) {
+                // There is room: bit 0 is no start.
+                ends[count++] = size;
+                break;
+            }
             continue;
         }
         do {
-            ends[count++] = pos + lowest_bit(starts);
-            starts &= starts - 1;
-        } while (starts != 0 && count < capacity);
+            ends[count++] = pos + lowest_bit(found.starts);
+            found.starts &= found.starts - 1;
+        } while (found.starts != 0 && count < capacity);
         pos = ends[count - 1];
     }
     return count;
+}
+
+template <typename Set>
+inline ScanFunction scanner_of(Family family) {
+    switch (family) {
+        case Family::whole:
+            break;
+        case Family::gpt2:
+            return scan_windows<Set, Family::gpt2>;
+        case Family::cl100k:
+            return scan_windows<Set, Family::cl100k>;
+        case Family::llama3:
+            return scan_windows<Set, Family::llama3>;
+        case Family::qwen2:
+            return scan_windows<Set, Family::qwen2>;
+        case Family::o200k:
+            return scan_windows<Set, Family::o200k>;
+        case Family::tekken:
+            return scan_windows<Set, Family::tekken>;
+    }
+    return nullptr;
 }
 
 }  // namespace
