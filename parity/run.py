@@ -204,7 +204,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--everything", action="store_true", help="all of the variants above")
     parser.add_argument(
-        "--cpu", default="", metavar="LIST", help="instruction sets, each in a process of its own: scalar,avx512, or all"
+        "--cpu", default="", metavar="LIST", help="instruction sets, each in a process of its own: avx2,avx512, or all"
     )
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="vocabularies at one time (default %(default)s)"

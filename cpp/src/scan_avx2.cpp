@@ -41,6 +41,8 @@ inline __m256i both_halves(const uint8_t* p) {
 }
 
 struct Avx2 {
+    static constexpr size_t kShortest = 8;
+
     struct Bytes {
         __m256i a, b;
     };

@@ -46,6 +46,28 @@ constexpr AsciiFlags ascii_flags() {
 
 constexpr AsciiFlags kAsciiFlags = ascii_flags();
 
+// Each flag 64 times: an operand in memory costs less than a broadcast in each window.
+struct FlagVectors {
+    alignas(64) uint8_t of[8][64];
+};
+
+constexpr FlagVectors flag_vectors() {
+    FlagVectors vectors{};
+    for (int i = 0; i < 8; ++i) {
+        for (int j = 0; j < 64; ++j) vectors.of[i][j] = static_cast<uint8_t>(1 << i);
+    }
+    return vectors;
+}
+
+constexpr FlagVectors kFlagVectors = flag_vectors();
+
+template <uint8_t flag>
+inline uint64_t with_flag(__m512i flags) {
+    int i = 0;
+    while (1 << i != flag) ++i;
+    return _mm512_test_epi8_mask(flags, _mm512_load_si512(kFlagVectors.of[i]));
+}
+
 struct Counting {
     alignas(64) uint8_t of[64];
 };
@@ -63,6 +85,8 @@ inline __m512i all(uint8_t byte) {
 }
 
 struct Avx512 {
+    static constexpr size_t kShortest = 4;
+
     using Bytes = __m512i;
 
     static Bytes load(const uint8_t* p, size_t left) {
@@ -75,18 +99,16 @@ struct Avx512 {
     template <Family family>
     static void classify(Bytes v, Masks& m) {
         constexpr Rules rules = rules_of(family);
-        // Of a byte that is not ASCII it looks at the low seven bits.
-        const __mmask64 ascii = ~_mm512_movepi8_mask(v);
-        const __m512i flags = _mm512_maskz_permutex2var_epi8(ascii, _mm512_load_si512(kAsciiFlags.of), v,
-                                                             _mm512_load_si512(kAsciiFlags.of + 64));
-        m.letters = _mm512_test_epi8_mask(flags, all(kLetter));
-        m.numbers = _mm512_test_epi8_mask(flags, all(kNumber));
-        m.blanks = _mm512_test_epi8_mask(flags, all(kBlank));
-        m.spaces = _mm512_test_epi8_mask(flags, all(kSpace));
-        m.quotes = rules.contractions != Contractions::none ? _mm512_test_epi8_mask(flags, all(kQuote)) : 0;
-        m.upper = rules.words == Words::cased ? _mm512_test_epi8_mask(flags, all(kUpper)) : 0;
-        m.breaks = rules.breaks ? _mm512_test_epi8_mask(flags, all(kBreak)) : 0;
-        m.slashes = rules.slashes ? _mm512_test_epi8_mask(flags, all(kSlash)) : 0;
+        const __m512i flags =
+            _mm512_permutex2var_epi8(_mm512_load_si512(kAsciiFlags.of), v, _mm512_load_si512(kAsciiFlags.of + 64));
+        m.letters = with_flag<kLetter>(flags);
+        m.numbers = with_flag<kNumber>(flags);
+        m.blanks = with_flag<kBlank>(flags);
+        m.spaces = with_flag<kSpace>(flags);
+        m.quotes = rules.contractions != Contractions::none ? with_flag<kQuote>(flags) : 0;
+        m.upper = rules.words == Words::cased ? with_flag<kUpper>(flags) : 0;
+        m.breaks = rules.breaks ? with_flag<kBreak>(flags) : 0;
+        m.slashes = rules.slashes ? with_flag<kSlash>(flags) : 0;
     }
 
     static uint64_t equal(Bytes v, uint8_t byte) { return _mm512_cmpeq_epi8_mask(v, all(byte)); }

@@ -26,6 +26,8 @@ inline uint8x16_t in_range(uint8x16_t v, uint8_t first, uint8_t last) {
 }
 
 struct Neon {
+    static constexpr size_t kShortest = 8;
+
     using Bytes = uint8x16x4_t;
 
     static Bytes load(const uint8_t* p, size_t left) {

@@ -31,13 +31,19 @@ inline uint64_t gather(uint64_t word) {
 }
 
 struct Portable {
+    static constexpr size_t kShortest = 16;
+
     struct Bytes {
         uint64_t words[8];
     };
 
     static Bytes load(const uint8_t* p, size_t left) {
         Bytes bytes{};
-        std::memcpy(bytes.words, p, left < kWindow ? left : kWindow);
+        if (left >= kWindow) {
+            std::memcpy(bytes.words, p, kWindow);
+        } else {
+            std::memcpy(bytes.words, p, left);
+        }
         return bytes;
     }
 
@@ -54,18 +60,15 @@ struct Portable {
         for (uint32_t i = 0; i < 8; ++i) {
             const uint32_t shift = 8 * i;
             const uint64_t word = bytes.words[i] & ~kHighBits;
-            const uint64_t ascii = ~bytes.words[i] & kHighBits;
-            const uint64_t blank = equal_to(word, ' ') & ascii;
-            m.letters |= gather(in_range(word | in_each_byte(0x20), 'a', 'z') & ascii) << shift;
-            m.numbers |= gather(in_range(word, '0', '9') & ascii) << shift;
+            const uint64_t blank = equal_to(word, ' ');
+            m.letters |= gather(in_range(word | in_each_byte(0x20), 'a', 'z')) << shift;
+            m.numbers |= gather(in_range(word, '0', '9')) << shift;
             m.blanks |= gather(blank) << shift;
-            m.spaces |= gather(blank | (in_range(word, 9, 13) & ascii)) << shift;
-            if constexpr (rules.contractions != Contractions::none)
-                m.quotes |= gather(equal_to(word, '\'') & ascii) << shift;
-            if constexpr (rules.words == Words::cased) m.upper |= gather(in_range(word, 'A', 'Z') & ascii) << shift;
-            if constexpr (rules.breaks)
-                m.breaks |= gather((equal_to(word, '\n') | equal_to(word, '\r')) & ascii) << shift;
-            if constexpr (rules.slashes) m.slashes |= gather(equal_to(word, '/') & ascii) << shift;
+            m.spaces |= gather(blank | in_range(word, 9, 13)) << shift;
+            if constexpr (rules.contractions != Contractions::none) m.quotes |= gather(equal_to(word, '\'')) << shift;
+            if constexpr (rules.words == Words::cased) m.upper |= gather(in_range(word, 'A', 'Z')) << shift;
+            if constexpr (rules.breaks) m.breaks |= gather((equal_to(word, '\n') | equal_to(word, '\r'))) << shift;
+            if constexpr (rules.slashes) m.slashes |= gather(equal_to(word, '/')) << shift;
         }
     }
 

@@ -5,8 +5,9 @@
 // cannot hold (invalid bytes, numbers and white space that are not ASCII) and before one that its end would cut. From
 // the masks come all starts in it; those whose proof needs no byte behind the window are kept, and the next window
 // begins at the last of them. Where none can be kept the rules of scan_rules.h take over for one pretoken. An
-// instruction set brings `load`, `not_ascii`, `classify` (the masks of ASCII), `classify_multibyte` (the other
-// characters) and `store`, which writes the positions of bits. Unnamed namespace: scan_chars.h.
+// instruction set brings `kShortest` (with fewer bytes left, a window does not pay), `load`, `not_ascii`, `classify`
+// (the masks of ASCII), `classify_multibyte` (the other characters) and `store`, which writes the positions of bits.
+// Unnamed namespace: scan_chars.h.
 #pragma once
 
 #include <cstring>
@@ -24,15 +25,13 @@ constexpr size_t kWindow = 64;
 // A start at bit i is proven by bits up to i + 2 (the contraction of an apostrophe at i looks farthest ahead), runs of
 // white space apart. One more, so that the end of such a contraction is a bit of the window as well.
 constexpr uint32_t kLookAhead = 3;
-// Below this, at the end of a text, a window does not pay.
-constexpr size_t kShortest = 16;
 // A window that knows fewer bytes than this was hardly worth making: the rules go on for as many bytes.
 constexpr uint32_t kHardly = 16;
 // A pretoken that goes on for this many bytes is followed window by window, not by the rules.
 constexpr uint32_t kLong = 32;
 
-// One bit for each byte of the window. `classify` may leave zero what the family does not ask for. To a family with
-// cased words, marks are letters.
+// One bit for each byte of the window. `classify` may leave zero what the family does not ask for, and give anything
+// for bytes that are not ASCII. To a family with cased words, marks are letters.
 struct Masks {
     uint64_t letters;  // in both cases
     uint64_t upper;
@@ -226,11 +225,9 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size, boo
     }
 
     // A run of white space that reaches the window's end may go on: only its first byte is sure.
-    if (spaces & bit(size - 1)) {
-        const uint64_t outside = valid & ~spaces;
-        const uint32_t first = outside == 0 ? 0 : highest_bit(outside) + 1;
-        if (first < limit) limit = first;
-    }
+    const uint64_t outside = valid & ~spaces;
+    const uint32_t first = outside == 0 ? 0 : highest_bit(outside) + 1;
+    if (first < limit) limit = first;
     return {starts, limit, last && limit == size - 1};
 }
 
@@ -280,6 +277,10 @@ inline Found scan_window(const uint8_t* p, size_t left) {
         masks.caseless = 0;
         masks.continuations = 0;
     } else {
+        for (uint64_t* mask : {&masks.letters, &masks.upper, &masks.numbers, &masks.blanks, &masks.breaks,
+                               &masks.spaces, &masks.quotes, &masks.slashes}) {
+            *mask &= ~not_ascii;
+        }
         size = Set::template classify_multibyte<family>(p, bytes, not_ascii, size, masks);
         if (size == 0) return {0, 0, 0, false};
         found = window_starts<family, true>(p, masks, size, size == left);
@@ -289,6 +290,15 @@ inline Found scan_window(const uint8_t* p, size_t left) {
     return {starts, size, middle, found.whole};
 }
 
+// What `store` may write for `starts`, which it does up to 16 at a time, and one more end.
+inline size_t room_for(uint64_t starts) {
+    starts -= starts >> 1 & 0x5555555555555555u;
+    starts = (starts & 0x3333333333333333u) + (starts >> 2 & 0x3333333333333333u);
+    starts = (starts + (starts >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    const size_t count = static_cast<size_t>(starts * 0x0101010101010101u >> 56);
+    return (count | 15) + 2;
+}
+
 // A ScanFunction.
 template <typename Set, Family family>
 inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity) {
@@ -296,7 +306,7 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
     size_t resume = pos;  // no windows before this
     while (count < capacity && pos < size) {
         Found found{0, 0, 0, false};
-        if (size - pos >= kShortest && pos >= resume) {
+        if (size - pos >= Set::kShortest && pos >= resume) {
             found = scan_window<Set, family>(text + pos, size - pos);
             if (found.starts == 0 && !found.whole) {
                 if (found.middle >= kLong) {
@@ -311,7 +321,7 @@ inline size_t scan_windows(const uint8_t* text, size_t size, size_t pos, size_t*
             ends[count++] = pos;
             continue;
         }
-        if (capacity - count >= kWindow) {
+        if (capacity - count >= kWindow || capacity - count >= room_for(found.starts)) {
             const uint32_t last = highest_bit(found.starts);
             count += Set::store(found.starts, pos, ends + count);
             pos += last;

@@ -161,6 +161,77 @@ def test_invalid_bytes_are_characters_of_no_class(family: str) -> None:
             assert twin.scan(data, family, "oniguruma", cpu) == expected, data
 
 
+SCRIPTS = (
+    "дом Дом ДОМ",
+    "中文字。",
+    "あア、ー",
+    "한국어 글",
+    "हिन्दी",
+    "A中AB 中Ab",
+    "\u0301a",
+    "!!\u0301",
+    "don'\u017f中x",
+    "ªßÉé",
+)
+SCRIPTS += ("👨\u200d👩\ufe0f", "“a”—b…", "x\u3000y\xa0z", "١٢٣٤٥", "4䷀5", "𝐀𐐨𠀀", "힣\ud7b0")
+BROKEN = (
+    b"\xff",
+    b"\x80",
+    b"\xc3",
+    b"\xe4\xb8",
+    b"\xf0\x9f\x98",
+    b"\xed\xa0\x80",
+    b"\xe0\x80\x80",
+    b"\xf4\x90\x80\x80",
+)
+
+
+@pytest.mark.parametrize("family", twin.FAMILIES)
+def test_seams_of_windows_in_any_script(family: str) -> None:
+    """Characters across the 64th byte and across the end of the text, whole and broken."""
+    pattern = _core.canonical_pattern(family)
+    rng = random.Random(12)
+    for script in SCRIPTS:
+        for at in (0, 1, 2, 3, *range(52, 67), 127, 128):
+            lead = rng.choice(("a", "中", "a ", "!", "ж", " 1"))
+            head = (lead * 128).encode()[:at].decode(errors="ignore")
+            text = head + script * rng.randrange(1, 5) + rng.choice(("", " ", "a", "'s", "\n"))
+            assert twin.agreed_scan(text.encode(), family, "oniguruma") == twin.oniguruma_ends(pattern, text), text
+            data = text.encode()
+            cut = rng.randrange(len(head.encode()), len(data) + 1)
+            for wrong in (data[:cut], data[:cut] + rng.choice(BROKEN) + data[cut:]):
+                stand_in, sizes = twin.stand_in(wrong)
+                expected = twin.ends_in_bytes(twin.oniguruma_ends(pattern, stand_in), stand_in, sizes)
+                assert twin.agreed_scan(wrong, family, "oniguruma") == expected, wrong
+
+
+@pytest.mark.parametrize("family", twin.FAMILIES)
+def test_invalid_bytes_at_each_offset(family: str) -> None:
+    pattern = _core.canonical_pattern(family)
+    data = "It's дом 中文。Ab 12 é!".encode() * 3
+    for at in range(len(data)):
+        for wrong in BROKEN:
+            text, sizes = twin.stand_in(data[:at] + wrong + data[at:])
+            expected = twin.ends_in_bytes(twin.oniguruma_ends(pattern, text), text, sizes)
+            assert twin.agreed_scan(data[:at] + wrong + data[at:], family, "oniguruma") == expected, (at, wrong)
+
+
+@given(
+    st.integers(0, 70),
+    st.lists(st.sampled_from("aAжЖ中あ가क\u093e\u0301ǅª1٣ \xa0\u3000\n!“。's\u017f/😀") | st.characters(), max_size=60),
+    st.lists(st.tuples(st.integers(0, 200), st.sampled_from(BROKEN)), max_size=2),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_in_windows(lead: int, chars: list[str], broken_at: list[tuple[int, bytes]]) -> None:
+    data = b"a" * lead + "".join(chars).encode("utf-8", "replace")
+    for at, wrong in broken_at:
+        data = data[:at] + wrong + data[at:]
+    text, sizes = twin.stand_in(data)
+    for family in twin.FAMILIES:
+        expected = twin.ends_in_bytes(twin.oniguruma_ends(_core.canonical_pattern(family), text), text, sizes)
+        assert twin.agreed_scan(data, family, "oniguruma") == expected, family
+
+
 LONG = 1 << 20
 
 
