@@ -205,6 +205,7 @@ class Engine:
 
         usual: Engine.MergeWay
         short_arrays: Engine.MergeWay
+        together: Engine.MergeWay
         sweeps: Engine.MergeWay
         heap: Engine.MergeWay
 

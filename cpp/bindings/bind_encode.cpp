@@ -115,6 +115,7 @@ void bind_encode(EngineClass& c) {
     py::enum_<Engine::MergeWay>(c, "MergeWay")
         .value("usual", Engine::MergeWay::usual)
         .value("short_arrays", Engine::MergeWay::short_arrays)
+        .value("together", Engine::MergeWay::together)
         .value("sweeps", Engine::MergeWay::sweeps)
         .value("heap", Engine::MergeWay::heap);
     c.def(

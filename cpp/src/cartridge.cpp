@@ -37,8 +37,8 @@ const char* section_name(uint32_t type) {
                                         "byte_ids",      "merge_products", "pair_table",  "byte_pair_ranks",
                                         "word_table",    "added_tokens",   "added_trie",  "added_trie_normalized",
                                         "components",    "raw_tokens",     "certificate", "pair_filter",
-                                        "scores",        "char_pairs",     "unknown",     "unknown",
-                                        "byte_cuts"};
+                                         "scores",        "char_pairs",     "live_pilots", "live_slots",
+                                         "byte_cuts"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
@@ -173,6 +173,13 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     byte_cuts = array<uint64_t>(Section::byte_cuts);
     if (!is_byte_cuts_size(byte_cuts.size))
         fail("section byte_cuts is not a power of two of words after the fixed ones");
+    live_pilots = array<uint16_t>(Section::live_pilots);
+    live_slots = array<uint64_t>(Section::live_slots);
+    if (live_pilots.empty() && live_slots.empty()) return;
+    if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
+        fail("section live_pilots is not a power of two, at least 2, long");
+    if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
+        fail("section live_slots is not a power of two, 2 to 2^22, long");
 }
 
 }  // namespace crayon

@@ -7,6 +7,7 @@
 #include "byte_level.h"
 #include "crayon/cartridge.h"
 #include "crayon/error.h"
+#include "live_merges.h"
 #include "merge.h"
 #include "merge_tables.h"
 #include "pipeline.h"
@@ -149,6 +150,12 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     const auto bytes_of = [&](uint32_t id) { return std::string_view(spec.tokens[id].bytes); };
     writer->add_array(Section::byte_cuts, build_byte_cuts(tables.merges.products, bytes_of));
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
+    std::vector<std::string_view> tokens(spec.tokens.size());
+    for (size_t id = 0; id < tokens.size(); ++id)
+        if (spec.tokens[id].in_model && !spec.tokens[id].raw) tokens[id] = spec.tokens[id].bytes;
+    const LiveMerges live = build_live_merges(merges, live_ranks(merges, tokens));
+    writer->add_array(Section::live_pilots, live.pilots);
+    writer->add_array(Section::live_slots, live.slots);
     return uint32_t(tables.merges.products.size());
 }
 

@@ -72,6 +72,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     if (cartridge_.has_merges()) {
         p.merges = MergeTables::of(cartridge_);
         p.cuts = ByteCuts(cartridge_.byte_cuts);
+        p.merges.choose_batch(p.level);
     }
     p.unknown = greedy_.value_or(UnknownIds());
 }
@@ -223,6 +224,19 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
             return out->advance(merger.merge(p.merges, pretoken, to));
         case MergeWay::short_arrays:
             return out->advance(merger.merge_short(p.merges, pretoken, to));
+        case MergeWay::together: {
+            // With all that it begins with, so that there are several, of different sizes.
+            if (pretoken.size > kWordKeyBytes)
+                throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
+            std::vector<uint32_t> ids(pretoken.size * MergeTask::kRoom);
+            std::vector<MergeTask> tasks;
+            for (size_t size = 1; size <= pretoken.size; ++size)
+                tasks.push_back(
+                    {word_key(pretoken.data, size, pretoken.end()), &ids[(size - 1) * MergeTask::kRoom], 0});
+            p.merges.batch(p.merges, tasks.data(), tasks.size());
+            std::copy_n(tasks.back().out, tasks.back().count, to);
+            return out->advance(tasks.back().count);
+        }
         case MergeWay::sweeps:
             return out->advance(merger.merge_sweeps(p.merges, pretoken, to));
         case MergeWay::heap:

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "crayon/error.h"
+#include "scan_kernels.h"
 
 namespace crayon {
 namespace {
@@ -42,7 +43,22 @@ MergeTables MergeTables::of(const Cartridge& c) {
     t.slot_mask = c.pair_table.size - 1;
     t.slot_shift = 64 - log2_of(c.pair_table.size);
     t.n_merges = uint32_t(c.merge_products.size);
+    if (!c.live_slots.empty()) {
+        t.live_pilots = c.live_pilots.data;
+        t.live_slots = c.live_slots.data;
+        t.live_pilot_shift = 64 - log2_of(c.live_pilots.size);
+        t.live_slot_shift = 32 - log2_of(c.live_slots.size);
+    }
     return t;
+}
+
+void MergeTables::choose_batch(CpuLevel level) {
+    batch = merge_batch_scalar;
+#if CRAYON_X86_64
+    if (level >= CpuLevel::avx2 && live_slots != nullptr) batch = merge_batch_avx2;
+#else
+    (void)level;
+#endif
 }
 
 // Two facts make windows exact. (1) In an encoding, any two neighbours alone encode to themselves: no merge of the

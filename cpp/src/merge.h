@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "crayon/cartridge.h"
+#include "crayon/cpu.h"
+#include "merge_batch.h"
 #include "rank_set.h"
 
 namespace crayon {
@@ -23,8 +25,14 @@ struct MergeTables {
     uint64_t slot_mask = 0;
     uint32_t slot_shift = 0;
     uint32_t n_merges = 0;
+    // The merges that happen (live_merges.h); null when there is no such table.
+    const uint16_t* live_pilots = nullptr;
+    const uint64_t* live_slots = nullptr;
+    uint32_t live_pilot_shift = 0, live_slot_shift = 0;
+    MergeBatch batch = merge_batch_scalar;
 
     static MergeTables of(const Cartridge& cartridge);
+    void choose_batch(CpuLevel level);
 
     uint64_t filter_bit(uint32_t left, uint32_t right) const { return pair_hash(pair_key(left, right), filter_shift); }
 

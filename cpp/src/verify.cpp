@@ -12,6 +12,7 @@
 #include "crayon/json.h"
 #include "crayon/pretokenize.h"
 #include "crayon/unicode.h"
+#include "live_merges.h"
 #include "merge.h"
 #include "model_parts.h"
 #include "model_spec.h"
@@ -178,6 +179,28 @@ void check_merges(const Cartridge& c, const MergeTables& tables) {
           "section byte_cuts is not what the merges make");
 }
 
+// Nothing but merges of pair_table, each where the search finds it; and all that happen.
+void check_live_merges(const Cartridge& c, const MergeTables& tables) {
+    if (c.live_slots.empty()) return;
+    std::vector<bool> has(tables.n_merges);
+    for (uint32_t i = 0; i < c.live_slots.size; ++i) {
+        const uint64_t slot = c.live_slots[i];
+        if (slot == kEmptyPair) continue;
+        const uint32_t rank = uint32_t(slot & kMaxMerges);
+        const uint64_t key = slot >> kRankBits, hash = live_hash(key);
+        check(tables.rank(uint32_t(key >> kIdBits), uint32_t(key) & kMaxIds) == rank,
+              "section live_slots has a merge that is not in section pair_table");
+        check(live_slot(hash, tables.live_pilots[hash >> tables.live_pilot_shift], tables.live_slot_shift) == i,
+              "section live_slots has a merge where a search does not find it");
+        has[rank] = true;
+    }
+    std::vector<std::string_view> tokens(c.program().n_ids);
+    for (uint32_t id = 0; id < tokens.size(); ++id)
+        if (is_model_token(c, id)) tokens[id] = c.bytes_of(id).view();
+    for (const uint32_t rank : live_ranks(tables, tokens))
+        check(has[rank], "section live_slots lacks a merge that happens");
+}
+
 // Sound, and with just so many keys: when those that must be in it are found, it has no others.
 void check_trie(const DoubleArrayView& trie, const char* section, size_t value_limit, size_t keys) {
     if (trie.size == 0 && keys == 0) return;
@@ -278,7 +301,8 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
 // Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
 void check_match(const Cartridge& c) {
     for (const Section unused : {Section::merge_products, Section::pair_table, Section::pair_filter,
-                                 Section::byte_pair_ranks, Section::word_table, Section::byte_cuts})
+                                 Section::byte_pair_ranks, Section::word_table, Section::live_pilots,
+                                 Section::live_slots, Section::byte_cuts})
         if (!c.section(unused).empty())
             fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
@@ -324,6 +348,7 @@ void verify_cartridge(const Cartridge& cartridge) {
         if (cartridge.has_merges()) {
             const MergeTables tables = MergeTables::of(cartridge);
             check_merges(cartridge, tables);
+            check_live_merges(cartridge, tables);
             check_words(cartridge, tables);
         } else {
             check_match(cartridge);

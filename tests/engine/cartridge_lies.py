@@ -241,6 +241,28 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
     case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
 
+    # merges that happen
+    def lives(changes: dict[int, int]) -> bytes:
+        return array(small, "live_slots", "Q", changes)
+
+    filled = next(i for i, slot in enumerate(c.live_slots) if slot != plain.EMPTY_PAIR)
+    free = next(i for i, slot in enumerate(c.live_slots) if slot == plain.EMPTY_PAIR)
+    slot = c.live_slots[filled]
+    case("a merge that happens is missing", "live_slots", lives({filled: plain.EMPTY_PAIR}))
+    case("a merge elsewhere", "live_slots", lives({filled: plain.EMPTY_PAIR, free: slot}))
+    case("a merge twice", "live_slots", lives({free: slot}))
+    case("a merge of another rank", "live_slots", lives({filled: slot ^ 1}))
+    case("a merge of a rank out of range", "live_slots", lives({filled: slot | 2**22 - 1}))
+    case("a merge of other tokens", "live_slots", lives({filled: slot ^ 1 << 43}))
+    case("a merge of ids out of range", "live_slots", lives({filled: slot | (2**42 - 2) << 22}))
+    case("no merges that happen", "live_slots", b"\xff" * 8 * len(c.live_slots))
+    case("live_slots of three", "live_slots", contents["live_slots"][:24])
+    case("live_slots of 2^23", "live_slots", b"\xff" * 2**26)
+    case("one pilot", "live_pilots", bytes(2))
+    case("three pilots", "live_pilots", bytes(6))
+    case("pilots of zeros", "live_slots", {"live_pilots": bytes(len(contents["live_pilots"]))})
+    case("twice as many pilots", "live_slots", {"live_pilots": contents["live_pilots"] * 2})
+
     # words
     words = c.words()
     buckets = len(c.word_table) // 2

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.engine.cartridge_hash import pair_home, word_home, word_key, xxh64
+from tests.engine.cartridge_hash import live_home, pair_home, word_home, word_key, xxh64
 
 REQUIRED = 1
 NAMES = {
@@ -34,6 +34,8 @@ NAMES = {
     19: "pair_filter",
     20: "scores",
     21: "char_pairs",
+    22: "live_pilots",
+    23: "live_slots",
     24: "byte_cuts",
 }
 TYPES = {name: number for number, name in NAMES.items()}
@@ -253,6 +255,8 @@ class Cartridge:
         self.pair_table = self._array("pair_table", "Q")
         self.pair_filter = self._array("pair_filter", "Q")
         self.byte_pair_ranks = self._array("byte_pair_ranks", "I")
+        self.live_pilots = self._array("live_pilots", "H")
+        self.live_slots = self._array("live_slots", "Q")
         self.byte_cuts = self._array("byte_cuts", "Q")
         self.word_table = list(struct.iter_unpack("<2Q4I", self._section("word_table")))
         self.added_tokens = list(struct.iter_unpack("<2I", self._section("added_tokens")))
@@ -317,6 +321,12 @@ class Cartridge:
             at = (at + 1) % slots
         return NO_RANK
 
+    def live_rank(self, left: int, right: int) -> int:
+        """The rank of a merge that happens somewhere."""
+        pilot = self.live_pilots[pair_home(left, right, len(self.live_pilots))]
+        slot = self.live_slots[live_home(left, right, pilot, len(self.live_slots))]
+        return slot & 2**22 - 1 if slot >> 22 == (left << 21 | right) else NO_RANK
+
     def may_join(self, left: int, right: int) -> bool:
         """False when char_pairs says that no merge makes a string with these two characters side by side."""
         if left < 128 and right < 128:
@@ -339,14 +349,16 @@ class Cartridge:
 
     # -- encoding
 
-    def merge(self, word: bytes) -> list[int]:
-        """Merging alone: the pair of lowest rank, the leftmost of equals, until none is left."""
+    def merge(self, word: bytes, ranks: list[int] | None = None) -> list[int]:
+        """Merging alone: the pair of lowest rank, the leftmost of equals, until none is left. ``ranks`` gets those."""
         ids = [self.byte_ids[b] for b in word]
         while len(ids) > 1:
             rank, at = min((self.rank(ids[i], ids[i + 1]), i) for i in range(len(ids) - 1))
             if rank == NO_RANK:
                 break
             ids[at : at + 2] = [self.merge_products[rank]]
+            if ranks is not None:
+                ranks.append(rank)
         return ids
 
     def match(self, word: bytes) -> list[int]:

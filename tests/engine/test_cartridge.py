@@ -87,7 +87,16 @@ def test_the_patterns_on_the_page_are_the_families(family: str) -> None:
 
 # -- what the compiler writes
 
-OF_MERGES = {"merge_products", "pair_table", "byte_pair_ranks", "word_table", "pair_filter", "byte_cuts"}
+OF_MERGES = {
+    "merge_products",
+    "pair_table",
+    "byte_pair_ranks",
+    "word_table",
+    "pair_filter",
+    "live_pilots",
+    "live_slots",
+    "byte_cuts",
+}
 
 
 def test_container(source: bytes, tmp_path: Path) -> None:
@@ -178,6 +187,16 @@ def test_merges(merging: bytes) -> None:
     for a, b in random.Random(1).sample([(a, b) for a in range(256) for b in range(256)], 2000):
         ids = cartridge.byte_ids[a], cartridge.byte_ids[b]
         assert cartridge.byte_pair_ranks[256 * a + b] == cartridge.rank(*ids) == last.get(ids, (plain.NO_RANK, 0))[0]
+    live = set()
+    for token_id in range(cartridge.n_ids):
+        if cartridge.token_flags[token_id] & (plain.MODEL | plain.RAW) == plain.MODEL:
+            ranks: list[int] = []
+            if cartridge.merge(cartridge.bytes_of(token_id), ranks) == [token_id] and ranks:
+                live.add(ranks[-1])
+    for left, right in last:
+        rank = cartridge.rank(left, right)
+        assert cartridge.live_rank(left, right) == (rank if rank in live else plain.NO_RANK)
+    assert sum(slot != plain.EMPTY_PAIR for slot in cartridge.live_slots) == len(live)
 
 
 def test_the_word_table_holds_only_results(merging: bytes) -> None:
@@ -270,7 +289,7 @@ def test_position_independence(small: bytes, longest: bytes, tmp_path: Path) -> 
             same_results(data, plain.write_cartridge(shuffled, digest), tmp_path)
 
 
-@pytest.mark.parametrize("number", [0, 22, 31, 32, 255, 2**32 - 1])
+@pytest.mark.parametrize("number", [0, 24, 31, 32, 255, 2**32 - 1])
 def test_unknown_sections(small: bytes, tmp_path: Path, number: int) -> None:
     """An optional one is passed over, wherever it stands and however large; a required one is refused by number."""
     sections, digest = parsed(small)
@@ -294,6 +313,26 @@ def test_sections_of_text_tables_are_passed_over(small: bytes, tmp_path: Path) -
     same_results(small, rewritten(small, {"scores": b"\xff" * 64, "char_pairs": b"\xff" * 999}), tmp_path)
 
 
+def live_slots(cartridge: plain.Cartridge) -> bytes:
+    """The table of all merges, for pilots that are 0."""
+    places = 2
+    while True:
+        places *= 2
+        slots = {
+            plain.live_home(left, right, 0, places): (left, right, rank) for rank, left, right, _ in live(cartridge)
+        }
+        if len(slots) == len(live(cartridge)):
+            break
+    table = [plain.EMPTY_PAIR] * places
+    for at, (left, right, rank) in slots.items():
+        table[at] = left << 43 | right << 22 | rank
+    return struct.pack(f"<{places}Q", *table)
+
+
+def live(cartridge: plain.Cartridge) -> list[tuple[int, int, int, int]]:
+    return [merge for merge in cartridge.merges() if cartridge.live_rank(merge[1], merge[2]) != plain.NO_RANK]
+
+
 def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
     """Larger hash tables, another order of insertion, more words: what the page leaves open is open."""
     cartridge = plain.Cartridge(small)
@@ -309,4 +348,7 @@ def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
         "pair_filter": b"\xff" * 8,
         "word_table": word_table(cartridge.words() | words, 4096),
     }
+    same_results(small, rewritten(small, changes), tmp_path)
+    same_results(small, rewritten(small, {"live_pilots": b"", "live_slots": b""}), tmp_path)
+    changes |= {"live_pilots": bytes(2 * 4096), "live_slots": live_slots(cartridge)}
     same_results(small, rewritten(small, changes), tmp_path)

@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
+from tests.engine import cartridge_reader as plain
 from tests.engine import twins
 
 cpu = twins.cpu
 pytestmark = pytest.mark.usefixtures("cpu")
 
 Way = _core.Engine.MergeWay
-WAYS = (Way.usual, Way.short_arrays, Way.sweeps, Way.heap)
+WAYS = (Way.usual, Way.short_arrays, Way.together, Way.sweeps, Way.heap)
+LONGEST_TOGETHER = 15
 LONGEST_SHORT = 64
 MOST_PREEMPTIONS = 8  # after more of them the sweeps give way to the heap
 
@@ -26,7 +28,8 @@ PREEMPTING = [(b"ab", b"c"), (b"abc", b"ab"), (b"c", b"abc"), (b"b", b"abc"), (b
 
 
 def ways_for(data: bytes) -> tuple[_core.Engine.MergeWay, ...]:
-    return WAYS if len(data) <= LONGEST_SHORT else (Way.usual, Way.sweeps, Way.heap)
+    limits = {Way.together: LONGEST_TOGETHER, Way.short_arrays: LONGEST_SHORT}
+    return tuple(way for way in WAYS if len(data) <= limits.get(way, len(data)))
 
 
 def check_all(both: twins.Both, document: twins.Document, data: bytes) -> list[int]:
@@ -89,6 +92,9 @@ def test_around_the_limits_of_the_ways(size: int) -> None:
     if size > LONGEST_SHORT:
         with pytest.raises(ValueError, match="at most 64 bytes"):
             both.engine.merge_pretoken(b"a" * size, Way.short_arrays)
+    if size > LONGEST_TOGETHER:
+        with pytest.raises(ValueError, match="at most 15 bytes"):
+            both.engine.merge_pretoken(b"a" * size, Way.together)
 
 
 def test_nothing_is_merged_from_nothing() -> None:
@@ -139,6 +145,51 @@ def test_fallback_on_many_vocabularies() -> None:
             applied = check_all(both, document, b"".join(rng.choices(letters, k=size)))
             seen[twins.descents(applied) > MOST_PREEMPTIONS] += 1
     assert min(seen.values()) > 10
+
+
+# -- merges that never happen
+
+
+def with_all_splits(merges: list[twins.Merge]) -> list[twins.Merge]:
+    """Every way to make each product of two tokens, in the order of the products, as converters of ranks list them."""
+    tokens = {bytes([b]) for b in range(256)} | {a + b for a, b in merges}
+    out: dict[twins.Merge, None] = {}
+    for token in dict.fromkeys(a + b for a, b in merges):
+        halves = ((token[:cut], token[cut:]) for cut in range(1, len(token)))
+        out |= dict.fromkeys(both for both in halves if both[0] in tokens and both[1] in tokens)
+    return list(out)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_merges_that_never_happen(ordered: bool) -> None:
+    """The table of merges that happen has less than the list, and words merged together are what the twin makes."""
+    rng = random.Random(31)
+    fewer = 0
+    for seed in range(12):
+        letters = ALPHABETS[seed % 4]
+        merges = with_all_splits(twins.random_merges(rng, letters, 40, ordered=ordered))
+        document = twins.byte_level_document(merges, seed=seed)
+        both = twins.Both(document)
+        cartridge = plain.Cartridge(twins.compiled(document))
+        happen = [m for m in cartridge.merges() if cartridge.live_rank(m[1], m[2]) != plain.NO_RANK]
+        fewer += len(happen) < len(merges)
+        for _ in range(60):
+            text = b"".join(rng.choices(letters, k=rng.randint(1, 15)))
+            applied = check_all(both, document, text)
+            assert set(applied) <= {rank for rank, *_ in happen}
+    assert fewer > 5
+
+
+def test_tokens_too_long_to_be_traced() -> None:
+    """Of tokens of more than 256 bytes every merge counts as one that happens."""
+    runs = [b"a" * size for size in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)]
+    merges = [(run, run) for run in runs[:-1]] + [(runs[0], runs[-2]), (runs[-2], runs[0])]
+    document = twins.byte_level_document(merges)
+    both = twins.Both(document)
+    cartridge = plain.Cartridge(twins.compiled(document))
+    assert all(cartridge.live_rank(m[1], m[2]) == m[0] for m in cartridge.merges())
+    for size in (1, 3, 15, 64, 65, 128, 256, 257, 512, 700):
+        check_all(both, document, b"a" * size)
 
 
 # -- merges of odd kinds

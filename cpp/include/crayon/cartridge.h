@@ -58,7 +58,8 @@ enum class Section : uint32_t {
     pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
     scores = 20,                 // double[tokens of the model + 1], of a Unigram model; the least one last
     char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
-    // 22 and 23 are taken
+    live_pilots = 22,            // uint16[power of two], of byte-level tables: see live_slot(); or empty
+    live_slots = 23,             // uint64[power of two], PairSlot: the merges that happen; or empty
     byte_cuts = 24,  // of byte-level tables with merges: what merging can join across the borders of characters
 };
 const char* section_name(uint32_t type);
@@ -115,6 +116,15 @@ inline uint64_t pair_key(uint32_t left, uint32_t right) {
 // Fibonacci hashing: the upper bits of key * 2^64 / phi, `shift` = 64 - log2(slots). Then linear probing.
 inline uint64_t pair_hash(uint64_t key, uint32_t shift) {
     return key * 0x9E3779B97F4A7C15ull >> shift;
+}
+
+// The table of the merges that happen: the upper bits of live_hash(key) name a pilot, and this a pair's only slot.
+// `shift` = 32 - log2(slots).
+inline uint64_t live_hash(uint64_t key) {
+    return key * 0x9E3779B97F4A7C15ull;
+}
+inline uint32_t live_slot(uint64_t hash, uint32_t pilot, uint32_t shift) {
+    return uint32_t(hash >> 12) * (2 * pilot + 1) >> shift;
 }
 
 // Hashing spreads real vocabularies so that a search in either table meets some hundred full places at most. A file
@@ -205,6 +215,8 @@ class Cartridge {
     Array<uint16_t> token_trim;
     Array<uint64_t> pair_table, pair_filter, byte_cuts;
     Array<WordEntry> word_table;
+    Array<uint16_t> live_pilots;
+    Array<uint64_t> live_slots;
     Array<AddedToken> added_tokens;
     Array<double> scores;
     Bytes token_bytes, metadata, components;

@@ -85,7 +85,7 @@ class Engine {
     // Appends the ids of any bytes: no added tokens, no normalizer, no post-processor. Lossless.
     void encode_raw(Bytes data, Scratch& scratch, IdBuffer* out) const;
     // Appends what merging alone makes of one pretoken, by one of the ways that must agree. For tests and inspection.
-    enum class MergeWay { usual, short_arrays, sweeps, heap };
+    enum class MergeWay { usual, short_arrays, together, sweeps, heap };
     void merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const;
     // Where a pretoken is cut before it is merged. For tests and inspection.
     std::vector<size_t> cuts(Bytes pretoken) const;
