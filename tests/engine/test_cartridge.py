@@ -57,6 +57,8 @@ def test_the_examples_on_the_page_are_right() -> None:
         f"For left 220, right 83 and 2^17 slots the key is `{key:X}`, the product `{product:X}`, "
         f"the slot {plain.pair_home(220, 83, 2**17)}." in text
     )
+    pilot, slot = plain.pair_home(220, 83, 2**15), plain.live_home(220, 83, 5, 2**17)
+    assert f"2^15 pilots and 2^17 slots it is pilot {pilot}, and if that is 5, slot {slot}." in text
     lo, hi = plain.word_key(b" the")
     folded = (lo ^ 0x9E3779B97F4A7C15) * (hi ^ 0xD6E8FEB86659FD93)
     folded = folded % 2**64 ^ folded >> 64
