@@ -55,7 +55,7 @@ MergeTables MergeTables::of(const Cartridge& c) {
 void MergeTables::choose_batch(CpuLevel level) {
     batch = merge_batch_scalar;
 #if CRAYON_X86_64
-    if (level >= CpuLevel::avx2 && live_slots != nullptr) batch = merge_batch_avx2;
+    if ((level == CpuLevel::avx2 || level == CpuLevel::avx512) && live_slots != nullptr) batch = merge_batch_avx2;
 #else
     (void)level;
 #endif
