@@ -127,7 +127,7 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         const char* name = section_name(entry.type);
         if (entry.offset % kSectionAlignment != 0 || entry.offset > file.size || entry.size > file.size - entry.offset)
             fail(std::string("section ") + name + " lies outside the file");
-        if (entry.type == 0 || entry.type >= kSectionTypes || entry.type == 22 || entry.type == 23) {
+        if (entry.type == 0 || entry.type >= kSectionTypes) {
             if (entry.flags & kSectionRequired)
                 fail("section type " + std::to_string(entry.type) + " is required and not known here");
             continue;

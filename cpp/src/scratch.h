@@ -12,40 +12,24 @@
 #include "crayon/models.h"
 #include "crayon/pre_tokenizers.h"
 #include "merge.h"
-#include "word_table.h"
+#include "merge_batch.h"
+#include "piece_ring.h"
+#include "word_block.h"
+#include "word_cache.h"
 
 namespace crayon {
-
-// A lossy cache of pretokens that are more than one token: two entries to a bucket, the newer first, full keys.
-class WordCache {
-  public:
-    static constexpr uint64_t kBuckets = uint64_t(1) << 13;  // 512 KiB
-
-    const WordEntry* find(uint64_t hash, WordKey key) const {
-        const WordEntry* bucket = &entries_[2 * (hash & (kBuckets - 1))];
-        if (word_matches(bucket[0], key)) return bucket;
-        if (word_matches(bucket[1], key)) return bucket + 1;
-        return nullptr;
-    }
-    void insert(uint64_t hash, WordKey key, const uint32_t* ids, size_t count) {
-        WordEntry* bucket = &entries_[2 * (hash & (kBuckets - 1))];
-        bucket[1] = bucket[0];
-        bucket[0] = make_word_entry(key, ids, count);
-    }
-
-  private:
-    std::unique_ptr<WordEntry[]> entries_{new WordEntry[2 * kBuckets]()};
-};
 
 class Scratch {
   public:
     static constexpr size_t kBlock = 256;  // pretokens looked up together
 
-    WordCache cache;
     Merger merger;
+    WordCache cache;
+    PieceRing ring;
     size_t ends[kBlock + 1];
-    WordKey keys[kBlock];
-    uint64_t hashes[kBlock];
+    WordBlock<kBlock> block;
+    MergeTask tasks[kBlock];
+    uint32_t merged[kBlock][MergeTask::kRoom];  // what they write
     std::vector<Segment> segments, inner_segments;
     AlignedText normalized;
     std::string prefixed;

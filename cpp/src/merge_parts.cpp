@@ -1,0 +1,75 @@
+// Parts of up to 15 bytes are looked up in the word table, many at a time so that their cache misses overlap; those
+// that are not there are merged together.
+#include "merge_parts.h"
+
+#include <cstring>
+
+#include "prefetch.h"
+
+namespace crayon {
+namespace {
+
+constexpr size_t kParts = 64;
+
+struct Part {
+    size_t start, size;
+    WordKey key;
+    uint64_t hash;
+    const WordEntry* entry;  // of the word table
+    const MergeTask* task;   // if it has none
+};
+
+}  // namespace
+
+size_t merge_parts(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out) {
+    ByteCuts::Walk walk(t.cuts, word.data, word.size);
+    size_t end = walk.next();
+    if (end == word.size && word.size > kWordKeyBytes) return s.merger.merge(t.merges, word, out);
+
+    const WordEntry* const words = t.cartridge.word_table.data;
+    const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
+    // With ignore_merges the table has tokens that merging does not make.
+    const bool all_merged = !(t.cartridge.program().flags & kIgnoreMerges);
+    const auto is_merged = [&](const WordEntry& entry) {
+        return all_merged || word_ids(entry) > 1 || (t.cartridge.token_flags[entry.ids[0]] & kMerged);
+    };
+    Part parts[kParts];
+    uint32_t* to = out;
+    for (size_t at = 0; at < word.size;) {
+        size_t n = 0, n_tasks = 0;
+        for (; n < kParts && at < word.size; ++n) {
+            Part& part = parts[n];
+            part.start = at;
+            part.size = end - at;
+            at = end;
+            if (at < word.size) end = walk.next();
+            if (part.size > kWordKeyBytes) continue;
+            part.key = word_key(word.data + part.start, part.size, word.end());
+            part.hash = word_hash(part.key.lo, part.key.hi);
+            prefetch(words + 2 * (part.hash & bucket_mask));
+        }
+        for (Part* part = parts; part < parts + n; ++part) {
+            if (part->size > kWordKeyBytes) continue;
+            part->entry = find_word(words, bucket_mask, part->hash, part->key);
+            if (part->entry != nullptr && is_merged(*part->entry)) continue;
+            part->entry = nullptr;
+            part->task = &(s.tasks[n_tasks] = {part->key, s.merged[n_tasks], 0});
+            ++n_tasks;
+        }
+        t.merges.batch(t.merges, s.tasks, n_tasks);
+        for (const Part* part = parts; part < parts + n; ++part) {
+            if (part->size > kWordKeyBytes) {
+                to += s.merger.merge(t.merges, word.slice(part->start, part->start + part->size), to);
+            } else if (part->entry != nullptr) {
+                std::memcpy(to, part->entry->ids, sizeof part->entry->ids);
+                to += word_ids(*part->entry);
+            } else {
+                std::memcpy(to, part->task->out, part->task->count * sizeof *to);
+                to += part->task->count;
+            }
+        }
+    }
+    return size_t(to - out);
+}
+
+}  // namespace crayon

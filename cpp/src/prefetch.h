@@ -1,0 +1,18 @@
+// Asking for a cache line before it is read.
+#pragma once
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+namespace crayon {
+
+inline void prefetch(const void* p) {
+#if defined(_MSC_VER)
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+#else
+    __builtin_prefetch(p);
+#endif
+}
+
+}  // namespace crayon
