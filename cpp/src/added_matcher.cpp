@@ -71,6 +71,13 @@ bool AddedMatcher::begins_with(Bytes start) const {
     return node >= 0;
 }
 
+bool AddedMatcher::finds(Bytes text) const {
+    if (empty()) return false;
+    for (size_t at = next_candidate(text, 0); at < text.size; at = next_candidate(text, at + 1))
+        if (trie_.longest_match(text.slice(at, text.size)).first > 0) return true;
+    return false;
+}
+
 void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>* out) const {
     out->clear();
     size_t done = 0;

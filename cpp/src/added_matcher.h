@@ -24,6 +24,8 @@ class AddedMatcher {
     bool empty() const { return trie_.size == 0; }
     // Whether some content begins with these bytes, or is them.
     bool begins_with(Bytes start) const;
+    // Whether some content stands in the text.
+    bool finds(Bytes text) const;
     // Replaces `out` by segments that cover `text` in order. Neighbours may overlap in white space that rstrip took and
     // a following token begins with, as in the reference. `special_as_text` passes over special tokens.
     void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;

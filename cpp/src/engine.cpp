@@ -6,6 +6,7 @@
 #include "crayon/json.h"
 #include "crayon/unicode.h"
 #include "engine_parts.h"
+#include "model_parts.h"
 #include "text_walk.h"
 
 namespace crayon {
@@ -34,6 +35,63 @@ std::vector<uint32_t> special_ids(const Added& added) {
 void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
+}
+
+// Words that get a mark for the space before them, cut and looked up without it.
+void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out) {
+    PieceList& list = s.pieces;
+    list.text.assign(text, false);
+    list.pieces.assign(1, {0, uint32_t(text.size)});
+    p.pipeline.words_to_mark()->split(&list);
+    const size_t before = out->size();
+    p.pipeline.model->encode_words(text, list.pieces.data(), list.pieces.size(), s.model.get(), out);
+    name_unknown(p.unknown, before, out);
+}
+
+// Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
+void prepare_spaced(Engine::Parts* p) {
+    const Pipeline& pipeline = p->pipeline;
+    if (pipeline.model == nullptr || pipeline.normalizer == nullptr || pipeline.joins_pieces) return;
+    const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
+    if (!marks || !marks->replaces || p->aligns_ids()) return;
+    std::vector<std::string> contents;
+    for (const AddedToken& token : p->vocabulary->added()) {
+        if (!(token.flags & kNormalized)) continue;
+        std::string content = p->vocabulary->text_of(token.id);
+        while (content.compare(0, kSpaceMark.size(), kSpaceMark) == 0) content.erase(0, kSpaceMark.size());
+        // What is left must stand in the text as it is.
+        if (content.empty() || content.find(kSpaceMark) != std::string::npos) return;
+        contents.push_back(std::move(content));
+    }
+    std::sort(contents.begin(), contents.end());
+    contents.erase(std::unique(contents.begin(), contents.end()), contents.end());
+    std::vector<std::pair<std::string_view, int32_t>> keys;
+    for (const std::string& content : contents) keys.emplace_back(content, 0);
+    if (!keys.empty()) p->unspaced_trie = build_double_array(keys);
+    p->unspaced = AddedMatcher(keys.empty() ? DoubleArrayView() : view_of(p->unspaced_trie), {});
+    p->spaced = marks;
+}
+
+// A text between added tokens, without writing what the normalizer makes of it. False, with nothing done, where that is
+// needed.
+bool encode_spaced(const Engine::Parts& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
+    if (!p.spaced || p.unspaced.finds(text)) return false;
+    if (p.pipeline.pre_tokenizer != nullptr) {
+        s.normalized.assign(text, false);
+        s.normalized.continues = continues;
+        p.pipeline.normalizer->normalize(&s.normalized);
+        Place place;
+        place.continues = continues;
+        const size_t size = s.normalized.size();
+        const PieceList& list = cut_text(p, Bytes(s.normalized.text), place, false, s);
+        if (list.pieces.size() != 1 || list.pieces[0].start != 0 || list.pieces[0].end != size ||
+            list.text.text != s.normalized.text)
+            return false;
+    }
+    const size_t before = out->size();
+    if (!p.pipeline.model->encode_spaced(text, p.spaced->prepends && !continues, s.model.get(), out)) return false;
+    name_unknown(p.unknown, before, out);
+    return true;
 }
 
 }  // namespace
@@ -80,6 +138,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
 void Engine::finish() {
     Parts& p = *parts_;
     const Vocabulary& vocabulary = *p.vocabulary;
+    prepare_spaced(&p);
     p.trim = [&vocabulary](uint32_t id) { return vocabulary.white_ends_of(id); };
     forget_known_texts(&p.pipeline.post_processor, [&](uint32_t id) {
         return vocabulary.has(id) ? std::optional<std::string>(vocabulary.text_of(id)) : std::nullopt;
@@ -160,24 +219,22 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
         name_unknown(p.unknown, before, out);
     };
     const auto on_text = [&](Bytes piece, const Place& place) {
+        if (p.pipeline.words_to_mark() && place.unplaced == 0) return encode_words(p, piece, s, out);
         const PieceList& list = cut_text(p, piece, place, false, s);
         if (p.on_bytes()) {
             const size_t before = out->size();
             encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
             return name_unknown(p.unknown, before, out);
         }
-        s.tokens.clear();
-        for (const Piece& part : list.pieces)
-            p.pipeline.model->tokenize(Bytes(list.text.text).slice(part.start, part.end), s.model.get(), &s.tokens);
-        out->reserve_more(s.tokens.size());
-        int32_t* to = out->end();
-        for (const ModelToken& token : s.tokens) *to++ = int32_t(p.unknown(token.id));
-        out->advance(s.tokens.size());
+        const size_t before = out->size();
+        p.pipeline.model->encode(Bytes(list.text.text), list.pieces.data(), list.pieces.size(), s.model.get(), out);
+        name_unknown(p.unknown, before, out);
     };
+    const auto on_raw = [&](Bytes piece, bool goes_on) { return encode_spaced(p, piece, goes_on, s, out); };
     if (p.pipeline.scan != nullptr)
         walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
     else
-        walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues);
+        walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues, p.words_only(), on_raw);
 }
 
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {

@@ -29,6 +29,17 @@ struct Engine::Parts {
 
     // Whether even ids alone depend on where text comes from.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
+    // Of a model that takes text before its spaces become U+2581 (Model::encode_spaced): what the normalizer does, and
+    // what a text must not hold: the contents that are looked for in normalized text, without the marks in front.
+    std::optional<SpaceMarks> spaced;
+    DoubleArray unspaced_trie;
+    AddedMatcher unspaced;
+
+    // Whether ids do not depend on which white space stands where there is some.
+    bool words_only() const {
+        return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
+               vocabulary->normalized_matcher().empty();
+    }
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
         return {cartridge, merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};

@@ -3,28 +3,35 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bits.h"
 #include "bpe_dropout.h"
 #include "char_pairs.h"
 #include "crayon/error.h"
 #include "merge.h"
 #include "model_cache.h"
 #include "model_parts.h"
+#include "piece_ids.h"
 #include "utf8_chars.h"
 
 namespace crayon {
 namespace {
 
 constexpr size_t kKeep = size_t(1) << 16;
+constexpr uint32_t kMark = 0x2581;  // kSpaceMark
+constexpr size_t kMostSpaced = size_t(1) << 30;
 
 struct BpeScratch final : ModelScratch {
     PieceCache cache;
     Merger merger;
     DropoutMerger dropout;
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
+    std::string first;                                  // a text's first word, behind a space
+    Piece words[PieceIds::kBlock + 64];
 
     void trim() override {
         merger.trim();
         dropout.trim();
+        if (first.capacity() > kKeep) std::string().swap(first);
         for (auto* v : {&symbols, &sizes, &ids, &starts})
             if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
     }
@@ -57,6 +64,8 @@ class Bpe final : public Model {
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
+    void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override;
+    bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const override;
     bool divides(const Border& border) const override;
 
   private:
@@ -74,6 +83,12 @@ class Bpe final : public Model {
     uint32_t merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
     void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
 
+    int64_t find_spaced(Bytes text, bool prefix) const;
+    bool joins_spaced(uint32_t before, uint32_t after) const;
+    uint64_t spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
+    void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
+    size_t merge_ids(uint32_t* symbols, size_t n) const;
+
     const ModelOptions options_;
     const DoubleArrayView trie_;
     const Array<uint32_t> byte_ids_;  // none without byte_fallback
@@ -85,6 +100,10 @@ class Bpe final : public Model {
     bool has_affixes_ = false;
     bool is_whole_ = false;    // every character has symbols of its own that hang together only as char_pairs says
     uint32_t ascii_ids_[128];  // of a character inside a piece, kNoId when it is not one symbol
+    // Of text whose spaces are to become U+2581: which ASCII characters hang together, as in CharPairs, and its symbol,
+    // kNoId when such text is not taken.
+    uint64_t spaced_pairs_[256];
+    uint32_t mark_id_ = kNoId;
 };
 
 Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
@@ -107,6 +126,19 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
     for (uint8_t c = 0; c < 128; ++c) {
         ascii_ids_[c] = find_char(&c, 1, false, false);
         if (ascii_ids_[c] == kNoId && has_all_bytes) ascii_ids_[c] = byte_ids_[c];
+    }
+    if (!is_whole_ || has_affixes_ || options_.is_random()) return;
+    mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
+    std::copy_n(pairs_.words, 256, spaced_pairs_);
+    const auto set = [this](uint32_t before, uint32_t after, bool joins) {
+        uint64_t& word = spaced_pairs_[before << 1 | after >> 6];
+        const uint64_t bit = uint64_t(1) << (after & 63);
+        word = joins ? word | bit : word & ~bit;
+    };
+    for (uint32_t c = 0; c < 128; ++c) {
+        const uint32_t spelled = c == ' ' ? kMark : c;
+        set(' ', c, pairs_.joins(kMark, spelled));
+        set(c, ' ', pairs_.joins(spelled, kMark));
     }
 }
 
@@ -285,6 +317,160 @@ void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* 
         at += now.size;
     }
     add_word({piece.slice(word, size), word == 0, true}, start, s, out);
+}
+
+// Short pieces are looked up whole, others by the words that tokenize cuts them into.
+void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    const bool is_cached = !options_.is_random();
+    for (size_t i = 0; i < n;) {
+        size_t few = i;
+        while (is_cached && few < n && pieces[few].end - pieces[few].start <= PieceIds::kLongBytes) ++few;
+        Model::encode(text, pieces + i, few - i, scratch, out);
+        for (i = few; i < n && (!is_cached || pieces[i].end - pieces[i].start > PieceIds::kLongBytes); ++i)
+            encode_piece(text.slice(pieces[i].start, pieces[i].end), &s, out);
+    }
+}
+
+// The id of the whole text as one token, with its spaces spelled, or -1.
+int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
+    int32_t node = prefix ? walk(trie_, kSpaceMark) : trie_.size > 0 ? 0 : -1;
+    for (size_t i = 0; i < text.size && node >= 0; ++i) {
+        if (text[i] != ' ') {
+            node = trie_.step(node, text[i]);
+        } else {
+            for (const char byte : kSpaceMark)
+                if (node >= 0) node = trie_.step(node, uint8_t(byte));
+        }
+    }
+    return node >= 0 ? trie_.values[node] : -1;
+}
+
+bool Bpe::joins_spaced(uint32_t before, uint32_t after) const {
+    if ((before | after) < 128) return spaced_pairs_[before << 1 | after >> 6] >> (after & 63) & 1;
+    return pairs_.joins(before == ' ' ? kMark : before, after == ' ' ? kMark : after);
+}
+
+// A bit for each of the up to 64 bytes from `at` (not 0) on before which the text can be cut. `last` is the character
+// before them, then the last one that begins in them.
+uint64_t Bpe::spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
+    const uint8_t* const p = text.data + at;
+    uint64_t cuts = 0, others = uint64_t(p[-1] >> 7);
+    for (size_t i = 0; i < size; ++i) {
+        const uint32_t before = p[ptrdiff_t(i) - 1] & 0x7Fu, after = p[i] & 0x7Fu;
+        cuts |= (~spaced_pairs_[before << 1 | after >> 6] >> (after & 63) & 1) << i;
+        others |= uint64_t(p[i] >> 7) << i;
+    }
+    if (p[-1] < 0x80) {
+        others &= ~uint64_t(1) | uint64_t(p[0] >> 7);
+        *last = p[-1];
+    }
+    if (others == 0) {
+        *last = p[size - 1];
+        return cuts;
+    }
+    // What is not ASCII, and what follows it, one by one.
+    for (uint64_t left = others | others << 1; left != 0; left &= left - 1) {
+        const size_t i = lowest_set_bit(left);
+        if (i >= size) break;
+        const uint64_t bit = uint64_t(1) << i;
+        cuts &= ~bit;
+        if ((p[i] & 0xC0) == 0x80) continue;
+        const uint32_t before = p[ptrdiff_t(i) - 1] < 0x80 ? p[ptrdiff_t(i) - 1] : *last;
+        const uint32_t now = char_at(text, at + i).code_point;
+        if (!joins_spaced(before, now)) cuts |= bit;
+        *last = now;
+    }
+    if (p[size - 1] < 0x80) *last = p[size - 1];
+    return cuts;
+}
+
+// In place: merge_short without the sizes.
+size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
+    uint32_t ranks[Merger::kShort];
+    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
+    while (n > 1) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < n; ++i) best = ranks[i] < ranks[best] ? i : best;
+        if (ranks[best] == kNoRank) break;
+        symbols[best] = tables_.products[ranks[best]];
+        --n;
+        for (size_t i = best + 1; i < n; ++i) symbols[i] = symbols[i + 1];
+        for (size_t i = best; i + 1 < n; ++i) ranks[i] = ranks[i + 1];
+        if (best + 1 < n) ranks[best] = tables_.rank(symbols[best], symbols[best + 1]);
+        if (best > 0) ranks[best - 1] = tables_.rank(symbols[best - 1], symbols[best]);
+    }
+    return n;
+}
+
+void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
+    if (word.size > Merger::kShort) {
+        std::string& spelled = s.spelled;
+        spelled.clear();
+        for (const uint8_t byte : word) {
+            if (byte == ' ')
+                spelled.append(kSpaceMark);
+            else
+                spelled.push_back(char(byte));
+        }
+        s.tokens.clear();
+        merge_word({Bytes(spelled), false, false}, 0, s, &s.tokens);
+        for (const ModelToken& token : s.tokens) out->push(int32_t(token.id));
+        return;
+    }
+    uint32_t symbols[Merger::kShort];
+    size_t n = 0;
+    for (size_t at = 0, size; at < word.size; at += size) {
+        size = char_size(word, at);
+        uint32_t id = word[at] == ' ' ? mark_id_ : word[at] < 0x80 ? ascii_ids_[word[at]] : kNoId;
+        if (id == kNoId) id = find_char(word.data + at, size, false, false);
+        if (id != kNoId)
+            symbols[n++] = id;
+        else
+            for (size_t i = 0; i < size; ++i) symbols[n++] = byte_ids_[word[at + i]];
+    }
+    n = merge_ids(symbols, n);
+    out->append(reinterpret_cast<const int32_t*>(symbols), n);
+}
+
+// Words are cut, known and merged by the text's own bytes, where a space is one of them.
+bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const {
+    if (mark_id_ == kNoId || text.empty() || text.size > kMostSpaced) return false;
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    if (options_.ignore_merges) {
+        const int64_t id = find_spaced(text, prefix);
+        if (id >= 0) {
+            out->push(int32_t(id));
+            return true;
+        }
+    }
+    const auto merge = [&](Bytes word, IdBuffer* ids) { merge_spaced(word, s, ids); };
+    PieceIds& known = s.marked();
+    size_t n = 0, start = 0;
+    const auto add = [&](size_t end) {
+        if (start == 0 && prefix) {
+            s.first.assign(1, ' ');
+            s.first.append(text.slice(0, end).view());
+            const Piece whole{0, uint32_t(s.first.size())};
+            known.encode(Bytes(s.first), &whole, 1, out, merge);
+        } else {
+            s.words[n++] = {uint32_t(start), uint32_t(end)};
+        }
+        start = end;
+    };
+    uint32_t last = text[0] < 0x80 ? text[0] : char_at(text, 0).code_point;
+    for (size_t at = 1; at < text.size; at += 64) {
+        const size_t size = std::min<size_t>(64, text.size - at);
+        for (uint64_t cuts = spaced_cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
+            add(at + lowest_set_bit(cuts));
+        if (n >= PieceIds::kBlock) {
+            known.encode(text, s.words, n, out, merge);
+            n = 0;
+        }
+    }
+    add(text.size);
+    known.encode(text, s.words, n, out, merge);
+    return true;
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ class PieceCache {
     // Two entries to a bucket, the newer first.
     template <typename Entry, uint64_t Buckets>
     struct Table {
-        static constexpr uint64_t kMask = Buckets - 1;
-        std::unique_ptr<Entry[]> entries{new Entry[2 * Buckets]()};
+        std::unique_ptr<Entry[]> entries;  // made when first used: ids alone do without (piece_ids.h)
     };
     template <size_t Words>
     struct Key {
@@ -98,6 +97,7 @@ class PieceCache {
     template <typename Entry, uint64_t Buckets, size_t Words, typename Make>
     static uint32_t look_up(Table<Entry, Buckets>& table, const Key<Words>& key, uint32_t start,
                             std::vector<ModelToken>* out, Make&& make) {
+        if (table.entries == nullptr) table.entries.reset(new Entry[2 * Buckets]());
         Entry* const bucket = &table.entries[2 * (key.hash & (Buckets - 1))];
         for (const Entry* entry : {bucket, bucket + 1})
             if (entry->matches(key.words) && entry->count() > 0) return append(*entry, start, out);

@@ -14,6 +14,7 @@
 namespace crayon {
 
 constexpr uint32_t kNoId = 0xFFFFFFFFu;
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
 enum class ModelType { bpe, word_piece, word_level, unigram };
 

@@ -1,9 +1,58 @@
 #include "crayon/models.h"
 
+#include <algorithm>
+
 #include "crayon/error.h"
+#include "crayon/pre_tokenizers.h"
 #include "model_parts.h"
+#include "piece_ids.h"
 
 namespace crayon {
+
+ModelScratch::ModelScratch() = default;
+ModelScratch::~ModelScratch() = default;
+
+PieceIds& ModelScratch::plain() {
+    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>();
+    return *plain_;
+}
+
+PieceIds& ModelScratch::marked() {
+    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>();
+    return *marked_;
+}
+
+void Model::encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->tokens.clear();
+    tokenize(piece, scratch, &scratch->tokens);
+    out->reserve_more(scratch->tokens.size());
+    int32_t* to = out->end();
+    for (const ModelToken& token : scratch->tokens) *to++ = int32_t(token.id);
+    out->advance(scratch->tokens.size());
+}
+
+void Model::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->plain().encode(text, pieces, n, out,
+                            [&](Bytes piece, IdBuffer* ids) { encode_piece(piece, scratch, ids); });
+}
+
+void Model::encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->marked().encode(text, words, n, out, [&](Bytes word, IdBuffer* ids) {
+        std::string& spelled = scratch->spelled;
+        const std::string_view view = word.view();
+        spelled.assign(view.substr(0, kSpaceMark.size()) == kSpaceMark ? std::string_view() : kSpaceMark);
+        spelled.append(view);
+        for (size_t start = 0; start < spelled.size();) {
+            const size_t end = std::min(spelled.find(kSpaceMark, start + 1), spelled.size());
+            encode_piece(Bytes(spelled).slice(start, end), scratch, ids);
+            start = end;
+        }
+    });
+}
+
+bool Model::encode_spaced(Bytes, bool, ModelScratch*, IdBuffer*) const {
+    return false;
+}
 
 std::string byte_token(uint8_t b) {
     const char* const digits = "0123456789ABCDEF";

@@ -87,8 +87,13 @@ class Bert final : public Normalizer {
         return !options_.lowercase || lowercase(border);
     }
 
-    bool leaves(Bytes text) const override {
-        const uint32_t kinds = (options_.clean_text ? kBertRemoved | kBertSpace : 0) |
+    bool leaves(Bytes text) const override { return changes_nothing(text, kBertRemoved | kBertSpace); }
+    // What becomes a space is white.
+    bool keeps_words(Bytes text) const override { return changes_nothing(text, kBertRemoved); }
+
+  private:
+    bool changes_nothing(Bytes text, uint32_t cleaned) const {
+        const uint32_t kinds = (options_.clean_text ? cleaned : 0) |
                                (options_.handle_chinese_chars ? kChinese : 0) |
                                (options_.strip_accents ? kNonspacingMark : 0);
         if (options_.lowercase && has_uppercase(text)) return false;
@@ -96,7 +101,6 @@ class Bert final : public Normalizer {
         return !options_.strip_accents || is_form_quick(Form::nfd, text);
     }
 
-  private:
     BertOptions options_;
 };
 

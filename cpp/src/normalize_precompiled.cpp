@@ -141,12 +141,15 @@ class Precompiled final : public Normalizer {
   public:
     explicit Precompiled(const std::string& bytes) : map_(bytes) {
         plain_.fill(false);
+        white_.fill(false);
         if (map_.empty()) return;
         for (uint32_t c = 0; c < 0x80; ++c) {
             const auto byte = uint8_t(c);
             std::string_view replacement;
             try {
-                plain_[c] = c != '\r' && !map_.find(&byte, &byte + 1, &replacement);
+                const bool is_key = map_.find(&byte, &byte + 1, &replacement);
+                plain_[c] = c != '\r' && !is_key;
+                white_[c] = plain_[c] || (c != '\r' && is_white_space(c) && replacement == " ");
             } catch (const Error&) {
                 // Raised again for a text that has the character.
             }
@@ -165,6 +168,9 @@ class Precompiled final : public Normalizer {
     }
 
     bool leaves(Bytes text) const override { return next(text.begin(), text.end()).begin == text.end(); }
+    bool keeps_words(Bytes text) const override {
+        return next(text.begin(), text.end(), nullptr, white_).begin == text.end();
+    }
 
     // Clusters are worked on one by one. A character that is surely one by itself becomes what is looked up for it;
     // what it leaves too few of goes to no neighbour, as it does not become nothing.
@@ -230,11 +236,16 @@ class Precompiled final : public Normalizer {
     // The first replacement at p or later; p is at the start of a cluster, or inside one that ends at `cluster` and is
     // looked up character by character.
     Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster = nullptr) const {
+        return next(p, end, cluster, plain_);
+    }
+    using AsciiSet = std::array<bool, 0x80>;
+    // The same, passing over the `kept` characters.
+    Match next(const uint8_t* p, const uint8_t* end, const uint8_t* cluster, const AsciiSet& kept) const {
         std::string_view replacement;
         while (p < end) {
             if (cluster == nullptr || p >= cluster) {
                 // ASCII before ASCII is a cluster of its own.
-                while (*p < 0x80 && plain_[*p] && (p + 1 == end || p[1] < 0x80))
+                while (*p < 0x80 && kept[*p] && (p + 1 == end || p[1] < 0x80))
                     if (++p == end) return {end, end, end, {}};
                 cluster = cluster_end(p, end);
                 if (cluster - p <= kLongestCluster && map_.find(p, cluster, &replacement))
@@ -250,7 +261,8 @@ class Precompiled final : public Normalizer {
     }
 
     Charsmap map_;
-    std::array<bool, 0x80> plain_;  // ASCII characters that are no keys
+    AsciiSet plain_;  // ASCII characters that are no keys
+    AsciiSet white_;  // and white ones that become a space
 };
 
 }  // namespace

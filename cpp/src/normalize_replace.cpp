@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "model_parts.h"
 #include "normalizer_parts.h"
 #include "utf8_chars.h"
 
@@ -88,6 +89,11 @@ class ReplaceString final : public Normalizer {
     }
 
     bool leaves(Bytes text) const override { return find(text.view(), 0) == text.size; }
+
+    std::optional<SpaceMarks> space_marks() const override {
+        if (pattern_ != " " || content_ != kSpaceMark) return std::nullopt;
+        return SpaceMarks{false, true};
+    }
 
     bool divides(Border* b) const override {
         const std::vector<uint32_t> pattern = code_points_of(pattern_), content = code_points_of(content_);

@@ -9,6 +9,7 @@
 #include "crayon/error.h"
 #include "crayon/unicode.h"
 #include "normalize_chars.h"
+#include "model_parts.h"
 #include "normalizer_parts.h"
 
 namespace crayon {
@@ -79,6 +80,9 @@ class Prepend final : public Normalizer {
         if (!text->continues) prepend(what_, text);
     }
     bool leaves(Bytes text) const override { return text.empty(); }
+    std::optional<SpaceMarks> space_marks() const override {
+        return what_ == kSpaceMark ? std::optional<SpaceMarks>({true, false}) : std::nullopt;
+    }
     bool divides(Border* border) const override {
         border->before[1] = kUnknownChar;  // it may be what is prepended
         return !what_.empty();
@@ -108,6 +112,16 @@ class Sequence final : public Normalizer {
         for (const auto& part : parts_)
             if (!part->leaves(text)) return false;
         return true;
+    }
+    std::optional<SpaceMarks> space_marks() const override {
+        SpaceMarks all{false, false};
+        for (const auto& part : parts_) {
+            const std::optional<SpaceMarks> marks = part->space_marks();
+            if (!marks || (marks->prepends && all.prepends)) return std::nullopt;
+            all.prepends |= marks->prepends;
+            all.replaces |= marks->replaces;
+        }
+        return all;
     }
     bool divides(Border* border) const override {
         for (const auto& part : parts_)

@@ -31,6 +31,11 @@ struct Pipeline {
     PostProcessor post_processor;
     std::unique_ptr<Decoder> decoder;  // null: tokens are joined by spaces, or bytes are
     bool joins_bytes = false;          // decoding is joining the tokens' bytes
+
+    // What cuts a text into the words that Model::encode_words takes, or null.
+    const PreTokenizer* words_to_mark() const {
+        return model == nullptr || pre_tokenizer == nullptr || joins_pieces ? nullptr : pre_tokenizer->words_to_mark();
+    }
 };
 
 // From a components section, or JSON that takes its place. Error(vocabulary) for what the reference refuses to load,

@@ -103,6 +103,13 @@ class Sequence final : public PreTokenizer {
         return false;
     }
 
+    const PreTokenizer* words_to_mark() const override {
+        return steps_.size() == 2 && steps_[0]->shape() == Shape::white_split &&
+                       steps_[1]->shape() == Shape::space_marks
+                   ? steps_[0].get()
+                   : nullptr;
+    }
+
     // Each step works on the pieces that the one before it leaves, each by itself.
     Division divides(Border* border) const override {
         for (const auto& step : steps_) {

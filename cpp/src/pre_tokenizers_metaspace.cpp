@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bits.h"
+#include "model_parts.h"
 #include "pre_tokenizer_parts.h"
 #include "utf8_chars.h"
 
@@ -34,6 +35,10 @@ class Metaspace final : public PreTokenizer {
 
     bool needs_alignments() const override { return scheme_ == PrependScheme::first; }
     bool rewrites() const override { return true; }
+    Shape shape() const override {
+        return replacement_ == kSpaceMark && scheme_ == PrependScheme::always && split_ ? Shape::space_marks
+                                                                                        : Shape::other;
+    }
 
     // A space, or what replaces it, begins a piece or stands inside one, and nothing is put before it.
     Division divides(Border* b) const override {

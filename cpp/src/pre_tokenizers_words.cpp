@@ -131,6 +131,11 @@ class RunSplit final : public PreTokenizer {
     RunSplit(uint8_t dropped, uint8_t marked, bool alone)
         : read_(dropped, marked), dropped_(dropped), marked_(marked), alone_(alone) {}
 
+    Shape shape() const override {
+        if (dropped_ != kWhite) return Shape::other;
+        return marked_ == 0 ? Shape::white_split : Shape::white_runs;
+    }
+
     // Two neighbours decide whether there is a cut between them.
     Division divides(Border* b) const override {
         const uint8_t after = char_flags(b->after[0]);

@@ -17,17 +17,24 @@ struct Place {
 };
 
 // Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for. If the
-// text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h).
-template <typename OnAdded, typename OnText>
+// text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h). `words_only`: what white
+// space a text has does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and says whether it
+// did all that is to be done.
+struct NeverRaw {
+    bool operator()(Bytes, bool) const { return false; }
+};
+
+template <typename OnAdded, typename OnText, typename OnRaw = NeverRaw>
 void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
-               OnText&& on_text, bool continues = false) {
+               OnText&& on_text, bool continues = false, bool words_only = false, OnRaw&& on_raw = OnRaw()) {
     const Vocabulary& vocabulary = *p.vocabulary;
     const Normalizer* const normalizer = p.pipeline.normalizer.get();
     const auto between = [&](Bytes piece, size_t base) {
+        if (on_raw(piece, continues && base == 0)) return;
         Place place;
         place.base = base;
         place.continues = continues;
-        if (normalizer != nullptr && !normalizer->leaves(piece)) {
+        if (normalizer != nullptr && !(words_only ? normalizer->keeps_words(piece) : normalizer->leaves(piece))) {
             s.normalized.assign(piece, aligned);
             s.normalized.continues = continues && base == 0;
             normalizer->normalize(&s.normalized);

@@ -4,15 +4,20 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "crayon/bytes.h"
 #include "crayon/cartridge.h"
+#include "crayon/id_buffer.h"
 #include "crayon/json.h"
 #include "crayon/longest_match.h"
 #include "crayon/seams.h"
 
 namespace crayon {
+
+struct Piece;
+class PieceIds;
 
 struct ModelToken {
     uint32_t id;
@@ -23,8 +28,19 @@ struct ModelToken {
 // A model's working memory: belongs to one thread at a time, and to one model.
 class ModelScratch {
   public:
-    virtual ~ModelScratch() = default;
+    ModelScratch();
+    virtual ~ModelScratch();
     virtual void trim() {}  // gives back what an unusually large input made grow
+
+    // Pieces and what they became before, of each way to write a piece; made when first used.
+    PieceIds& plain();   // as they are
+    PieceIds& marked();  // before their white space became U+2581
+
+    std::vector<ModelToken> tokens;
+    std::string spelled;
+
+  private:
+    std::unique_ptr<PieceIds> plain_, marked_;
 };
 
 // A view of a cartridge whose tokens are text, which it must not outlive. Immutable.
@@ -34,6 +50,15 @@ class Model {
     virtual std::unique_ptr<ModelScratch> make_scratch() const = 0;
     // Appends the tokens of `piece` (valid UTF-8, not empty). Error(vocabulary) where the reference fails to encode.
     virtual void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const = 0;
+    // Appends their ids alone.
+    virtual void encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const;
+    // The same for pieces of `text`, in order. Much faster: what was met before is not tokenized again.
+    virtual void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const;
+    // The same for words of `text`, each given U+2581 in front unless it begins so, and cut before each U+2581.
+    void encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const;
+    // The same for one piece: `text` with each space as U+2581, and another in front if `prefix`. False, with nothing
+    // done, where there is no faster way than to write the piece.
+    virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
     // Whether any piece with this border has the tokens of its parts.
     virtual bool divides(const Border& border) const {
         (void)border;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "crayon/aligned_text.h"
 #include "crayon/bytes.h"
@@ -10,6 +11,11 @@
 
 namespace crayon {
 
+// What a normalizer does that does nothing else: U+2581 in front of a text, and U+2581 for each space.
+struct SpaceMarks {
+    bool prepends, replaces;
+};
+
 class Normalizer {
   public:
     virtual ~Normalizer() = default;
@@ -17,6 +23,9 @@ class Normalizer {
     virtual void normalize(AlignedText* text) const = 0;
     // True when `normalize` surely leaves the text as it is. False may be wrong. Much faster than normalizing.
     virtual bool leaves(Bytes text) const = 0;
+    // True when `normalize` surely changes nothing but white space, a character for a character, to other white space.
+    virtual bool keeps_words(Bytes text) const { return leaves(text); }
+    virtual std::optional<SpaceMarks> space_marks() const { return std::nullopt; }
     // Whether the parts of any text with this border become what the whole becomes, and its alignments, when the second
     // one is normalized as a text that continues. The border is then what it is in the normalized text.
     virtual bool divides(Border* border) const {

@@ -42,6 +42,17 @@ class PreTokenizer {
     virtual bool needs_own_alignments() const { return false; }
     // True when it may change the text.
     virtual bool rewrites() const { return false; }
+    // What is known of some: white_split cuts at white space and drops it, all of it alike; white_runs does so, and
+    // besides cuts by other characters; space_marks puts U+2581 before each piece, unless it begins so, and for each
+    // space, and cuts before it.
+    enum class Shape { other, white_split, white_runs, space_marks };
+    virtual Shape shape() const { return Shape::other; }
+    // Of white_split and then space_marks the first, else null.
+    virtual const PreTokenizer* words_to_mark() const { return nullptr; }
+    // Whether the pieces are the same when one white character of the text takes the place of another.
+    bool drops_white() const {
+        return shape() == Shape::white_split || shape() == Shape::white_runs || words_to_mark() != nullptr;
+    }
     // What it does to any text with this border when that is cut there, and the second part is split as one that
     // continues. The border is then what it is in the text that it leaves; behind `apart` that does not matter.
     virtual Division divides(Border* border) const {
