@@ -1,7 +1,9 @@
 // BPE on text. A piece can be a whole document (Llama 2 has no pre-tokenizer), so it is cut where no merge can ever
 // join; the words between are looked up in the thread's cache, and merged when they are new.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 
 #include "bits.h"
 #include "bpe_dropout.h"
@@ -19,12 +21,17 @@ namespace {
 constexpr size_t kKeep = size_t(1) << 16;
 constexpr uint32_t kMark = 0x2581;  // kSpaceMark
 constexpr size_t kMostSpaced = size_t(1) << 30;
+constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
+constexpr uint32_t kMostFewMerges = uint32_t(1) << (31 - kFewBits);  // their ranks leave room for a position
+constexpr int32_t kDead = INT32_MAX;
+constexpr uint32_t kTableAfter = 512;  // new words of a thread
 
 struct BpeScratch final : ModelScratch {
     PieceCache cache;
     Merger merger;
     DropoutMerger dropout;
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
+    uint32_t new_words = 0;
     std::string first;                                  // a text's first word, behind a space
     Piece words[PieceIds::kBlock + 64];
 
@@ -61,6 +68,7 @@ inline Char char_at(Bytes text, size_t at) {
 class Bpe final : public Model {
   public:
     Bpe(const ModelOptions& options, const Cartridge& cartridge);
+    ~Bpe() override { delete[] ascii_keys_.load(); }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
@@ -88,6 +96,13 @@ class Bpe final : public Model {
     uint64_t spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
     void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
     size_t merge_ids(uint32_t* symbols, size_t n) const;
+    template <size_t kSlots>
+    size_t merge_few(uint32_t* symbols, int32_t* keys, size_t n) const;
+    size_t merge_few(uint32_t* symbols, int32_t* keys, size_t n) const {
+        return n <= kFewSymbols / 2 ? merge_few<kFewSymbols / 2>(symbols, keys, n)
+                                    : merge_few<kFewSymbols>(symbols, keys, n);
+    }
+    const int32_t* ascii_keys(BpeScratch& s) const;
 
     const ModelOptions options_;
     const DoubleArrayView trie_;
@@ -104,6 +119,7 @@ class Bpe final : public Model {
     // kNoId when such text is not taken.
     uint64_t spaced_pairs_[256];
     uint32_t mark_id_ = kNoId;
+    mutable std::atomic<const int32_t*> ascii_keys_{nullptr};
 };
 
 Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
@@ -355,16 +371,18 @@ bool Bpe::joins_spaced(uint32_t before, uint32_t after) const {
 // before them, then the last one that begins in them.
 uint64_t Bpe::spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
     const uint8_t* const p = text.data + at;
-    uint64_t cuts = 0, others = uint64_t(p[-1] >> 7);
+    uint64_t joined = 0;
+    uint8_t any = 0;
     for (size_t i = 0; i < size; ++i) {
-        const uint32_t before = p[ptrdiff_t(i) - 1] & 0x7Fu, after = p[i] & 0x7Fu;
-        cuts |= (~spaced_pairs_[before << 1 | after >> 6] >> (after & 63) & 1) << i;
-        others |= uint64_t(p[i] >> 7) << i;
+        any |= p[i];
+        const uint32_t before = p[ptrdiff_t(i) - 1] & 0x7Fu, after = p[i];
+        joined |= (spaced_pairs_[before << 1 | (after >> 6 & 1)] >> (after & 63) & 1) << i;
     }
-    if (p[-1] < 0x80) {
-        others &= ~uint64_t(1) | uint64_t(p[0] >> 7);
-        *last = p[-1];
-    }
+    uint64_t cuts = ~joined & ~uint64_t(0) >> (64 - size);
+    uint64_t others = uint64_t(p[-1] >> 7);
+    if (any >= 0x80)
+        for (size_t i = 0; i < size; ++i) others |= uint64_t(p[i] >> 7) << i;
+    if (p[-1] < 0x80) *last = p[-1];
     if (others == 0) {
         *last = p[size - 1];
         return cuts;
@@ -385,22 +403,65 @@ uint64_t Bpe::spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) co
     return cuts;
 }
 
-// In place: merge_short without the sizes.
-size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
-    uint32_t ranks[Merger::kShort];
-    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
-    while (n > 1) {
-        size_t best = 0;
-        for (size_t i = 1; i + 1 < n; ++i) best = ranks[i] < ranks[best] ? i : best;
-        if (ranks[best] == kNoRank) break;
-        symbols[best] = tables_.products[ranks[best]];
-        --n;
-        for (size_t i = best + 1; i < n; ++i) symbols[i] = symbols[i + 1];
-        for (size_t i = best; i + 1 < n; ++i) ranks[i] = ranks[i + 1];
-        if (best + 1 < n) ranks[best] = tables_.rank(symbols[best], symbols[best + 1]);
-        if (best > 0) ranks[best - 1] = tables_.rank(symbols[best - 1], symbols[best]);
+// In place: merge_short without the sizes, for few symbols, which stay where they are. `keys`: the rank of each with the
+// next, kDead when they never merge; kSlots of them, so that the least is found without a branch.
+template <size_t kSlots>
+size_t Bpe::merge_few(uint32_t* symbols, int32_t* keys, size_t n) const {
+    uint8_t next[kSlots + 1], previous[kSlots + 1];
+    for (size_t i = 0; i <= kSlots; ++i) {
+        next[i] = uint8_t(i + 1);
+        previous[i] = uint8_t(i - 1);
     }
-    return n;
+    const auto key = [&](size_t i, size_t j) {
+        const uint32_t rank = j < n ? tables_.rank(symbols[i], symbols[j]) : kNoRank;
+        return rank == kNoRank ? kDead : int32_t(rank << kFewBits | i);
+    };
+    for (;;) {
+        int32_t least = kDead;
+        for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;
+        if (least == kDead) break;
+        const size_t at = size_t(least) & (kFewSymbols - 1), gone = next[at], after = next[gone];
+        symbols[at] = tables_.products[uint32_t(least) >> kFewBits];
+        keys[gone] = kDead;
+        next[at] = uint8_t(after);
+        previous[after] = uint8_t(at);
+        keys[at] = key(at, after);
+        if (at > 0) keys[previous[at]] = key(previous[at], at);
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < n; i = next[i]) symbols[count++] = symbols[i];
+    return count;
+}
+
+// The keys of pairs of ASCII characters for merge_few, without the position. Null as long as they do not pay.
+const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
+    const int32_t* found = ascii_keys_.load(std::memory_order_acquire);
+    if (found != nullptr || ++s.new_words < kTableAfter) return found;
+    std::unique_ptr<int32_t[]> keys(new int32_t[128 * 128]);
+    const auto symbol = [this](uint32_t c) { return c == ' ' ? mark_id_ : ascii_ids_[c]; };
+    for (uint32_t a = 0; a < 128; ++a) {
+        for (uint32_t b = 0; b < 128; ++b) {
+            const uint32_t rank = tables_.rank(symbol(a), symbol(b));
+            keys[a << 7 | b] = rank == kNoRank ? kDead : int32_t(rank << kFewBits);
+        }
+    }
+    // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
+    if (ascii_keys_.compare_exchange_strong(found, keys.get())) found = keys.release();
+    return found;
+}
+
+size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
+    if (n <= kFewSymbols && tables_.n_merges < kMostFewMerges) {
+        int32_t keys[kFewSymbols];
+        for (size_t i = 0; i < kFewSymbols; ++i) {
+            const uint32_t rank = i + 1 < n ? tables_.rank(symbols[i], symbols[i + 1]) : kNoRank;
+            keys[i] = rank == kNoRank ? kDead : int32_t(rank << kFewBits | i);
+        }
+        return merge_few(symbols, keys, n);
+    }
+    uint32_t sizes[Merger::kShort];  // of no use here
+    std::fill_n(sizes, n, 1);
+    return merge_short(symbols, sizes, n);
 }
 
 void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
@@ -420,6 +481,25 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
     }
     uint32_t symbols[Merger::kShort];
     size_t n = 0;
+    if (word.size <= kFewSymbols && tables_.n_merges < kMostFewMerges) {
+        if (const int32_t* const table = ascii_keys(s)) {
+            uint8_t all = 0;
+            int32_t keys[kFewSymbols];
+            for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kDead;
+            for (size_t i = 0; i < word.size; ++i) {
+                all |= word[i];
+                symbols[i] = word[i] == ' ' ? mark_id_ : ascii_ids_[word[i] & 0x7F];
+            }
+            if (all < 0x80) {
+                for (size_t i = 0; i + 1 < word.size; ++i) {
+                    const int32_t key = table[word[i] << 7 | word[i + 1]];
+                    keys[i] = key == kDead ? kDead : key | int32_t(i);
+                }
+                n = merge_few(symbols, keys, word.size);
+                return out->append(reinterpret_cast<const int32_t*>(symbols), n);
+            }
+        }
+    }
     for (size_t at = 0, size; at < word.size; at += size) {
         size = char_size(word, at);
         uint32_t id = word[at] == ' ' ? mark_id_ : word[at] < 0x80 ? ascii_ids_[word[at]] : kNoId;

@@ -20,7 +20,7 @@
 namespace crayon {
 
 // Full keys: a hash that collides costs time alone. Two tables of buckets of two, the newer entry first: up to 15 bytes
-// and 4 ids (2 MiB), up to 31 bytes and 8 ids (1 MiB). Their pages are zero until used, so that a short-lived process
+// and 4 ids (4 MiB), up to 31 bytes and 8 ids (2 MiB). Their pages are zero until used, so that a short-lived process
 // does not pay for them.
 class PieceIds {
   public:
@@ -35,7 +35,7 @@ class PieceIds {
     }
 
   private:
-    static constexpr uint64_t kShortBuckets = uint64_t(1) << 15, kLongBuckets = uint64_t(1) << 13;
+    static constexpr uint64_t kShortBuckets = uint64_t(1) << 16, kLongBuckets = uint64_t(1) << 14;
     static constexpr size_t kLine = 64;  // bytes of a cache line
 
     // As in WordEntry, the last byte of the key holds what tells its size, and above that the number of ids.
