@@ -32,7 +32,7 @@ struct BpeScratch final : ModelScratch {
     DropoutMerger dropout;
     std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
     uint32_t new_words = 0;
-    std::string first;                                  // a text's first word, behind a space
+    std::string first;  // a text's first word, behind a space
     Piece words[PieceIds::kBlock + 64];
 
     void trim() override {
@@ -403,8 +403,8 @@ uint64_t Bpe::spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) co
     return cuts;
 }
 
-// In place: merge_short without the sizes, for few symbols, which stay where they are. `keys`: the rank of each with the
-// next, kDead when they never merge; kSlots of them, so that the least is found without a branch.
+// In place: merge_short without the sizes, for few symbols, which stay where they are. `keys`: the rank of each with
+// the next, kDead when they never merge; kSlots of them, so that the least is found without a branch.
 template <size_t kSlots>
 size_t Bpe::merge_few(uint32_t* symbols, int32_t* keys, size_t n) const {
     uint8_t next[kSlots + 1], previous[kSlots + 1];

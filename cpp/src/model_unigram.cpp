@@ -23,8 +23,8 @@ struct Step {
     uint32_t id;
 };
 
-// The trie with what a step needs side by side: the double-array and the logarithm, or not a number where no token ends.
-// A fraction of the cache misses; made when enough pieces are new.
+// The trie with what a step needs side by side: the double-array and the logarithm, or not a number where no token
+// ends. A fraction of the cache misses; made when enough pieces are new.
 struct PackedNode {
     int32_t base, check;
     double score;
@@ -58,9 +58,8 @@ class Unigram final : public Model {
         if (scores_.empty() || (options.byte_fallback && byte_ids_.size != 256) || (options.unk_id && unk_id_ >= n))
             throw Error(ErrorKind::cartridge, "the sections of the Unigram model do not fit it");
         unk_score_ = scores_[n] - kUnknownPenalty;
-        is_ordinary_ = trie_.size > 0 && std::all_of(scores_.begin(), scores_.end(), [](double score) {
-            return std::abs(score) <= kGreatestScore;
-        });
+        is_ordinary_ = trie_.size > 0 && std::all_of(scores_.begin(), scores_.end(),
+                                                     [](double score) { return std::abs(score) <= kGreatestScore; });
     }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<UnigramScratch>(); }

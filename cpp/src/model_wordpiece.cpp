@@ -21,9 +21,7 @@ class WordPiece final : public Model {
     void tokenize(Bytes piece, ModelScratch*, std::vector<ModelToken>* out) const override {
         const uint32_t size = checked_size(piece);
         const size_t before = out->size();
-        const auto add = [out](uint32_t id, uint32_t start, uint32_t end) {
-            out->push_back({id, start, end, false});
-        };
+        const auto add = [out](uint32_t id, uint32_t start, uint32_t end) { out->push_back({id, start, end, false}); };
         if (!too_long(piece) && cut(piece, add)) return;
         out->resize(before);
         add(unknown(), 0, size);

@@ -93,8 +93,7 @@ class Bert final : public Normalizer {
 
   private:
     bool changes_nothing(Bytes text, uint32_t cleaned) const {
-        const uint32_t kinds = (options_.clean_text ? cleaned : 0) |
-                               (options_.handle_chinese_chars ? kChinese : 0) |
+        const uint32_t kinds = (options_.clean_text ? cleaned : 0) | (options_.handle_chinese_chars ? kChinese : 0) |
                                (options_.strip_accents ? kNonspacingMark : 0);
         if (options_.lowercase && has_uppercase(text)) return false;
         if (kinds != 0 && has_kinds(kinds, text)) return false;

@@ -8,8 +8,8 @@
 #include "byte_level.h"
 #include "crayon/error.h"
 #include "crayon/unicode.h"
-#include "normalize_chars.h"
 #include "model_parts.h"
+#include "normalize_chars.h"
 #include "normalizer_parts.h"
 
 namespace crayon {

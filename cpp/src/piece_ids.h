@@ -94,7 +94,9 @@ class PieceIds {
         return key;
     }
     // Of a short piece that is too many ids for its table: no key of a piece of 16 bytes has a third word.
-    static LongKey long_key(WordKey key) { return {{key.lo, key.hi, 1, 0}}; }
+    static LongKey long_key(WordKey key) {
+        return {{key.lo, key.hi, 1, 0}};
+    }
 
     static uint64_t hash_of(const LongKey& k) {
         return word_hash(word_hash(k.words[0], k.words[1]) + k.words[2], k.words[3]);

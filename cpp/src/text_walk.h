@@ -18,8 +18,8 @@ struct Place {
 
 // Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for. If the
 // text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h). `words_only`: what white
-// space a text has does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and says whether it
-// did all that is to be done.
+// space a text has does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and says whether
+// it did all that is to be done.
 struct NeverRaw {
     bool operator()(Bytes, bool) const { return false; }
 };
