@@ -32,7 +32,7 @@ struct PackedNode {
 static_assert(sizeof(PackedNode) == 16, "nodes do not straddle cache lines");
 
 constexpr uint32_t kPackAfter = 512;    // new pieces of a thread
-constexpr size_t kFewBytes = 64;        // pieces worked on without memory of their own
+constexpr size_t kFewBytes = 200;       // pieces worked on without memory of their own
 constexpr double kGreatestScore = 1e9;  // sums of fewer than 2^32 of these stay ordinary numbers
 
 struct UnigramScratch final : ModelScratch {
@@ -102,7 +102,8 @@ class Unigram final : public Model {
         return found;
     }
 
-    // find_steps and take_path over packed nodes. False, with nothing done, where something is unknown.
+    // find_steps and take_path over packed nodes. False, with nothing done, where there are none, or an unknown piece
+    // has no token.
     bool encode_few(Bytes piece, UnigramScratch* s, IdBuffer* out) const {
         const PackedNode* const nodes = packed(s);
         if (nodes == nullptr) return false;
@@ -136,17 +137,27 @@ class Unigram final : public Model {
             }
             start = next;
         }
+        const auto id_at = [&](size_t end) {
+            return steps[end].node == 0 ? unk_id_ : uint32_t(trie_.values[steps[end].node]);
+        };
         size_t count = 0;
-        uint32_t ids[kFewBytes];
-        for (size_t end = size; end > 0; end = steps[end].start) {
-            const uint32_t id = steps[end].node == 0 ? unk_id_ : uint32_t(trie_.values[steps[end].node]);
-            if (id == unk_id_) return false;
-            ids[count++] = id;
+        uint32_t ends[kFewBytes];
+        for (size_t end = size; end > 0; end = steps[end].start) ends[count++] = uint32_t(end);
+        out->reserve_more(size);
+        uint32_t start = 0;
+        for (size_t i = count; i-- > 0;) {
+            uint32_t end = ends[i];
+            const uint32_t id = id_at(end);
+            if (id != unk_id_) {
+                out->push(int32_t(id));
+            } else {
+                while (i > 0 && id_at(ends[i - 1]) == unk_id_) end = ends[--i];
+                s->tokens.clear();
+                add_unknown(piece, start, end, &s->tokens);
+                for (const ModelToken& token : s->tokens) out->push(int32_t(token.id));
+            }
+            start = end;
         }
-        out->reserve_more(count);
-        int32_t* to = out->end();
-        for (size_t i = count; i-- > 0;) *to++ = int32_t(ids[i]);
-        out->advance(count);
         return true;
     }
 

@@ -1,5 +1,9 @@
 #include "normalize_chars.h"
 
+#include <cstring>
+
+#include "utf8_chars.h"
+
 namespace crayon {
 namespace {
 
@@ -9,6 +13,10 @@ constexpr uint8_t kSeveral = 255;
 
 constexpr uint32_t kind_of(uint32_t code_point) {
     return kKinds[kKindBlocks[kKindBlockOf[code_point / 64] * 64 + code_point % 64]];
+}
+
+inline uint32_t kind_at(uint32_t code_point) {
+    return code_point < kKindLimit ? kind_of(code_point) : 0;
 }
 
 constexpr std::array<uint16_t, 128> ascii_kinds() {
@@ -24,12 +32,55 @@ constexpr bool printable_has_none() {
 }
 static_assert(printable_has_none(), "find_kinds passes over printable ASCII");
 
+constexpr uint64_t kOnes = 0x0101010101010101u;
+constexpr uint64_t kHigh = 0x80 * kOnes;
+
+// Passes over bytes from 0x20 to 0x7E.
+const uint8_t* skip_printable(const uint8_t* p, const uint8_t* end) {
+    for (; end - p >= 8; p += 8) {
+        uint64_t word;
+        std::memcpy(&word, p, 8);
+        if ((word | (word + kOnes) | (word - 0x20 * kOnes)) & kHigh) break;
+    }
+    while (p < end && *p >= 0x20 && *p < 0x7F) ++p;
+    return p;
+}
+
 }  // namespace
 
 const std::array<uint16_t, 128> kAsciiKinds = ascii_kinds();
 
 uint32_t char_kind(uint32_t code_point) {
-    return code_point < kKindLimit ? kind_of(code_point) : 0;
+    return kind_at(code_point);
+}
+
+const uint8_t* find_kinds(uint32_t kinds, const uint8_t* p, const uint8_t* end) {
+    while (p < end) {
+        if (*p < 0x80) {
+            if (kAsciiKinds[*p] & kinds) return p;
+            p = skip_printable(p + 1, end);
+        } else {
+            const Character c = character_at(p, end);
+            if (kind_at(c.code_point) & kinds) return p;
+            p += c.size;
+        }
+    }
+    return end;
+}
+
+uint32_t kinds_in(Bytes text) {
+    uint32_t kinds = 0;
+    for (const uint8_t* p = text.begin(); p < text.end();) {
+        if (*p < 0x80) {
+            kinds |= kAsciiKinds[*p];
+            p = skip_printable(p + 1, text.end());
+        } else {
+            const Character c = character_at(p, text.end());
+            kinds |= kind_at(c.code_point);
+            p += c.size;
+        }
+    }
+    return kinds;
 }
 
 uint32_t lower_of(uint32_t code_point) {

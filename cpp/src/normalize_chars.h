@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "crayon/bytes.h"
+
 namespace crayon {
 
 // Kinds of characters, as bits. The low four are a GraphemeClass.
@@ -37,6 +39,9 @@ enum class GraphemeClass : uint8_t {
 };
 
 uint32_t char_kind(uint32_t code_point);
+// All kinds that are in the text, and the first character of one of the kinds, or the end.
+uint32_t kinds_in(Bytes text);
+const uint8_t* find_kinds(uint32_t kinds, const uint8_t* p, const uint8_t* end);
 // The same of ASCII, where nearly all text is. Printable characters (0x20 to 0x7E) have none.
 extern const std::array<uint16_t, 128> kAsciiKinds;
 

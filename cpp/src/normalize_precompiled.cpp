@@ -4,6 +4,7 @@
 // shortest key that a cluster of less than six bytes begins with decides what the whole cluster becomes; without one,
 // and in longer clusters, characters are looked up one by one. The trie is taken as it is: every step is checked.
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -244,9 +245,21 @@ class Precompiled final : public Normalizer {
         std::string_view replacement;
         while (p < end) {
             if (cluster == nullptr || p >= cluster) {
-                // ASCII before ASCII is a cluster of its own.
-                while (*p < 0x80 && kept[*p] && (p + 1 == end || p[1] < 0x80))
-                    if (++p == end) return {end, end, end, {}};
+                // ASCII before ASCII is a cluster of its own, and so are others that hang together with no neighbour.
+                for (;;) {
+                    uint32_t size = 1;
+                    if (*p < 0x80) {
+                        if (!kept[*p]) break;
+                    } else {
+                        const Character c = character_at(p, end);
+                        if (!stands_alone(c.code_point)) break;
+                        size = c.size;
+                    }
+                    const uint8_t* const after = p + size;
+                    if (after < end && *after >= 0x80 && !stands_alone(character_at(after, end).code_point)) break;
+                    p = after;
+                    if (p == end) return {end, end, end, {}};
+                }
                 cluster = cluster_end(p, end);
                 if (cluster - p <= kLongestCluster && map_.find(p, cluster, &replacement))
                     return {p, cluster, cluster, replacement};
@@ -260,6 +273,46 @@ class Precompiled final : public Normalizer {
         return {end, end, end, {}};
     }
 
+    // Whether a character is no key, and forms no cluster with another one for which that is so, nor with ASCII.
+    bool stands_alone(uint32_t c) const {
+        if (c >= kKnownLimit) return false;
+        const uint64_t bit = uint64_t(1) << (c & 63);
+        if ((known_[c >> 6].load(std::memory_order_acquire) & 1) == 0) look_at(c >> 6);
+        return alone_[c >> 6].load(std::memory_order_relaxed) & bit;
+    }
+    // 64 characters; threads that do so at once write the same.
+    void look_at(uint32_t block) const {
+        uint64_t alone = 0;
+        for (uint32_t i = 0; i < 64; ++i) {
+            const uint32_t c = block << 6 | i;
+            if (c < 0x80 || (c >= 0xD800 && c < 0xE000)) continue;
+            bool is_alone = false;
+            switch (GraphemeClass(char_kind(c) & kGraphemeMask)) {
+                case GraphemeClass::other:
+                case GraphemeClass::lv:
+                case GraphemeClass::lvt:
+                case GraphemeClass::pictograph:
+                case GraphemeClass::consonant:
+                    is_alone = true;
+                    break;
+                default:
+                    break;
+            }
+            std::string_view replacement;
+            try {
+                is_alone = is_alone && !replaces(c, &replacement);
+            } catch (const Error&) {
+                is_alone = false;  // raised again for a text that has the character
+            }
+            if (is_alone) alone |= uint64_t(1) << i;
+        }
+        alone_[block].store(alone, std::memory_order_relaxed);
+        known_[block].store(1, std::memory_order_release);
+    }
+
+    static constexpr uint32_t kKnownLimit = 0x10000;
+    mutable std::array<std::atomic<uint64_t>, kKnownLimit / 64> alone_{};
+    mutable std::array<std::atomic<uint8_t>, kKnownLimit / 64> known_{};
     Charsmap map_;
     AsciiSet plain_;  // ASCII characters that are no keys
     AsciiSet white_;  // and white ones that become a space

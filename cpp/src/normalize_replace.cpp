@@ -200,7 +200,8 @@ class ReplaceString final : public Normalizer {
                 uint64_t word;
                 std::memcpy(&word, text.data() + found, 8);
                 const uint64_t other = word ^ kOnes * uint8_t(pattern_[0]);
-                matches += size_t(__builtin_popcountll(~(((other & kLow) + kLow) | other | kLow)));
+                // The high bit of each byte that is equal, counted by a sum.
+                matches += size_t((~(((other & kLow) + kLow) | other | kLow) >> 7) * kOnes >> 56);
             }
             for (; found < text.size(); ++found) matches += text[found] == pattern_[0];
             return matches;

@@ -27,31 +27,6 @@ uint64_t capitals_of(uint64_t word) {
     return ((word + kOnes * (0x80 - 'A')) ^ (word + kOnes * (0x7F - 'Z'))) & kHigh;
 }
 
-// Passes over bytes from 0x20 to 0x7E.
-const uint8_t* skip_printable(const uint8_t* p, const uint8_t* end) {
-    for (; end - p >= 8; p += 8) {
-        const uint64_t word = word_at(p);
-        if ((word | (word + kOnes) | (word - 0x20 * kOnes)) & kHigh) break;
-    }
-    while (p < end && *p >= 0x20 && *p < 0x7F) ++p;
-    return p;
-}
-
-// The first character of one of the kinds, or the end.
-const uint8_t* find_kinds(uint32_t kinds, const uint8_t* p, const uint8_t* end) {
-    while (p < end) {
-        if (*p < 0x80) {
-            if (kAsciiKinds[*p] & kinds) return p;
-            p = skip_printable(p + 1, end);
-        } else {
-            const Character c = character_at(p, end);
-            if (char_kind(c.code_point) & kinds) return p;
-            p += c.size;
-        }
-    }
-    return end;
-}
-
 bool is_upper_ascii(uint8_t c) {
     return uint8_t(c - 'A') < 26;
 }
@@ -116,21 +91,6 @@ bool is_space_at(const uint8_t* p, const uint8_t* end) {
 }
 
 }  // namespace
-
-uint32_t kinds_in(Bytes text) {
-    uint32_t kinds = 0;
-    for (const uint8_t* p = text.begin(); p < text.end();) {
-        if (*p < 0x80) {
-            kinds |= kAsciiKinds[*p];
-            p = skip_printable(p + 1, text.end());
-        } else {
-            const Character c = character_at(p, text.end());
-            kinds |= char_kind(c.code_point);
-            p += c.size;
-        }
-    }
-    return kinds;
-}
 
 bool has_kinds(uint32_t kinds, Bytes text) {
     return find_kinds(kinds, text.begin(), text.end()) != text.end();

@@ -19,8 +19,6 @@ void strip(bool left, bool right, AlignedText* text);
 void spell_bytes(AlignedText* text);
 void prepend(std::string_view what, AlignedText* text);
 
-// All the kinds of the characters of the text.
-uint32_t kinds_in(Bytes text);
 bool has_kinds(uint32_t kinds, Bytes text);
 bool has_uppercase(Bytes text);
 bool is_strippable(bool left, bool right, Bytes text);

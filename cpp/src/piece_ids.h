@@ -76,6 +76,16 @@ class PieceIds {
 #endif
     }
 
+    // word_key, without a branch on the size.
+    static WordKey short_key(const uint8_t* p, size_t size, const uint8_t* limit) {
+        if (limit - p < 16) return word_key(p, size, limit);
+        uint64_t half[2];
+        std::memcpy(half, p, 16);
+        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all of it when size is 0 or 8
+        const uint64_t low = size < 8 ? keep : ~uint64_t(0), high = size > 8 ? keep : 0;
+        return {half[0] & low, (half[1] & high) | uint64_t(size) << 56};
+    }
+
     static LongKey long_key(Bytes piece) {
         LongKey key{{0, 0, 0, 0}};
         std::memcpy(key.words, piece.data, 16);
@@ -125,7 +135,7 @@ class PieceIds {
             const size_t size = pieces[i].end - pieces[i].start;
             const uint8_t* const p = text.data + pieces[i].start;
             if (size <= kWordKeyBytes) {
-                keys_[i] = word_key(p, size, text.end());
+                keys_[i] = short_key(p, size, text.end());
                 hashes_[i] = word_hash(keys_[i].lo, keys_[i].hi);
                 prefetch(short_ + 2 * (hashes_[i] & (kShortBuckets - 1)));
             } else if (size <= kLongBytes) {
@@ -150,12 +160,9 @@ class PieceIds {
             const Bytes piece = text.slice(pieces[i].start, pieces[i].end);
             if (piece.size <= kWordKeyBytes) {
                 WordEntry* const bucket = short_ + 2 * (hashes_[i] & (kShortBuckets - 1));
-                const WordEntry* entry = nullptr;
-                if (word_matches(bucket[0], keys_[i]))
-                    entry = bucket;
-                else if (word_matches(bucket[1], keys_[i]))
-                    entry = bucket + 1;
-                if (entry != nullptr) {
+                // Which of the two it is cannot be guessed.
+                const WordEntry* const entry = bucket + !word_matches(bucket[0], keys_[i]);
+                if (word_matches(*entry, keys_[i])) {
                     std::memcpy(to, entry->ids, sizeof entry->ids);
                     to += word_ids(*entry);
                     continue;

@@ -92,6 +92,9 @@ class BlockReader {
                 return block;
             }
         }
+#if CRAYON_X86_64
+        if (left >= 64) return read_mixed(p, end);
+#endif
         Block block;
         while (p < end) {
             const Decoded c = *p < 0x80 ? Decoded{*p, 1, true} : decode_multibyte(p, end);
@@ -119,6 +122,35 @@ class BlockReader {
         block.size = 64;
         return block;
     }
+
+#if CRAYON_X86_64
+    // ASCII at once, which no other byte is taken for, and then the others one by one.
+    Block read_mixed(const uint8_t* p, const uint8_t* end) const {
+        Block block = read_ascii(p);
+        uint64_t others = 0, inner = 0;  // bytes that are not ASCII, and those of them that do not begin a character
+        for (int i = 0; i < 64; i += 16) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+            others |= uint64_t(uint32_t(_mm_movemask_epi8(bytes))) << i;
+            const __m128i is_inner = _mm_cmpgt_epi8(_mm_set1_epi8(char(0xC0)), bytes);
+            inner |= uint64_t(uint32_t(_mm_movemask_epi8(is_inner))) << i;
+        }
+        block.leads = ~inner;
+        for (uint64_t firsts = others & ~inner; firsts != 0; firsts &= firsts - 1) {
+            const uint32_t i = lowest_set_bit(firsts);
+            const Decoded c = decode_multibyte(p + i, end);
+            if (i + c.size > 64) {
+                block.size = i;
+                break;
+            }
+            const uint8_t flags = c.valid ? char_flags(c.code_point) : 0;
+            if ((flags & (dropped_ | marked_)) == 0) continue;
+            const uint64_t bytes = ((uint64_t(1) << c.size) - 1) << i;
+            if (flags & dropped_) block.dropped |= bytes;
+            if (flags & marked_) block.marked |= bytes;
+        }
+        return block;
+    }
+#endif
 
     uint8_t dropped_, marked_;
     AsciiRanges ascii_dropped_, ascii_marked_;
