@@ -51,7 +51,7 @@ void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out)
 // Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
 void prepare_spaced(Engine::Parts* p) {
     const Pipeline& pipeline = p->pipeline;
-    if (pipeline.model == nullptr || pipeline.normalizer == nullptr || pipeline.joins_pieces) return;
+    if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
     const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
     if (!marks || !marks->replaces || p->aligns_ids()) return;
     std::vector<std::string> contents;

@@ -10,20 +10,18 @@
 #include "char_pairs.h"
 #include "crayon/error.h"
 #include "merge.h"
+#include "merge_few.h"
 #include "model_cache.h"
 #include "model_parts.h"
 #include "piece_ids.h"
+#include "spaced_pairs.h"
 #include "utf8_chars.h"
 
 namespace crayon {
 namespace {
 
 constexpr size_t kKeep = size_t(1) << 16;
-constexpr uint32_t kMark = 0x2581;  // kSpaceMark
 constexpr size_t kMostSpaced = size_t(1) << 30;
-constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
-constexpr uint32_t kMostFewMerges = uint32_t(1) << (31 - kFewBits);  // their ranks leave room for a position
-constexpr int32_t kDead = INT32_MAX;
 constexpr uint32_t kTableAfter = 512;  // new words of a thread
 
 struct BpeScratch final : ModelScratch {
@@ -36,6 +34,7 @@ struct BpeScratch final : ModelScratch {
     Piece words[PieceIds::kBlock + 64];
 
     void trim() override {
+        ModelScratch::trim();
         merger.trim();
         dropout.trim();
         if (first.capacity() > kKeep) std::string().swap(first);
@@ -43,27 +42,6 @@ struct BpeScratch final : ModelScratch {
             if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
     }
 };
-
-struct Char {
-    uint32_t code_point;
-    uint32_t size;
-};
-
-// The character at `at` of text that is UTF-8.
-inline Char char_at(Bytes text, size_t at) {
-    const uint8_t* const p = text.data + at;
-    const size_t size = char_size(text, at);
-    switch (size) {
-        case 1:
-            return {p[0] & 0x7Fu, 1};
-        case 2:
-            return {(p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu), 2};
-        case 3:
-            return {(p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu), 3};
-        default:
-            return {(p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu), 4};
-    }
-}
 
 class Bpe final : public Model {
   public:
@@ -73,6 +51,7 @@ class Bpe final : public Model {
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override;
+    bool takes_spaced() const override { return mark_id_ != kNoId; }
     bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const override;
     bool divides(const Border& border) const override;
 
@@ -92,16 +71,8 @@ class Bpe final : public Model {
     void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
 
     int64_t find_spaced(Bytes text, bool prefix) const;
-    bool joins_spaced(uint32_t before, uint32_t after) const;
-    uint64_t spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
     void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
     size_t merge_ids(uint32_t* symbols, size_t n) const;
-    template <size_t kSlots>
-    size_t merge_few(uint32_t* symbols, int32_t* keys, size_t n) const;
-    size_t merge_few(uint32_t* symbols, int32_t* keys, size_t n) const {
-        return n <= kFewSymbols / 2 ? merge_few<kFewSymbols / 2>(symbols, keys, n)
-                                    : merge_few<kFewSymbols>(symbols, keys, n);
-    }
     const int32_t* ascii_keys(BpeScratch& s) const;
 
     const ModelOptions options_;
@@ -115,9 +86,8 @@ class Bpe final : public Model {
     bool has_affixes_ = false;
     bool is_whole_ = false;    // every character has symbols of its own that hang together only as char_pairs says
     uint32_t ascii_ids_[128];  // of a character inside a piece, kNoId when it is not one symbol
-    // Of text whose spaces are to become U+2581: which ASCII characters hang together, as in CharPairs, and its symbol,
-    // kNoId when such text is not taken.
-    uint64_t spaced_pairs_[256];
+    // Of text whose spaces are to become U+2581; its symbol is kNoId when such text is not taken.
+    SpacedPairs spaced_;
     uint32_t mark_id_ = kNoId;
     mutable std::atomic<const int32_t*> ascii_keys_{nullptr};
 };
@@ -145,17 +115,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
     }
     if (!is_whole_ || has_affixes_ || options_.is_random()) return;
     mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
-    std::copy_n(pairs_.words, 256, spaced_pairs_);
-    const auto set = [this](uint32_t before, uint32_t after, bool joins) {
-        uint64_t& word = spaced_pairs_[before << 1 | after >> 6];
-        const uint64_t bit = uint64_t(1) << (after & 63);
-        word = joins ? word | bit : word & ~bit;
-    };
-    for (uint32_t c = 0; c < 128; ++c) {
-        const uint32_t spelled = c == ' ' ? kMark : c;
-        set(' ', c, pairs_.joins(kMark, spelled));
-        set(c, ' ', pairs_.joins(spelled, kMark));
-    }
+    spaced_ = SpacedPairs(pairs_);
 }
 
 // The symbol of one character, kNoId when there is none.
@@ -362,77 +322,6 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-bool Bpe::joins_spaced(uint32_t before, uint32_t after) const {
-    if ((before | after) < 128) return spaced_pairs_[before << 1 | after >> 6] >> (after & 63) & 1;
-    return pairs_.joins(before == ' ' ? kMark : before, after == ' ' ? kMark : after);
-}
-
-// A bit for each of the up to 64 bytes from `at` (not 0) on before which the text can be cut. `last` is the character
-// before them, then the last one that begins in them.
-uint64_t Bpe::spaced_cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-    const uint8_t* const p = text.data + at;
-    uint64_t joined = 0;
-    uint8_t any = 0;
-    for (size_t i = 0; i < size; ++i) {
-        any |= p[i];
-        const uint32_t before = p[ptrdiff_t(i) - 1] & 0x7Fu, after = p[i];
-        joined |= (spaced_pairs_[before << 1 | (after >> 6 & 1)] >> (after & 63) & 1) << i;
-    }
-    uint64_t cuts = ~joined & ~uint64_t(0) >> (64 - size);
-    uint64_t others = uint64_t(p[-1] >> 7);
-    if (any >= 0x80)
-        for (size_t i = 0; i < size; ++i) others |= uint64_t(p[i] >> 7) << i;
-    if (p[-1] < 0x80) *last = p[-1];
-    if (others == 0) {
-        *last = p[size - 1];
-        return cuts;
-    }
-    // What is not ASCII, and what follows it, one by one.
-    for (uint64_t left = others | others << 1; left != 0; left &= left - 1) {
-        const size_t i = lowest_set_bit(left);
-        if (i >= size) break;
-        const uint64_t bit = uint64_t(1) << i;
-        cuts &= ~bit;
-        if ((p[i] & 0xC0) == 0x80) continue;
-        const uint32_t before = p[ptrdiff_t(i) - 1] < 0x80 ? p[ptrdiff_t(i) - 1] : *last;
-        const uint32_t now = char_at(text, at + i).code_point;
-        if (!joins_spaced(before, now)) cuts |= bit;
-        *last = now;
-    }
-    if (p[size - 1] < 0x80) *last = p[size - 1];
-    return cuts;
-}
-
-// In place: merge_short without the sizes, for few symbols, which stay where they are. `keys`: the rank of each with
-// the next, kDead when they never merge; kSlots of them, so that the least is found without a branch.
-template <size_t kSlots>
-size_t Bpe::merge_few(uint32_t* symbols, int32_t* keys, size_t n) const {
-    uint8_t next[kSlots + 1], previous[kSlots + 1];
-    for (size_t i = 0; i <= kSlots; ++i) {
-        next[i] = uint8_t(i + 1);
-        previous[i] = uint8_t(i - 1);
-    }
-    const auto key = [&](size_t i, size_t j) {
-        const uint32_t rank = j < n ? tables_.rank(symbols[i], symbols[j]) : kNoRank;
-        return rank == kNoRank ? kDead : int32_t(rank << kFewBits | i);
-    };
-    for (;;) {
-        int32_t least = kDead;
-        for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;
-        if (least == kDead) break;
-        const size_t at = size_t(least) & (kFewSymbols - 1), gone = next[at], after = next[gone];
-        symbols[at] = tables_.products[uint32_t(least) >> kFewBits];
-        keys[gone] = kDead;
-        next[at] = uint8_t(after);
-        previous[after] = uint8_t(at);
-        keys[at] = key(at, after);
-        if (at > 0) keys[previous[at]] = key(previous[at], at);
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < n; i = next[i]) symbols[count++] = symbols[i];
-    return count;
-}
-
 // The keys of pairs of ASCII characters for merge_few, without the position. Null as long as they do not pay.
 const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
     const int32_t* found = ascii_keys_.load(std::memory_order_acquire);
@@ -442,7 +331,7 @@ const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
     for (uint32_t a = 0; a < 128; ++a) {
         for (uint32_t b = 0; b < 128; ++b) {
             const uint32_t rank = tables_.rank(symbol(a), symbol(b));
-            keys[a << 7 | b] = rank == kNoRank ? kDead : int32_t(rank << kFewBits);
+            keys[a << 7 | b] = rank == kNoRank ? kNoKey : int32_t(rank << kFewBits);
         }
     }
     // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
@@ -455,9 +344,9 @@ size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
         int32_t keys[kFewSymbols];
         for (size_t i = 0; i < kFewSymbols; ++i) {
             const uint32_t rank = i + 1 < n ? tables_.rank(symbols[i], symbols[i + 1]) : kNoRank;
-            keys[i] = rank == kNoRank ? kDead : int32_t(rank << kFewBits | i);
+            keys[i] = rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | i);
         }
-        return merge_few(symbols, keys, n);
+        return merge_few(tables_, symbols, keys, n);
     }
     uint32_t sizes[Merger::kShort];  // of no use here
     std::fill_n(sizes, n, 1);
@@ -485,7 +374,7 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
         if (const int32_t* const table = ascii_keys(s)) {
             uint8_t all = 0;
             int32_t keys[kFewSymbols];
-            for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kDead;
+            for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
             for (size_t i = 0; i < word.size; ++i) {
                 all |= word[i];
                 symbols[i] = word[i] == ' ' ? mark_id_ : ascii_ids_[word[i] & 0x7F];
@@ -493,9 +382,9 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
             if (all < 0x80) {
                 for (size_t i = 0; i + 1 < word.size; ++i) {
                     const int32_t key = table[word[i] << 7 | word[i + 1]];
-                    keys[i] = key == kDead ? kDead : key | int32_t(i);
+                    keys[i] = key == kNoKey ? kNoKey : key | int32_t(i);
                 }
-                n = merge_few(symbols, keys, word.size);
+                n = merge_few(tables_, symbols, keys, word.size);
                 return out->append(reinterpret_cast<const int32_t*>(symbols), n);
             }
         }
@@ -541,7 +430,7 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
     uint32_t last = text[0] < 0x80 ? text[0] : char_at(text, 0).code_point;
     for (size_t at = 1; at < text.size; at += 64) {
         const size_t size = std::min<size_t>(64, text.size - at);
-        for (uint64_t cuts = spaced_cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
+        for (uint64_t cuts = spaced_.cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
             add(at + lowest_set_bit(cuts));
         if (n >= PieceIds::kBlock) {
             known.encode(text, s.words, n, out, merge);

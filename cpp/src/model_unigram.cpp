@@ -42,6 +42,7 @@ struct UnigramScratch final : ModelScratch {
     std::vector<uint32_t> ends;
 
     void trim() override {
+        ModelScratch::trim();
         if (steps.capacity() > kKeep) std::vector<Step>().swap(steps);
         if (ends.capacity() > kKeep) std::vector<uint32_t>().swap(ends);
     }

@@ -12,6 +12,12 @@ namespace crayon {
 ModelScratch::ModelScratch() = default;
 ModelScratch::~ModelScratch() = default;
 
+void ModelScratch::trim() {
+    constexpr size_t kKeep = size_t(1) << 16;
+    if (tokens.capacity() > kKeep) std::vector<ModelToken>().swap(tokens);
+    if (spelled.capacity() > kKeep) std::string().swap(spelled);
+}
+
 PieceIds& ModelScratch::plain() {
     if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>();
     return *plain_;

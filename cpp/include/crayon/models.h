@@ -30,7 +30,7 @@ class ModelScratch {
   public:
     ModelScratch();
     virtual ~ModelScratch();
-    virtual void trim() {}  // gives back what an unusually large input made grow
+    virtual void trim();  // gives back what an unusually large input made grow
 
     // Pieces and what they became before, of each way to write a piece; made when first used.
     PieceIds& plain();   // as they are
@@ -57,7 +57,8 @@ class Model {
     // The same for words of `text`, each given U+2581 in front unless it begins so, and cut before each U+2581.
     void encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const;
     // The same for one piece: `text` with each space as U+2581, and another in front if `prefix`. False, with nothing
-    // done, where there is no faster way than to write the piece.
+    // done, where there is no faster way than to write the piece: always, unless takes_spaced.
+    virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
     // Whether any piece with this border has the tokens of its parts.
     virtual bool divides(const Border& border) const {
