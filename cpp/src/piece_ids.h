@@ -36,7 +36,8 @@ class PieceIds {
 
   private:
     static constexpr uint64_t kShortBuckets = uint64_t(1) << 16, kLongBuckets = uint64_t(1) << 14;
-    static constexpr size_t kLine = 64;  // bytes of a cache line
+    static constexpr uint32_t kElsewhere = 15;  // as a number of ids: too many, see the other table
+    static constexpr size_t kLine = 64;         // bytes of a cache line
 
     // As in WordEntry, the last byte of the key holds what tells its size, and above that the number of ids.
     struct LongEntry {
@@ -162,21 +163,23 @@ class PieceIds {
                 WordEntry* const bucket = short_ + 2 * (hashes_[i] & (kShortBuckets - 1));
                 // Which of the two it is cannot be guessed.
                 const WordEntry* const entry = bucket + !word_matches(bucket[0], keys_[i]);
-                if (word_matches(*entry, keys_[i])) {
+                const bool is_known = word_matches(*entry, keys_[i]);
+                if (is_known && word_ids(*entry) != kElsewhere) {
                     std::memcpy(to, entry->ids, sizeof entry->ids);
                     to += word_ids(*entry);
                     continue;
                 }
                 const LongKey key = long_key(keys_[i]);
-                if (copy_long(key, hash_of(key), &to)) continue;
+                if (is_known && copy_long(key, hash_of(key), &to)) continue;
                 const size_t count = make_new(piece, n - i);
                 if (count == 0 || count > kLongIds) continue;
-                if (count <= kWordIds) {
+                if (!is_known) {
                     bucket[1] = bucket[0];
-                    bucket[0] = make_word_entry(keys_[i], reinterpret_cast<const uint32_t*>(to - count), count);
-                } else {
-                    insert(key, hash_of(key), to - count, count);
+                    bucket[0] = count <= kWordIds
+                                    ? make_word_entry(keys_[i], reinterpret_cast<const uint32_t*>(to - count), count)
+                                    : WordEntry{{keys_[i].lo, keys_[i].hi | uint64_t(kElsewhere) << 60}, {0, 0, 0, 0}};
                 }
+                if (count > kWordIds) insert(key, hash_of(key), to - count, count);
             } else if (piece.size <= kLongBytes) {
                 const LongKey key = long_key(piece);
                 if (copy_long(key, hashes_[i], &to)) continue;
