@@ -145,7 +145,7 @@ class Encoding:
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` of many texts, in parallel."""
-        return self._ragged(list(text), True, num_threads)
+        return self._lists(list(text), True, num_threads)
 
     def encode_batch(
         self,
@@ -164,9 +164,9 @@ class Encoding:
             self._refuse(one, disallowed)
         allowed = self._known(allowed)
         if not allowed:
-            return self._ragged(texts, True, num_threads)
+            return self._lists(texts, True, num_threads)
         if allowed >= self.special_tokens_set and all(map(self._knows_all_in, texts)):
-            return self._ragged(texts, False, num_threads)
+            return self._lists(texts, False, num_threads)
         _check_threads(num_threads)
         return [self._encode(one, allowed) for one in texts]
 
@@ -385,15 +385,13 @@ class Encoding:
                 return content.encode()
         raise KeyError(f"Invalid token for decoding: {token}")
 
-    def _ragged(self, texts: list[str], special_as_text: bool, num_threads: int) -> list[list[int]]:
+    def _lists(self, texts: list[str], special_as_text: bool, num_threads: int) -> list[list[int]]:
         _check_threads(num_threads)
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"text is {type(text).__name__}, expected str")
         threads = num_threads if num_threads < (os.cpu_count() or 1) else 0
-        ids, splits = self._engine.encode_ragged(texts, False, special_as_text, threads)
-        flat, ends = ids.tolist(), splits.tolist()
-        return [flat[start:end] for start, end in pairwise(ends)]
+        return self._engine.encode_lists(texts, False, special_as_text, threads)
 
     @cached_property
     def _library(self) -> Any:

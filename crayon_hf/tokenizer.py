@@ -129,13 +129,14 @@ class Tokenizer(Changes, AsyncMethods):
         if type(is_pretokenized) is not bool or type(add_special_tokens) is not bool:
             inputs.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
         engine = self._engine or self._settle()
-        how = is_pretokenized, add_special_tokens, self._special_as_text, self._truncation, self._padding
+        as_text, truncation, padding = self._special_as_text, self._truncation, self._padding
         try:
-            return engine.encode(sequence, pair, *how)
+            return engine.encode(sequence, pair, is_pretokenized, add_special_tokens, as_text, truncation, padding)
         except TypeError:
             plain, plain_pair = inputs.plain(sequence), inputs.plain(pair)
             if plain is sequence and plain_pair is pair:
                 raise
+        how = is_pretokenized, add_special_tokens, as_text, truncation, padding
         return engine.encode(plain, plain_pair, *how)
 
     def encode_batch(

@@ -40,6 +40,56 @@ py::tuple ragged_arrays(Ragged&& ragged) {
     return py::make_tuple(ids, py::array_t<int64_t>(py::ssize_t(splits->size()), splits->data(), owner));
 }
 
+// Gives take(text, ids, count) each text's ids, whole, under the GIL.
+template <typename Take>
+class TextTaker {
+  public:
+    explicit TextTaker(const Take& take) : take_(take) {}
+    void operator()(const std::vector<ReadyIds>& ready) {
+        const py::gil_scoped_acquire acquire;
+        for (const ReadyIds& part : ready) {
+            if (part.is_last && parts_.empty()) {
+                take_(part.text, part.ids, part.size);
+                continue;
+            }
+            parts_.insert(parts_.end(), part.ids, part.ids + part.size);
+            if (!part.is_last) continue;
+            take_(part.text, parts_.data(), parts_.size());
+            std::vector<int32_t>().swap(parts_);
+        }
+    }
+
+  private:
+    const Take& take_;
+    std::vector<int32_t> parts_;
+};
+
+bool are_texts(const py::tuple& items) {
+    for (size_t i = 0; i < items.size(); ++i)
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(items.ptr(), py::ssize_t(i)))) return false;
+    return true;
+}
+
+// Encodings with ids alone.
+py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const EncodeOptions& options,
+                           size_t threads) {
+    TextBatch batch(items, replaces_surrogates(*self));
+    py::list out;
+    batch.run([&](const std::vector<TextView>& views) {
+        const auto take = [&](size_t i, const int32_t* ids, size_t n) {
+            const auto text = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(items.ptr(), py::ssize_t(i)));
+            const py::object encoding = py::cast(PyEncoding(std::vector<int32_t>(ids, ids + n), text, options, self));
+            PyList_SET_ITEM(out.ptr(), py::ssize_t(i), py::object(encoding).release().ptr());
+        };
+        {
+            const py::gil_scoped_acquire acquire;
+            out = py::list(views.size());
+        }
+        encode_each(*self, views, options, threads, TextTaker(take));
+    });
+    return out;
+}
+
 }  // namespace
 
 void bind_encode(EngineClass& c) {
@@ -64,15 +114,17 @@ void bind_encode(EngineClass& c) {
         "encode_batch",
         [](const EnginePtr& self, py::object inputs, bool is_pretokenized, bool special, bool as_text, bool offsets,
            size_t threads, const py::object& truncation, const py::object& padding) {
-            Texts texts(replaces_surrogates(*self));
             const py::tuple items = items_of(inputs, "input");
+            EncodeOptions options = options_of(special, as_text, truncation, padding);
+            options.offsets = offsets;
+            if (!offsets && !is_pretokenized && are_texts(items) && can_wait(*self, options))
+                return waiting_encodings(self, items, options, threads);
+            Texts texts(replaces_surrogates(*self));
             std::vector<Input> batch;
             batch.reserve(items.size());
             for (size_t i = 0; i < items.size(); ++i)
                 batch.push_back(
                     input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
-            EncodeOptions options = options_of(special, as_text, truncation, padding);
-            options.offsets = offsets;
             std::vector<Encoding> encodings;
             {
                 const py::gil_scoped_release release;
@@ -99,6 +151,25 @@ void bind_encode(EngineClass& c) {
             return list_of_ids(ids.data(), ids.size());
         },
         py::arg("text"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false);
+    c.def(
+        "encode_lists",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            TextBatch batch(texts, replaces_surrogates(self));
+            py::list out;
+            batch.run([&](const std::vector<TextView>& views) {
+                const auto take = [&](size_t i, const int32_t* ids, size_t n) {
+                    PyList_SET_ITEM(out.ptr(), py::ssize_t(i), list_of_ids(ids, n).release().ptr());
+                };
+                {
+                    const py::gil_scoped_acquire acquire;
+                    out = py::list(views.size());
+                }
+                encode_each(self, views, options_of(special, as_text), threads, TextTaker(take));
+            });
+            return out;
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
     c.def(
         "encode_bytes",
         [](const Engine& self, const py::bytes& data) {
@@ -137,13 +208,11 @@ void bind_encode(EngineClass& c) {
     c.def(
         "encode_ragged",
         [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
-            Texts kept(replaces_surrogates(self));
-            const std::vector<Bytes> batch = texts_of(texts, &kept);
+            TextBatch batch(texts, replaces_surrogates(self));
             Ragged ragged;
-            {
-                const py::gil_scoped_release release;
-                ragged = encode_ragged(self, batch, options_of(special, as_text), threads);
-            }
+            batch.run([&](const std::vector<TextView>& views) {
+                ragged = encode_ragged(self, views, options_of(special, as_text), threads);
+            });
             return ragged_arrays(std::move(ragged));
         },
         py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
@@ -151,10 +220,12 @@ void bind_encode(EngineClass& c) {
     c.def(
         "count_tokens",
         [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
-            Texts kept(replaces_surrogates(self));
-            const std::vector<Bytes> batch = texts_of(texts, &kept);
-            const py::gil_scoped_release release;
-            return count_tokens(self, batch, options_of(special, as_text), threads);
+            TextBatch batch(texts, replaces_surrogates(self));
+            std::vector<int64_t> counts;
+            batch.run([&](const std::vector<TextView>& views) {
+                counts = count_tokens(self, views, options_of(special, as_text), threads);
+            });
+            return counts;
         },
         py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
         py::arg("threads") = 0);

@@ -29,34 +29,22 @@ py::object pair_or_none(const std::optional<Offset>& offset) {
     return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
 }
 
-py::list ids_of(const PyEncoding& self) {
-    const std::vector<int32_t>& ids = self.encoding.ids;
-    // Padding may have any id. The ready-made ints are for those that a vocabulary can have.
-    constexpr int32_t kReady = 1 << 22;
-    bool is_usual = true;
-    for (const int32_t id : ids) is_usual &= id >= 0 && id < kReady;
-    if (is_usual) return list_of_ids(ids.data(), ids.size());
-    py::list out(ids.size());
-    for (size_t i = 0; i < ids.size(); ++i) out[i] = py::int_(uint32_t(ids[i]));
-    return out;
-}
-
 py::list tokens_of(const PyEncoding& self) {
-    py::list out(self.encoding.size());
-    for_each_text(self.encoding, strings_of(self), [&](size_t i, const std::string& text) { out[i] = py::str(text); });
+    py::list out(self.encoding().size());
+    for_each_text(self.encoding(), strings_of(self), [&](size_t i, const std::string& text) { out[i] = py::str(text); });
     return out;
 }
 
 py::list offsets_of(const PyEncoding& self) {
-    py::list out(self.encoding.offsets.size());
-    for (size_t i = 0; i < self.encoding.offsets.size(); ++i)
-        out[i] = py::make_tuple(self.encoding.offsets[i].start, self.encoding.offsets[i].end);
+    py::list out(self.encoding().offsets.size());
+    for (size_t i = 0; i < self.encoding().offsets.size(); ++i)
+        out[i] = py::make_tuple(self.encoding().offsets[i].start, self.encoding().offsets[i].end);
     return out;
 }
 
 py::list overflowing_of(const PyEncoding& self) {
     py::list out;
-    for (const Encoding& other : self.encoding.overflowing) out.append(PyEncoding{other, self.engine});
+    for (const Encoding& other : self.encoding().overflowing) out.append(PyEncoding{other, self.engine()});
     return out;
 }
 
@@ -88,8 +76,8 @@ const PyEncoding& encoding_from(py::handle object) {
 // The engine that all of them share, or none.
 std::shared_ptr<const Engine> common_engine(const std::vector<const PyEncoding*>& encodings) {
     for (const PyEncoding* encoding : encodings)
-        if (encoding->engine != encodings[0]->engine) return nullptr;
-    return encodings.empty() ? nullptr : encodings[0]->engine;
+        if (encoding->engine() != encodings[0]->engine()) return nullptr;
+    return encodings.empty() ? nullptr : encodings[0]->engine();
 }
 
 PyEncoding merge(py::handle encodings, py::handle growing_offsets) {
@@ -102,7 +90,7 @@ PyEncoding merge(py::handle encodings, py::handle growing_offsets) {
     for (const py::handle item : items) parts.push_back(&encoding_from(item));
     PyEncoding out{Encoding(), common_engine(parts)};
     for (const PyEncoding* part : parts)
-        append(&out.encoding, encoding_for(*part, out.engine), growing_offsets.ptr() == Py_True);
+        append(&out.encoding(), encoding_for(*part, out.engine()), growing_offsets.ptr() == Py_True);
     return out;
 }
 
@@ -121,16 +109,16 @@ void pad_encoding(PyEncoding& self, py::handle length, const py::kwargs& options
         else
             py::print("Ignored unknown kwarg option " + name);  // as the reference does
     }
-    pad(&self.encoding, number_from(length), padding);
+    pad(&self.encoding(), number_from(length), padding);
 }
 
 void truncate_encoding(PyEncoding& self, py::handle max_length, py::handle stride, py::handle direction) {
     const size_t length = number_from(max_length), overlap = number_from(stride);
-    truncate(&self.encoding, length, overlap, truncation_side(text_from(direction)));
+    truncate(&self.encoding(), length, overlap, truncation_side(text_from(direction)));
 }
 
 py::bytes state_of(const PyEncoding& self) {
-    return to_json(self.encoding, strings_of(self));
+    return to_json(self.encoding(), strings_of(self));
 }
 
 void set_state(PyEncoding& self, const py::bytes& state) {
@@ -145,20 +133,20 @@ void bind_lists(py::class_<PyEncoding>& c) {
     c.def_property_readonly("ids", &ids_of);
     c.def_property_readonly("tokens", &tokens_of);
     c.def_property_readonly("offsets", &offsets_of);
-    c.def_property_readonly("type_ids", [](const PyEncoding& self) { return list_of(self.encoding.type_ids); });
-    c.def_property_readonly("attention_mask", [](const PyEncoding& self) { return list_of(self.encoding.attention); });
+    c.def_property_readonly("type_ids", [](const PyEncoding& self) { return list_of(self.encoding().type_ids); });
+    c.def_property_readonly("attention_mask", [](const PyEncoding& self) { return list_of(self.encoding().attention); });
     c.def_property_readonly("special_tokens_mask",
-                            [](const PyEncoding& self) { return list_of(self.encoding.special); });
-    c.def_property_readonly("word_ids", [](const PyEncoding& self) { return list_with_none(self.encoding.words); });
+                            [](const PyEncoding& self) { return list_of(self.encoding().special); });
+    c.def_property_readonly("word_ids", [](const PyEncoding& self) { return list_with_none(self.encoding().words); });
     c.def_property_readonly("words", [](const PyEncoding& self) {
         const char* message =
             "Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.";
         if (PyErr_WarnEx(PyExc_DeprecationWarning, message, 1) != 0) throw py::error_already_set();
-        return list_with_none(self.encoding.words);
+        return list_with_none(self.encoding().words);
     });
     c.def_property_readonly("sequence_ids",
-                            [](const PyEncoding& self) { return list_with_none(sequence_ids(self.encoding)); });
-    c.def_property_readonly("n_sequences", [](const PyEncoding& self) { return n_sequences(self.encoding); });
+                            [](const PyEncoding& self) { return list_with_none(sequence_ids(self.encoding())); });
+    c.def_property_readonly("n_sequences", [](const PyEncoding& self) { return n_sequences(self.encoding()); });
     c.def_property_readonly("overflowing", &overflowing_of);
 }
 
@@ -167,39 +155,39 @@ void bind_lookups(py::class_<PyEncoding>& c) {
     c.def(
         "word_to_tokens",
         [](const PyEncoding& self, py::handle word, py::handle sequence) {
-            return word_to_tokens(self.encoding, number_from<uint32_t>(word), number_from(sequence));
+            return word_to_tokens(self.encoding(), number_from<uint32_t>(word), number_from(sequence));
         },
         py::arg("word_index"), sequence);
     c.def(
         "word_to_chars",
         [](const PyEncoding& self, py::handle word, py::handle sequence) {
-            return pair_or_none(word_to_chars(self.encoding, number_from<uint32_t>(word), number_from(sequence)));
+            return pair_or_none(word_to_chars(self.encoding(), number_from<uint32_t>(word), number_from(sequence)));
         },
         py::arg("word_index"), sequence);
     c.def(
         "token_to_sequence",
-        [](const PyEncoding& self, py::handle token) { return token_to_sequence(self.encoding, number_from(token)); },
+        [](const PyEncoding& self, py::handle token) { return token_to_sequence(self.encoding(), number_from(token)); },
         py::arg("token_index"));
     c.def(
         "token_to_chars",
         [](const PyEncoding& self, py::handle token) {
-            return pair_or_none(token_to_chars(self.encoding, number_from(token)));
+            return pair_or_none(token_to_chars(self.encoding(), number_from(token)));
         },
         py::arg("token_index"));
     c.def(
         "token_to_word",
-        [](const PyEncoding& self, py::handle token) { return token_to_word(self.encoding, number_from(token)); },
+        [](const PyEncoding& self, py::handle token) { return token_to_word(self.encoding(), number_from(token)); },
         py::arg("token_index"));
     c.def(
         "char_to_token",
         [](const PyEncoding& self, py::handle position, py::handle sequence) {
-            return char_to_token(self.encoding, number_from(position), number_from(sequence));
+            return char_to_token(self.encoding(), number_from(position), number_from(sequence));
         },
         py::arg("char_pos"), sequence);
     c.def(
         "char_to_word",
         [](const PyEncoding& self, py::handle position, py::handle sequence) {
-            return char_to_word(self.encoding, number_from(position), number_from(sequence));
+            return char_to_word(self.encoding(), number_from(position), number_from(sequence));
         },
         py::arg("char_pos"), sequence);
 }
@@ -250,7 +238,7 @@ void bind_steps(py::module_& m) {
         [](PyEncoding& first, PyEncoding* pair, size_t max_length, size_t stride, const std::string& strategy,
            const std::string& direction, size_t added) {
             const Truncation truncation{max_length, stride, truncation_strategy(strategy), truncation_side(direction)};
-            truncate(&first.encoding, pair != nullptr ? &pair->encoding : nullptr, truncation, added);
+            truncate(&first.encoding(), pair != nullptr ? &pair->encoding() : nullptr, truncation, added);
         },
         py::arg("encoding"), py::arg("pair") = py::none(), py::arg("max_length") = 512, py::arg("stride") = 0,
         py::arg("strategy") = "longest_first", py::arg("direction") = "right", py::arg("added") = 0);
@@ -264,9 +252,9 @@ void bind_steps(py::module_& m) {
             padding.multiple_of = multiple_of;
             padding.side = padding_side(direction);
             std::vector<Encoding> all;
-            for (const PyEncoding* encoding : encodings) all.push_back(encoding->encoding);
+            for (const PyEncoding* encoding : encodings) all.push_back(encoding->encoding());
             pad(&all, padding);
-            for (size_t i = 0; i < all.size(); ++i) encodings[i]->encoding = std::move(all[i]);
+            for (size_t i = 0; i < all.size(); ++i) encodings[i]->encoding() = std::move(all[i]);
         },
         py::arg("encodings"), py::arg("length") = py::none(), py::arg("multiple_of") = 0,
         py::arg("direction") = "right");
@@ -274,13 +262,25 @@ void bind_steps(py::module_& m) {
 
 }  // namespace
 
+py::list ids_of(const PyEncoding& self) {
+    const std::vector<int32_t>& ids = self.ids();
+    // Padding may have any id. The ready-made ints are for those that a vocabulary can have.
+    constexpr int32_t kReady = 1 << 22;
+    bool is_usual = true;
+    for (const int32_t id : ids) is_usual &= id >= 0 && id < kReady;
+    if (is_usual) return list_of_ids(ids.data(), ids.size());
+    py::list out(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) out[i] = py::int_(uint32_t(ids[i]));
+    return out;
+}
+
 TokenStringOf strings_of(const PyEncoding& self) {
-    return [engine = self.engine.get()](uint32_t id) { return engine != nullptr ? engine->id_to_token(id) : ""; };
+    return [engine = self.engine().get()](uint32_t id) { return engine != nullptr ? engine->id_to_token(id) : ""; };
 }
 
 Encoding encoding_for(const PyEncoding& encoding, const std::shared_ptr<const Engine>& engine) {
-    Encoding out = encoding.encoding;
-    if (engine == nullptr || encoding.engine != engine) own_texts(&out, strings_of(encoding));
+    Encoding out = encoding.encoding();
+    if (engine == nullptr || encoding.engine() != engine) own_texts(&out, strings_of(encoding));
     return out;
 }
 
@@ -311,13 +311,13 @@ void bind_encoding(py::module_& m) {
     c.def_static("merge", &merge, py::arg("encodings"), py::arg("growing_offsets") = true);
     c.def(
         "set_sequence_id",
-        [](PyEncoding& self, py::handle sequence) { set_sequence(&self.encoding, number_from(sequence)); },
+        [](PyEncoding& self, py::handle sequence) { set_sequence(&self.encoding(), number_from(sequence)); },
         py::arg("sequence_id"));
     c.def("pad", &pad_encoding, py::arg("length"));
     c.def("truncate", &truncate_encoding, py::arg("max_length"), py::arg("stride") = 0, py::arg("direction") = "right");
-    c.def("__len__", [](const PyEncoding& self) { return self.encoding.size(); });
+    c.def("__len__", [](const PyEncoding& self) { return self.ids().size(); });
     c.def("__repr__", [](const PyEncoding& self) {
-        return "Encoding(num_tokens=" + std::to_string(self.encoding.size()) +
+        return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
                ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";
     });
     c.def("__copy__", [](const PyEncoding& self) { return PyEncoding(self); });

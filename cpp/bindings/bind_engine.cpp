@@ -12,7 +12,6 @@ namespace crayon::python {
 namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
-using Ids = std::vector<int64_t>;
 
 py::dict info_of(const Engine& engine) {
     const Program& p = engine.cartridge().program();
@@ -90,11 +89,20 @@ void bind_decode(EngineClass& c) {
         [](const Engine& self, py::object ids, bool skip, const std::string& unknown_ids) {
             const Ids list = ids_from(ids);
             const bool skip_unknown = skips_unknown(unknown_ids);
-            std::string text;
+            DecodedText text;
             {
                 const py::gil_scoped_release release;
-                self.decode({list.data(), list.size()}, skip, skip_unknown, &text);
+                self.decode(list.view(), skip, skip_unknown, &text);
             }
+            return str_of(text);
+        },
+        py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
+    c.def(
+        "decode_strings",
+        [](const Engine& self, py::object ids, bool skip, const std::string& unknown_ids) {
+            const Ids list = ids_from(ids);
+            std::string text;
+            self.decode_strings(list.view(), skip, skips_unknown(unknown_ids), &text);
             return py::str(text);
         },
         py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
@@ -104,8 +112,8 @@ void bind_decode(EngineClass& c) {
             const Ids list = ids_from(ids);
             std::string bytes;
             {
-                const py::gil_scoped_release release;
-                self.decode_bytes({list.data(), list.size()}, skip, false, &bytes);
+                const MaybeRelease release(list.size);
+                self.decode_bytes(list.view(), skip, false, &bytes);
             }
             return py::bytes(bytes);
         },
@@ -117,10 +125,17 @@ void bind_decode(EngineClass& c) {
             std::vector<Ids> lists;
             for (const py::handle item : sequences) lists.push_back(ids_from(item));
             std::vector<Array<int64_t>> views;
-            for (const Ids& list : lists) views.push_back({list.data(), list.size()});
+            views.reserve(lists.size());
+            for (const Ids& list : lists) views.push_back(list.view());
             const bool skip_unknown = skips_unknown(unknown_ids);
+            py::list out(lists.size());
             const py::gil_scoped_release release;
-            return decode_batch(self, views, skip, skip_unknown, threads);
+            decode_each(self, views, skip, skip_unknown, threads, [&](size_t first, const DecodedText* texts, size_t n) {
+                const py::gil_scoped_acquire acquire;
+                for (size_t i = 0; i < n; ++i)
+                    PyList_SET_ITEM(out.ptr(), py::ssize_t(first + i), str_of(texts[i]).release().ptr());
+            });
+            return out;
         },
         py::arg("sequences"), py::arg("skip_special_tokens") = true, py::arg("threads") = 0,
         py::arg("unknown_ids") = "error");
@@ -249,6 +264,7 @@ void bind_engine(py::module_& m) {
     bind_trace(m, c);
     bind_decode(c);
     bind_vocabulary(c);
+    bind_quick(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",
           py::arg("flavor") = "oniguruma");
     m.def(

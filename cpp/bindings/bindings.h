@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "crayon/bytes.h"
 #include "crayon/encoding.h"
 #include "crayon/engine.h"
+#include "crayon/text_view.h"
 #include "crayon/truncate_pad.h"
 
 namespace crayon::python {
@@ -23,16 +25,56 @@ using EngineClass = py::class_<Engine, std::shared_ptr<Engine>>;
 void bind_engine(py::module_& m);
 void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
+void bind_quick(EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
 void bind_stream(py::module_& m);
 
-// An Encoding with the engine that its token strings come from: null when `texts` has all of them.
-struct PyEncoding {
-    Encoding encoding;
-    std::shared_ptr<const Engine> engine;
+// An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
+// with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL.
+class PyEncoding {
+  public:
+    PyEncoding() : full_(std::make_unique<Encoding>()) {}
+    PyEncoding(Encoding encoding, std::shared_ptr<const Engine> engine)
+        : engine_(std::move(engine)), full_(std::make_unique<Encoding>(std::move(encoding))) {}
+    // `text` is a str, `ids` what engine->encode(text, options) has. For engines that are not random.
+    PyEncoding(std::vector<int32_t>&& ids, py::object text, const EncodeOptions& options,
+               std::shared_ptr<const Engine> engine)
+        : engine_(std::move(engine)),
+          ids_(std::move(ids)),
+          text_(std::move(text)),
+          special_(options.add_special_tokens),
+          as_text_(options.special_as_text),
+          offsets_(options.offsets) {}
+    PyEncoding(PyEncoding&&) = default;
+    PyEncoding& operator=(PyEncoding&&) = default;
+    PyEncoding(const PyEncoding& other) : PyEncoding(Encoding(other.encoding()), other.engine_) {}
+
+    const std::shared_ptr<const Engine>& engine() const { return engine_; }
+    const std::vector<int32_t>& ids() const { return full_ == nullptr ? ids_ : full_->ids; }
+    const Encoding& encoding() const {
+        if (full_ == nullptr) encode_whole();
+        return *full_;
+    }
+    Encoding& encoding() {
+        if (full_ == nullptr) encode_whole();
+        return *full_;
+    }
+
+  private:
+    void encode_whole() const;
+
+    std::shared_ptr<const Engine> engine_;
+    mutable std::vector<int32_t> ids_;
+    mutable py::object text_;
+    mutable std::unique_ptr<Encoding> full_;
+    bool special_ = true, as_text_ = false, offsets_ = true;
 };
 
+// Whether an engine's encodings may be made with ids alone.
+bool can_wait(const Engine& engine, const EncodeOptions& options);
+
+py::list ids_of(const PyEncoding& self);
 // The strings of ids that `texts` has none for. Lives no longer than `self`.
 TokenStringOf strings_of(const PyEncoding& self);
 // The encoding with strings of its own unless they are those of `engine` anyway.
@@ -43,6 +85,18 @@ Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
 
+// Releases the GIL for work on so many bytes, where that is not done sooner than another thread could begin.
+class MaybeRelease {
+  public:
+    explicit MaybeRelease(size_t bytes) {
+        if (bytes > kSmall) release_.emplace();
+    }
+
+  private:
+    static constexpr size_t kSmall = 2048;
+    std::optional<py::gil_scoped_release> release_;
+};
+
 // Texts taken from Python objects. Keeps a reference to each, so that the bytes live while the GIL is released,
 // whatever other threads do to the list they came from.
 class Texts {
@@ -52,14 +106,30 @@ class Texts {
 
     // `what` names the object in errors ("item 3 of the batch"). Bytes are taken where allowed, and must be UTF-8.
     Bytes add(py::handle object, const std::string& what, bool allow_bytes);
+    // The same of the usual kinds, for which no name is needed; false for others, and for what is an error.
+    bool add_usual(py::handle object, Bytes* out);
 
   private:
     bool replace_surrogates_;
     std::vector<py::object> kept_;
 };
 
+// Ids taken from Python objects.
+struct Ids {
+    std::unique_ptr<int64_t[]> owned;
+    py::object array;  // that owns them otherwise
+    const int64_t* data = nullptr;
+    size_t size = 0;
+
+    Array<int64_t> view() const { return {data, size}; }
+};
 // Any sequence of ints, or an integer array.
-std::vector<int64_t> ids_from(py::handle object);
+Ids ids_from(py::handle object);
+
+// Where a str has its text: in UTF-8 if it has that, else by characters.
+TextView view_of(PyObject* text);
+// The str of decoded text.
+py::str str_of(const DecodedText& text);
 
 // A list built from ready-made ints: no object is made for an id that was listed before.
 py::list list_of_ids(const int32_t* ids, size_t n);

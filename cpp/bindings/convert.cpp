@@ -1,5 +1,9 @@
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
 #include "bindings.h"
 #include "crayon/error.h"
 #include "crayon/unicode.h"
@@ -23,6 +27,30 @@ inline void prefetch(const void* p) {
 
 std::string type_name(py::handle object) {
     return Py_TYPE(object.ptr())->tp_name;
+}
+
+TextView view_of(PyObject* text) {
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text) != 0) throw py::error_already_set();
+#endif
+    const size_t size = size_t(PyUnicode_GET_LENGTH(text));
+    if (PyUnicode_IS_ASCII(text)) return {PyUnicode_DATA(text), size, 0};
+    const auto* compact = reinterpret_cast<const PyCompactUnicodeObject*>(text);
+    if (compact->utf8 != nullptr) return {compact->utf8, size_t(compact->utf8_length), 0};
+    return {PyUnicode_DATA(text), size, uint8_t(PyUnicode_KIND(text))};
+}
+
+bool Texts::add_usual(py::handle object, Bytes* out) {
+    if (!PyUnicode_Check(object.ptr())) return false;
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+    if (data == nullptr) {
+        PyErr_Clear();
+        return false;
+    }
+    kept_.push_back(py::reinterpret_borrow<py::object>(object));
+    *out = {reinterpret_cast<const uint8_t*>(data), size_t(size)};
+    return true;
 }
 
 Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
@@ -57,31 +85,52 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
                          hint);
 }
 
-std::vector<int64_t> ids_from(py::handle object) {
-    std::vector<int64_t> out;
-    const auto fail = [](size_t i, py::handle item) {
-        throw py::type_error("ids[" + std::to_string(i) + "] is " + type_name(item) + ", expected int");
-    };
+// An int of one digit, as nearly all ids are; -1 for others.
+static inline int64_t small_int(PyObject* item) {
+#if PY_VERSION_HEX >= 0x030C0000
+    const auto* number = reinterpret_cast<const PyLongObject*>(item);
+    return PyLong_CheckExact(item) && PyUnstable_Long_IsCompact(number) ? PyUnstable_Long_CompactValue(number) : -1;
+#else
+    return PyLong_CheckExact(item) && Py_SIZE(item) == 1
+               ? int64_t(reinterpret_cast<const PyLongObject*>(item)->ob_digit[0])
+               : -1;
+#endif
+}
+
+static int64_t any_int(PyObject* item, size_t i) {
+    int overflow = 0;
+    long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+    if (!PyLong_Check(item)) {
+        // NumPy's integers, and whatever else is an index.
+        const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
+        if (!index) {
+            PyErr_Clear();
+            throw py::type_error("ids[" + std::to_string(i) + "] is " + type_name(item) + ", expected int");
+        }
+        value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    }
+    if (overflow != 0)
+        throw Error(ErrorKind::token_id, "id " + std::string(py::str(py::handle(item))) + " is no token id");
+    return value;
+}
+
+Ids ids_from(py::handle object) {
+    Ids out;
     if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
         const size_t n = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
-        out.reserve(n);
-        for (size_t i = 0; i < n && i < size_t(PySequence_Fast_GET_SIZE(object.ptr())); ++i) {
-            PyObject* item = PySequence_Fast_GET_ITEM(object.ptr(), Py_ssize_t(i));
-            int overflow = 0;
-            long long value = PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
-            if (!PyLong_Check(item)) {
-                // NumPy's integers, and whatever else is an index.
-                const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(item));
-                if (!index) {
-                    PyErr_Clear();
-                    fail(i, item);
-                }
-                value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-            }
-            if (overflow != 0)
-                throw Error(ErrorKind::token_id, "id " + std::string(py::str(py::handle(item))) + " is no token id");
-            out.push_back(value);
+        out.owned.reset(new int64_t[n]);
+        int64_t* const to = out.owned.get();
+        size_t i = 0;
+        constexpr size_t kAhead = 16;  // the objects lie all over the heap
+        // Python code that runs for an odd item may change the list.
+        for (; i < n && i < size_t(PySequence_Fast_GET_SIZE(object.ptr())); ++i) {
+            PyObject* const* const items = PySequence_Fast_ITEMS(object.ptr());
+            if (i + kAhead < n) prefetch(items[i + kAhead]);
+            const int64_t value = small_int(items[i]);
+            to[i] = value >= 0 ? value : any_int(py::reinterpret_borrow<py::object>(items[i]).ptr(), i);
         }
+        out.data = to;
+        out.size = i;
         return out;
     }
     if (PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyLong_Check(object.ptr()))
@@ -97,29 +146,75 @@ std::vector<int64_t> ids_from(py::handle object) {
                 throw Error(ErrorKind::token_id, "id " + std::to_string(unsigned_ids.data()[i]) + " is no token id");
     }
     const auto wide = py::array_t<int64_t, py::array::c_style | py::array::forcecast>::ensure(array);
-    out.assign(wide.data(), wide.data() + wide.size());
+    if (!wide) throw py::error_already_set();
+    out.data = wide.data();
+    out.size = size_t(wide.size());
+    out.array = wide;
     return out;
 }
 
-py::list list_of_ids(const int32_t* ids, size_t n) {
-    static std::vector<PyObject*>* ready = new std::vector<PyObject*>();  // under the GIL; lives as long as the process
-    PyObject* list = PyList_New(Py_ssize_t(n));
-    if (list == nullptr) throw py::error_already_set();
-    const auto owned = py::reinterpret_steal<py::list>(list);
-    constexpr size_t kAhead = 12;  // the objects lie all over the heap
-    for (size_t i = 0; i < n; ++i) {
-        if (i + kAhead < n && size_t(ids[i + kAhead]) < ready->size()) prefetch((*ready)[size_t(ids[i + kAhead])]);
-        PyObject* value;
-        if (const size_t id = size_t(ids[i]); id < kMaxIds) {
-            if (id >= ready->size()) ready->resize(id + id / 4 + 1024, nullptr);
-            if ((*ready)[id] == nullptr) (*ready)[id] = PyLong_FromLong(ids[i]);
-            value = (*ready)[id];
-            Py_XINCREF(value);
-        } else {
-            value = PyLong_FromLong(ids[i]);  // of a post-processor, which may name any id
+py::str str_of(const DecodedText& text) {
+    const Py_ssize_t size = Py_ssize_t(text.bytes.size());
+    PyObject* made = nullptr;
+    if (text.is_ascii) {
+        made = PyUnicode_New(size, 127);
+        if (made != nullptr && size > 0) std::memcpy(PyUnicode_1BYTE_DATA(made), text.bytes.data(), size_t(size));
+    } else {
+        made = PyUnicode_DecodeUTF8(text.bytes.data(), size, nullptr);
+        if (made == nullptr && !text.is_text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+            PyErr_Clear();
+            const std::string lossy = text.text();
+            made = PyUnicode_DecodeUTF8(lossy.data(), Py_ssize_t(lossy.size()), nullptr);
         }
-        if (value == nullptr) throw py::error_already_set();
-        PyList_SET_ITEM(list, Py_ssize_t(i), value);
+    }
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(made);
+}
+
+namespace {
+
+// Ints by id, made when they are first listed. Under the GIL; lives as long as the process, and has no more of them than
+// the vocabularies in use have ids.
+struct ReadyInts {
+    PyObject** ints = nullptr;
+    size_t size = 0;
+
+    void grow(size_t needed) {
+        const size_t larger = std::min(needed + needed / 4 + 1024, size_t(kMaxIds));
+        void* const memory = std::realloc(ints, larger * sizeof *ints);
+        if (memory == nullptr) throw std::bad_alloc();
+        ints = static_cast<PyObject**>(memory);
+        std::fill(ints + size, ints + larger, nullptr);
+        size = larger;
+    }
+};
+
+}  // namespace
+
+py::list list_of_ids(const int32_t* ids, size_t n) {
+    static ReadyInts ready;
+    PyObject* const list = PyList_New(Py_ssize_t(n));
+    if (list == nullptr) throw py::error_already_set();
+    auto owned = py::reinterpret_steal<py::list>(list);
+    uint32_t greatest = 0;
+    for (size_t i = 0; i < n; ++i) greatest = std::max(greatest, uint32_t(ids[i]));
+    const bool is_usual = greatest < kMaxIds;  // a post-processor may name any id
+    if (is_usual && greatest >= ready.size) ready.grow(size_t(greatest) + 1);
+    PyObject** const ints = ready.ints;
+    PyObject** const items = PySequence_Fast_ITEMS(list);
+    for (size_t i = 0; i < n; ++i) {
+        PyObject* value = is_usual ? ints[ids[i]] : nullptr;
+        if (value == nullptr) {
+            value = PyLong_FromLong(ids[i]);
+            if (value == nullptr) throw py::error_already_set();
+            if (is_usual) ints[ids[i]] = value;
+            if (!is_usual) {
+                items[i] = value;
+                continue;
+            }
+        }
+        Py_INCREF(value);
+        items[i] = value;
     }
     return owned;
 }

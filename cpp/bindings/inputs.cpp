@@ -49,17 +49,36 @@ Input input_of(py::handle object, bool is_pretokenized, const std::string& what,
 
 std::vector<Bytes> texts_of(py::handle object, Texts* texts, bool allow_bytes) {
     const py::tuple items = items_of(object, "texts");
-    std::vector<Bytes> out;
-    out.reserve(items.size());
+    std::vector<Bytes> out(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
-        const py::handle item = items[i];
-        // The usual case without building the name that only an error needs.
-        if (PyUnicode_Check(item.ptr()) && PyUnicode_IS_COMPACT_ASCII(item.ptr()))
-            out.push_back(texts->add(item, std::string(), allow_bytes));
-        else
-            out.push_back(texts->add(item, "item " + std::to_string(i) + " of the batch", allow_bytes));
+        const py::handle item = PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i));
+        if (!texts->add_usual(item, &out[i]))
+            out[i] = texts->add(item, "item " + std::to_string(i) + " of the batch", allow_bytes);
     }
     return out;
+}
+
+TextBatch::TextBatch(py::handle object, bool replace_surrogates)
+    : items_(items_of(object, "texts")), kept_(replace_surrogates), views_(items_.size()) {
+    for (size_t i = 0; i < views_.size(); ++i) {
+        PyObject* const item = PyTuple_GET_ITEM(items_.ptr(), Py_ssize_t(i));
+        if (!PyUnicode_Check(item)) {
+            const Bytes bytes = kept_.add(item, "item " + std::to_string(i) + " of the batch", true);
+            views_[i] = {bytes.data, bytes.size, 0};
+        } else {
+            views_[i] = view_of(item);
+        }
+        bytes_ += views_[i].bytes() + 64;
+    }
+}
+
+void TextBatch::replace() {
+    for (size_t i = 0; i < views_.size(); ++i) {
+        if (views_[i].width == 0) continue;
+        const Bytes bytes = kept_.add(PyTuple_GET_ITEM(items_.ptr(), Py_ssize_t(i)),
+                                      "item " + std::to_string(i) + " of the batch", true);
+        views_[i] = {bytes.data, bytes.size, 0};
+    }
 }
 
 std::optional<Truncation> truncation_of(const py::object& object) {

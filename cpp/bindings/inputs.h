@@ -24,4 +24,34 @@ Sequence sequence_of(py::handle object, bool is_pretokenized, const std::string&
 Input input_of(py::handle object, bool is_pretokenized, const std::string& what, Texts* texts);
 std::vector<Bytes> texts_of(py::handle object, Texts* texts, bool allow_bytes = true);
 
+// A batch of texts where they lie: str are read by threads, in pieces, so that no UTF-8 of them is made and kept.
+class TextBatch {
+  public:
+    // Errors are those of texts_of with bytes allowed.
+    TextBatch(py::handle object, bool replace_surrogates);
+
+    const py::tuple& items() const { return items_; }
+    // Calls work(views) without the GIL, and once more if a str has surrogates that are to be replaced.
+    template <typename Work>
+    void run(Work&& work) {
+        try {
+            const MaybeRelease release(bytes_);
+            work(static_cast<const std::vector<TextView>&>(views_));
+            return;
+        } catch (const NotUnicode&) {
+        }
+        replace();
+        const py::gil_scoped_release release;
+        work(static_cast<const std::vector<TextView>&>(views_));
+    }
+
+  private:
+    void replace();
+
+    py::tuple items_;
+    Texts kept_;
+    std::vector<TextView> views_;
+    size_t bytes_ = 0;
+};
+
 }  // namespace crayon::python

@@ -36,6 +36,10 @@ const char* class_name(crayon::ErrorKind kind) {
     return nullptr;
 }
 
+}  // namespace
+
+namespace crayon::python {
+
 void translate(std::exception_ptr pointer) {
     try {
         std::rethrow_exception(pointer);
@@ -58,12 +62,12 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
-}  // namespace
+}  // namespace crayon::python
 
 PYBIND11_MODULE(_core, m) {
     m.doc() = "The compiled engine of crayon_hf.";
     m.attr("__version__") = CRAYON_VERSION;
-    py::register_exception_translator(&translate);
+    py::register_exception_translator(&crayon::python::translate);
     bind_structures(m);
     bind_pretokenize(m);
     bind_normalize(m);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "crayon/error.h"
-#include "task_runner.h"
+#include "text_tasks.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -44,45 +44,71 @@ size_t thread_count(size_t threads) {
     return core_count();
 }
 
-Ragged encode_ragged(const Engine& engine, const std::vector<Bytes>& texts, const EncodeOptions& options,
+Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                      size_t threads) {
     Ragged out;
-    out.splits.assign(texts.size() + 1, 0);
-    const auto tasks = make_tasks(texts.size(), [&](size_t i) { return texts[i].size; });
-    if (std::min(thread_count(threads), tasks.size()) <= 1) {
+    out.splits.reserve(texts.size() + 1);
+    out.splits.push_back(0);
+    threads = thread_count(threads);
+    size_t bytes = 0;
+    bool is_utf8 = true;
+    for (const TextView& text : texts) {
+        bytes += text.bytes();
+        is_utf8 &= text.width == 0;
+    }
+    if (is_utf8 && (threads == 1 || bytes < kTaskBytes)) {
         const Engine::Lease lease(engine);
-        for (size_t i = 0; i < texts.size(); ++i) {
-            engine.encode_ids(texts[i], options, *lease, &out.ids);
-            out.splits[i + 1] = int64_t(out.ids.size());
+        for (const TextView& text : texts) {
+            engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
+            out.splits.push_back(int64_t(out.ids.size()));
         }
         return out;
     }
-    std::vector<IdBuffer> parts(tasks.size());
-    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
-        IdBuffer& ids = parts[t];
-        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
-            engine.encode_ids(texts[i], options, scratch, &ids);
-            out.splits[i + 1] = int64_t(ids.size());  // within its task, until the tasks are joined
+    encode_texts(engine, texts, options, threads, 1, [&](const TextTask* tasks, const auto* parts, size_t n) {
+        for (size_t t = 0; t < n; ++t) {
+            const TextIds& part = *parts[t];
+            const int64_t before = int64_t(out.ids.size());
+            out.ids.append(part.ids.data(), part.ids.size());
+            if (tasks[t].is_last)
+                for (const size_t end : part.ends) out.splits.push_back(before + int64_t(end));
         }
-        ids.shrink_to_fit();
     });
-    join_parts(tasks, &parts, &out.ids, &out.splits);
     return out;
 }
 
-std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<Bytes>& texts, const EncodeOptions& options,
-                                  size_t threads) {
+std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextView>& texts,
+                                  const EncodeOptions& options, size_t threads) {
     std::vector<int64_t> counts(texts.size());
-    const auto tasks = make_tasks(texts.size(), [&](size_t i) { return texts[i].size; });
-    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
-        IdBuffer ids;
-        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
-            ids.clear();
-            engine.encode_ids(texts[i], options, scratch, &ids);
-            counts[i] = int64_t(ids.size());
+    const auto count = [&](const TextTask* tasks, const auto* parts, size_t n) {
+        for (size_t t = 0; t < n; ++t) {
+            size_t start = 0;
+            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
+                const size_t end = parts[t]->ends[i - tasks[t].begin];
+                counts[i] += int64_t(end - start);
+                start = end;
+            }
         }
-    });
+    };
+    encode_texts(engine, texts, options, thread_count(threads), 1, count);
     return counts;
+}
+
+void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
+                 const OnReady& on_ready) {
+    std::vector<ReadyIds> ready;
+    const auto list = [&](const TextTask* tasks, const auto* parts, size_t n) {
+        ready.clear();
+        for (size_t t = 0; t < n; ++t) {
+            size_t start = 0;
+            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
+                const size_t end = parts[t]->ends[i - tasks[t].begin];
+                ready.push_back({i, parts[t]->ids.data() + start, end - start, tasks[t].is_last});
+                start = end;
+            }
+        }
+        on_ready(ready);
+    };
+    encode_texts(engine, texts, options, thread_count(threads), 8, list);  // enough to take a lock for
 }
 
 std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
@@ -103,15 +129,20 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
     return out;
 }
 
-std::vector<std::string> decode_batch(const Engine& engine, const std::vector<Array<int64_t>>& sequences,
-                                      bool skip_special_tokens, bool skip_unknown, size_t threads) {
-    std::vector<std::string> out(sequences.size());
+void decode_each(const Engine& engine, const std::vector<Array<int64_t>>& sequences, bool skip_special_tokens,
+                 bool skip_unknown, size_t threads, const OnDecoded& on_decoded) {
     const auto tasks = make_tasks(sequences.size(), [&](size_t i) { return sequences[i].size * 4; });
-    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch&) {
-        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
-            engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
-    });
-    return out;
+    std::vector<DecodedText> out(sequences.size());
+    run_tasks_in_order(
+        engine, tasks.size(), thread_count(threads), 8,
+        [&](size_t t, Scratch&) {
+            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
+                engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
+        },
+        [&](size_t from, size_t to) {
+            on_decoded(tasks[from].begin, &out[tasks[from].begin], tasks[to - 1].end - tasks[from].begin);
+            for (size_t i = tasks[from].begin; i < tasks[to - 1].end; ++i) out[i] = DecodedText();
+        });
 }
 
 }  // namespace crayon

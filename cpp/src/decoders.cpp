@@ -10,6 +10,8 @@
 #include "crayon/error.h"
 #include "crayon/regex.h"
 #include "crayon/unicode.h"
+#include "decoder_text.h"
+#include "token_joiner.h"
 
 namespace crayon {
 namespace {
@@ -18,61 +20,10 @@ using json::Value;
 using Type = Value::Type;
 using Tokens = std::vector<std::string>;
 
-size_t character_size(const std::string& text, size_t at) {
-    const Bytes bytes(text);
-    return decode_utf8(bytes.begin() + at, bytes.end()).size;
-}
-
-// Rust's str::replace: an empty `what` is before and after every character.
-void replace_all(std::string* text, const std::string& what, const std::string& by) {
-    size_t at = 0, found = what.empty() ? 0 : text->find(what);
-    if (found == std::string::npos) return;
-    if (!what.empty() && by.size() <= what.size()) {
-        // In place: what is written never passes what is read.
-        char* const data = text->data();
-        size_t to = found;
-        while (found != std::string::npos) {
-            to += by.copy(data + to, by.size());
-            at = found + what.size();
-            found = text->find(what, at);
-            const size_t kept = std::min(found, text->size()) - at;
-            std::memmove(data + to, data + at, kept);
-            to += kept;
-        }
-        text->resize(to);
-        return;
-    }
-    std::string out;
-    if (what.empty()) {
-        while (at < text->size()) {
-            const size_t size = character_size(*text, at);
-            out.append(by).append(*text, at, size);
-            at += size;
-        }
-        out.append(by);
-    } else {
-        for (; found != std::string::npos; found = text->find(what, at)) {
-            out.append(*text, at, found - at).append(by);
-            at = found + what.size();
-        }
-        out.append(*text, at, std::string::npos);
-    }
-    *text = std::move(out);
-}
-
 std::string join(const Tokens& tokens) {
     std::string out;
     for (const std::string& token : tokens) out += token;
     return out;
-}
-
-// What English text loses when its punctuation is split off.
-void clean_up(std::string* text) {
-    static const std::pair<std::string, std::string> steps[] = {
-        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
-        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-    if (text->find(' ') == std::string::npos) return;
-    for (const auto& [what, by] : steps) replace_all(text, what, by);
 }
 
 class ByteLevelDecoder : public Decoder {
@@ -99,6 +50,7 @@ class WordPieceDecoder : public Decoder {
             if (cleanup_) clean_up(&token);
         }
     }
+    std::unique_ptr<TokenJoiner> joiner() const override { return make_word_piece_joiner(prefix_, cleanup_); }
 
   private:
     std::string prefix_;
@@ -113,6 +65,7 @@ class MetaspaceDecoder : public Decoder {
         for (size_t i = 0; i < tokens->size(); ++i)
             replace_all(&(*tokens)[i], replacement_, i == 0 && drops_first_ ? "" : " ");
     }
+    std::unique_ptr<TokenJoiner> joiner() const override { return make_metaspace_joiner(replacement_, drops_first_); }
 
   private:
     std::string replacement_;
@@ -151,19 +104,6 @@ class CtcDecoder : public Decoder {
     std::string pad_, delimiter_;
     bool cleanup_;
 };
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// The byte of <0x41>, or -1. Rust reads a number, which may have a plus sign.
-int byte_of(const std::string& token) {
-    if (token.size() != 6 || token.compare(0, 3, "<0x") != 0 || token[5] != '>') return -1;
-    const int high = token[3] == '+' ? 0 : hex_value(token[3]), low = hex_value(token[4]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
 
 class ByteFallbackDecoder : public Decoder {
   public:
@@ -204,6 +144,9 @@ class StripDecoder : public Decoder {
     void decode(Tokens* tokens) const override {
         for (std::string& token : *tokens) strip(&token);
     }
+    const std::string& content() const { return content_; }
+    uint64_t start() const { return start_; }
+    uint64_t stop() const { return stop_; }
 
   private:
     // The reference looks at both ends of the whole token, and panics where the two cuts meet.
@@ -255,6 +198,10 @@ class ReplaceDecoder : public Decoder {
         }
     }
 
+    // Whether it is a literal, not empty, that becomes a space.
+    bool writes_space() const { return !regex_ && !literal_.empty() && content_ == " "; }
+    const std::string& literal() const { return literal_; }
+
   private:
     std::string replaced(const std::string& token, const std::vector<Regex::Match>& matches) const {
         std::string out;
@@ -272,13 +219,43 @@ class ReplaceDecoder : public Decoder {
 
 class SequenceDecoder : public Decoder {
   public:
-    explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) {}
+    explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) {
+        find_joiner();
+    }
     void decode(Tokens* tokens) const override {
         for (const auto& step : steps_) step->decode(tokens);
     }
+    std::unique_ptr<TokenJoiner> joiner() const override {
+        return has_joiner_ ? make_fallback_joiner(spaced_, stripped_, strips_) : nullptr;
+    }
 
   private:
+    template <typename Step>
+    const Step* step_at(size_t i) const {
+        return i < steps_.size() ? dynamic_cast<const Step*>(steps_[i].get()) : nullptr;
+    }
+    // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning.
+    void find_joiner() {
+        size_t i = 0;
+        if (const auto* replace = step_at<ReplaceDecoder>(i)) {
+            if (!replace->writes_space()) return;
+            spaced_ = replace->literal();
+            ++i;
+        }
+        if (step_at<ByteFallbackDecoder>(i++) == nullptr || step_at<FuseDecoder>(i++) == nullptr) return;
+        if (const auto* strip = step_at<StripDecoder>(i)) {
+            if (strip->stop() != 0) return;
+            stripped_ = strip->content();
+            strips_ = strip->start();
+            ++i;
+        }
+        has_joiner_ = i == steps_.size();
+    }
+
     std::vector<std::unique_ptr<Decoder>> steps_;
+    bool has_joiner_ = false;
+    std::string spaced_, stripped_;
+    uint64_t strips_ = 0;
 };
 
 // Each reads its fields, or gives null when they are not those of the type.
@@ -432,6 +409,12 @@ Made make(const Value& component) {
 }
 
 }  // namespace
+
+Decoder::~Decoder() = default;
+
+std::unique_ptr<TokenJoiner> Decoder::joiner() const {
+    return nullptr;
+}
 
 std::unique_ptr<Decoder> make_decoder(const Value& component) {
     if (component.is_array()) unsupported("that is a list");

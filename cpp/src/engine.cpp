@@ -311,50 +311,6 @@ std::vector<size_t> Engine::cuts(Bytes pretoken) const {
     return borders;
 }
 
-template <typename OnId>
-void Engine::for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const {
-    for (const int64_t id : ids) {
-        if (!has_id(id)) {
-            if (skip_unknown) continue;
-            throw Error(ErrorKind::token_id, "id " + std::to_string(id) + " is not in the vocabulary of " +
-                                                 std::to_string(vocabulary_size(true)) + " tokens");
-        }
-        if (skip_special_tokens && parts_->vocabulary->is_skipped(uint32_t(id))) continue;
-        on_id(uint32_t(id));
-    }
-}
-
-void Engine::decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
-    if (!parts_->pipeline.joins_bytes)
-        throw Error(ErrorKind::unsupported, "this vocabulary decodes to text: its tokens are not runs of bytes");
-    const Vocabulary& vocabulary = *parts_->vocabulary;
-    for_each_id(ids, skip_special_tokens, skip_unknown,
-                [&](uint32_t id) { out->append(vocabulary.bytes_of(id).view()); });
-}
-
-void Engine::decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
-    const Parts& p = *parts_;
-    if (p.pipeline.joins_bytes) {
-        std::string bytes;
-        decode_bytes(ids, skip_special_tokens, skip_unknown, &bytes);
-        out->append(utf8_lossy(Bytes(bytes).data, bytes.size()));
-        return;
-    }
-    std::vector<std::string> tokens;
-    tokens.reserve(ids.size);
-    for_each_id(ids, skip_special_tokens, skip_unknown,
-                [&](uint32_t id) { tokens.push_back(p.vocabulary->text_of(id)); });
-    if (p.pipeline.decoder != nullptr) {
-        p.pipeline.decoder->decode(&tokens);
-        for (const std::string& token : tokens) out->append(token);
-        return;
-    }
-    for (size_t i = 0; i < tokens.size(); ++i) {
-        if (i > 0) out->push_back(' ');
-        out->append(tokens[i]);
-    }
-}
-
 bool Engine::has_id(int64_t id) const {
     return parts_->vocabulary->has(id);
 }
@@ -406,6 +362,10 @@ const PairFrame* Engine::pair_frame() const {
 std::optional<Family> Engine::family() const {
     if (parts_->pipeline.scan == nullptr) return std::nullopt;
     return parts_->pipeline.family;
+}
+
+bool Engine::is_random() const {
+    return parts_->pipeline.model != nullptr && parts_->pipeline.model->is_random();
 }
 
 const char* Engine::cpu_level() const {

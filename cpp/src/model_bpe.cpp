@@ -53,6 +53,7 @@ class Bpe final : public Model {
     void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override;
     bool takes_spaced() const override { return mark_id_ != kNoId; }
     bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const override;
+    bool is_random() const override { return options_.is_random(); }
     bool divides(const Border& border) const override;
 
   private:

@@ -131,6 +131,19 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
+// A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their run.
+size_t Seams::last_inside(Bytes stretch) const {
+    if (!exist_ || matches_whole_ || shifts_) return 0;
+    size_t first = std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
+    if (groups_digits_)
+        while (first < stretch.size && uint8_t(stretch[first] - '0') < 10) ++first;
+    for (size_t at = stretch.size; at > first;) {
+        at = size_t(character_before(stretch.begin(), stretch.begin() + at) - stretch.begin());
+        if (at > first && divides(stretch, at)) return at;
+    }
+    return 0;
+}
+
 // Gives the pieces between added tokens, as places of a text in which this one begins at `base`. A piece `goes on` if
 // it may be longer when the text does: at the end, or before an added token that has to be a word and is found there.
 template <typename OnPlain>

@@ -21,6 +21,8 @@ class Seams {
     // text or, if it `continues`, the rest of one begins. Not 0 nor the end, and always inside a piece between added
     // tokens.
     size_t last(Bytes text, bool continues) const;
+    // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter.
+    size_t last_inside(Bytes stretch) const;
 
   private:
     // The added tokens that are looked for in one of the two texts.

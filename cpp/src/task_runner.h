@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -36,25 +38,41 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// Runs work(task index, scratch) for every task; rethrows the error of the first task that failed.
-template <typename Work>
-void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
+// Runs work(task index, scratch) for every task, and in this thread finish(begin, end) for ready ones in order: as soon as
+// `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed.
+// `finish` is called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
+template <typename Work, typename Finish>
+void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t together, Work&& work, Finish&& finish) {
     std::atomic<size_t> next{0};
     std::mutex mutex;
+    std::condition_variable changed;
+    const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
+    std::atomic<size_t> awaited{n};  // by this thread, which sleeps
     size_t failed_at = n;
     std::exception_ptr failure;
+    const auto fail = [&](size_t i) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (failure == nullptr || i < failed_at) {
+            failed_at = i;
+            failure = std::current_exception();
+        }
+        next = n;  // tasks before this one were all taken already
+        changed.notify_one();
+    };
     const auto run = [&] {
         size_t i = 0;
         try {
             const Engine::Lease lease(engine);
-            while ((i = next.fetch_add(1)) < n) work(i, *lease);
-        } catch (...) {
-            const std::lock_guard<std::mutex> lock(mutex);
-            if (failure == nullptr || i < failed_at) {
-                failed_at = i;
-                failure = std::current_exception();
+            while ((i = next.fetch_add(1)) < n) {
+                work(i, *lease);
+                ready[i] = true;
+                if (awaited == i) {
+                    const std::lock_guard<std::mutex> lock(mutex);
+                    changed.notify_one();
+                }
             }
-            next = n;  // tasks before this one were all taken already
+        } catch (...) {
+            fail(i);
         }
     };
     std::vector<std::thread> helpers;
@@ -66,9 +84,38 @@ void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
             break;  // no more threads to be had: go on with those there are
         }
     }
-    run();
+    size_t i = 0, finished = 0, known = 0;  // tasks before `known` are ready
+    try {
+        const Engine::Lease lease(engine);
+        while (finished < n) {
+            while (known < n && ready[known]) ++known;
+            const bool is_idle = next >= n;
+            if (known - finished >= together || (is_idle && known > finished)) {
+                finish(i = finished, known);
+                finished = known;
+            } else if (!is_idle) {
+                if ((i = next.fetch_add(1)) < n) {
+                    work(i, *lease);
+                    ready[i] = true;
+                }
+            } else {
+                std::unique_lock<std::mutex> lock(mutex);
+                awaited = known;
+                changed.wait(lock, [&] { return failure != nullptr || ready[known]; });
+                awaited = n;
+                if (failure != nullptr) break;
+            }
+        }
+    } catch (...) {
+        fail(i);
+    }
     for (std::thread& helper : helpers) helper.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+template <typename Work>
+void run_tasks(const Engine& engine, size_t n, size_t threads, Work&& work) {
+    run_tasks_in_order(engine, n, threads, n, work, [](size_t, size_t) {});
 }
 
 // Puts the tasks' ids one after the other, and makes splits that count within a task count over all.

@@ -38,6 +38,15 @@ struct Sequence {
     bool is_pretokenized = false;
 };
 
+// What decoding gives. Bytes that are no text are one with U+FFFD for what is not UTF-8.
+struct DecodedText {
+    std::string bytes;
+    bool is_text = true;    // the bytes are UTF-8 for sure
+    bool is_ascii = false;  // and nothing but ASCII
+
+    std::string text() const;
+};
+
 class Scratch;
 
 class Engine {
@@ -97,9 +106,13 @@ class Engine {
     // Appends the bytes of the ids, which need not be whole characters. An id that the vocabulary does not have is left
     // out if `skip_unknown`, else Error(token_id) names it. Error(unsupported) where decoding is not joining bytes.
     void decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
-    // Appends the text of the ids, as the decoder makes it of their strings.
-    void decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    // The text of the ids, as the decoder makes it of their strings.
+    void decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
+    // The same by the decoder's general way, of strings; appended. For tests, and not where bytes are joined.
+    void decode_strings(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
+    // Whether a text need not become the same ids every time: dropout.
+    bool is_random() const;
     bool is_greedy() const { return greedy_.has_value(); }
     // The longest token of the model that `data` goes on with at `start`: {id, bytes}, or {-1, 0}. In greedy mode of
     // those that text becomes, as `unknown` gives them.
@@ -135,8 +148,10 @@ class Engine {
            Greedy greedy);
     void prepare(std::vector<uint32_t> specials);
     void finish();
-    template <typename OnId>
-    void for_each_id(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnId&& on_id) const;
+    template <typename OnToken>
+    void for_each_token(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
+    // Whether they are all ASCII.
+    bool join_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     Cartridge cartridge_;
     std::string own_components_;  // in place of the section's

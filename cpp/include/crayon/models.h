@@ -60,6 +60,8 @@ class Model {
     // done, where there is no faster way than to write the piece: always, unless takes_spaced.
     virtual bool takes_spaced() const { return false; }
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
+    // Whether a piece need not become the same tokens every time.
+    virtual bool is_random() const { return false; }
     // Whether any piece with this border has the tokens of its parts.
     virtual bool divides(const Border& border) const {
         (void)border;
