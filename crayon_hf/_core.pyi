@@ -198,6 +198,14 @@ class Engine:
     def encode_ids(
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
     ) -> list[int]: ...
+    def encode_lists(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+    ) -> list[list[int]]:
+        """`encode_ids` of many texts. Lists are made while other threads encode."""
     def encode_bytes(self, data: bytes) -> list[int]:
         """Any bytes at all, valid UTF-8 or not: no added tokens, no normalizer, no post-processor; lossless."""
     class MergeWay:
@@ -243,6 +251,9 @@ class Engine:
         the last one, TRACE_STEPS."""
     # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
+    def decode_strings(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
+        """`decode` by the decoder's general way, which its quick ways must agree with; no bytes are joined. For
+        tests."""
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
         """Raises UnsupportedError where decoding is more than joining the tokens' bytes."""
     def decode_batch(

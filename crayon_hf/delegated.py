@@ -71,7 +71,7 @@ class DelegatedEngine:
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         import numpy as np
 
-        rows = self._rows(texts, add_special_tokens, special_as_text)
+        rows = self.encode_lists(texts, add_special_tokens, special_as_text)
         splits = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=splits[1:])
         return np.fromiter((id for row in rows for id in row), np.int32, int(splits[-1])), splits
@@ -83,7 +83,7 @@ class DelegatedEngine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]:
-        return [len(row) for row in self._rows(texts, add_special_tokens, special_as_text)]
+        return list(map(len, self.encode_lists(texts, add_special_tokens, special_as_text)))
 
     def decode_batch(
         self,
@@ -107,7 +107,9 @@ class DelegatedEngine:
     def info(self) -> dict[str, Any]:
         return {"engine": "delegated", "reference": self.reference, "reason": self.reason}
 
-    def _rows(self, texts: Sequence[str | bytes], add_special_tokens: bool, special_as_text: bool) -> list[list[int]]:
+    def encode_lists(
+        self, texts: Sequence[Any], add_special_tokens: bool = True, special_as_text: bool = False, threads: int = 0
+    ) -> list[list[int]]:
         inputs.check_list(texts)
         decoded = [_as_text(text, f"item {i} of the batch") for i, text in enumerate(texts)]
         return [self.encode_ids(text, add_special_tokens, special_as_text) for text in decoded]

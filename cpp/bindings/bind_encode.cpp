@@ -78,8 +78,8 @@ py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const 
     batch.run([&](const std::vector<TextView>& views) {
         const auto take = [&](size_t i, const int32_t* ids, size_t n) {
             const auto text = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(items.ptr(), py::ssize_t(i)));
-            const py::object encoding = py::cast(PyEncoding(std::vector<int32_t>(ids, ids + n), text, options, self));
-            PyList_SET_ITEM(out.ptr(), py::ssize_t(i), py::object(encoding).release().ptr());
+            py::object encoding = new_encoding(PyEncoding(std::vector<int32_t>(ids, ids + n), text, options, self));
+            PyList_SET_ITEM(out.ptr(), py::ssize_t(i), encoding.release().ptr());
         };
         {
             const py::gil_scoped_acquire acquire;

@@ -31,7 +31,8 @@ py::object pair_or_none(const std::optional<Offset>& offset) {
 
 py::list tokens_of(const PyEncoding& self) {
     py::list out(self.encoding().size());
-    for_each_text(self.encoding(), strings_of(self), [&](size_t i, const std::string& text) { out[i] = py::str(text); });
+    for_each_text(self.encoding(), strings_of(self),
+                  [&](size_t i, const std::string& text) { out[i] = py::str(text); });
     return out;
 }
 
@@ -129,12 +130,13 @@ void set_state(PyEncoding& self, const py::bytes& state) {
     }
 }
 
-void bind_lists(py::class_<PyEncoding>& c) {
+void bind_lists(py::class_<PyEncoding, EncodingHolder>& c) {
     c.def_property_readonly("ids", &ids_of);
     c.def_property_readonly("tokens", &tokens_of);
     c.def_property_readonly("offsets", &offsets_of);
     c.def_property_readonly("type_ids", [](const PyEncoding& self) { return list_of(self.encoding().type_ids); });
-    c.def_property_readonly("attention_mask", [](const PyEncoding& self) { return list_of(self.encoding().attention); });
+    c.def_property_readonly("attention_mask",
+                            [](const PyEncoding& self) { return list_of(self.encoding().attention); });
     c.def_property_readonly("special_tokens_mask",
                             [](const PyEncoding& self) { return list_of(self.encoding().special); });
     c.def_property_readonly("word_ids", [](const PyEncoding& self) { return list_with_none(self.encoding().words); });
@@ -150,7 +152,7 @@ void bind_lists(py::class_<PyEncoding>& c) {
     c.def_property_readonly("overflowing", &overflowing_of);
 }
 
-void bind_lookups(py::class_<PyEncoding>& c) {
+void bind_lookups(py::class_<PyEncoding, EncodingHolder>& c) {
     const auto sequence = py::arg("sequence_index") = 0;
     c.def(
         "word_to_tokens",
@@ -304,7 +306,7 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
 }
 
 void bind_encoding(py::module_& m) {
-    py::class_<PyEncoding> c(m, "Encoding");
+    py::class_<PyEncoding, EncodingHolder> c(m, "Encoding");
     c.def(py::init<>());
     bind_lists(c);
     bind_lookups(c);

@@ -92,7 +92,7 @@ void bind_decode(EngineClass& c) {
             DecodedText text;
             {
                 const py::gil_scoped_release release;
-                self.decode(list.view(), skip, skip_unknown, &text);
+                self.decode(list.view, skip, skip_unknown, &text);
             }
             return str_of(text);
         },
@@ -102,7 +102,7 @@ void bind_decode(EngineClass& c) {
         [](const Engine& self, py::object ids, bool skip, const std::string& unknown_ids) {
             const Ids list = ids_from(ids);
             std::string text;
-            self.decode_strings(list.view(), skip, skips_unknown(unknown_ids), &text);
+            self.decode_strings(list.view, skip, skips_unknown(unknown_ids), &text);
             return py::str(text);
         },
         py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
@@ -112,8 +112,8 @@ void bind_decode(EngineClass& c) {
             const Ids list = ids_from(ids);
             std::string bytes;
             {
-                const MaybeRelease release(list.size);
-                self.decode_bytes(list.view(), skip, false, &bytes);
+                const MaybeRelease release(list.view.size);
+                self.decode_bytes(list.view, skip, false, &bytes);
             }
             return py::bytes(bytes);
         },
@@ -124,17 +124,18 @@ void bind_decode(EngineClass& c) {
            const std::string& unknown_ids) {
             std::vector<Ids> lists;
             for (const py::handle item : sequences) lists.push_back(ids_from(item));
-            std::vector<Array<int64_t>> views;
+            std::vector<IdView> views;
             views.reserve(lists.size());
-            for (const Ids& list : lists) views.push_back(list.view());
+            for (const Ids& list : lists) views.push_back(list.view);
             const bool skip_unknown = skips_unknown(unknown_ids);
             py::list out(lists.size());
             const py::gil_scoped_release release;
-            decode_each(self, views, skip, skip_unknown, threads, [&](size_t first, const DecodedText* texts, size_t n) {
-                const py::gil_scoped_acquire acquire;
-                for (size_t i = 0; i < n; ++i)
-                    PyList_SET_ITEM(out.ptr(), py::ssize_t(first + i), str_of(texts[i]).release().ptr());
-            });
+            decode_each(self, views, skip, skip_unknown, threads,
+                        [&](size_t first, const DecodedText* texts, size_t n) {
+                            const py::gil_scoped_acquire acquire;
+                            for (size_t i = 0; i < n; ++i)
+                                PyList_SET_ITEM(out.ptr(), py::ssize_t(first + i), str_of(texts[i]).release().ptr());
+                        });
             return out;
         },
         py::arg("sequences"), py::arg("skip_special_tokens") = true, py::arg("threads") = 0,

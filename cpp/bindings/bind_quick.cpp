@@ -12,7 +12,7 @@ namespace {
 using EnginePtr = std::shared_ptr<const Engine>;
 using Method = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
-constexpr size_t kSmallText = 2048;                 // characters
+constexpr size_t kSmallText = 2048;                // characters
 constexpr size_t kWaitingText = size_t(64) << 20;  // an encoding that waits keeps no larger text
 
 template <typename T>
@@ -104,10 +104,8 @@ PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
             if (!can_wait(*engine, options) || !ids.encode(*engine, args[0], options))
                 return encode_bound.call(self, args, n, names);
             std::vector<int32_t> own(ids.data(), ids.data() + ids.size());
-            return py::cast(PyEncoding(std::move(own), py::reinterpret_borrow<py::object>(args[0]), options,
-                                       engine_of(self)))
-                .release()
-                .ptr();
+            const auto text = py::reinterpret_borrow<py::object>(args[0]);
+            return new_encoding(PyEncoding(std::move(own), text, options, engine_of(self))).release().ptr();
         });
     }
     return encode_bound.call(self, args, n, names);
@@ -137,8 +135,8 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
             const Ids ids = ids_from(args[0]);
             DecodedText text;
             {
-                const MaybeRelease release(ids.size);
-                engine->decode(ids.view(), n < 2 || args[1] == Py_True, false, &text);
+                const MaybeRelease release(ids.view.size);
+                engine->decode(ids.view, n < 2 || args[1] == Py_True, false, &text);
             }
             return str_of(text).release().ptr();
         });

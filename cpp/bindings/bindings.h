@@ -71,6 +71,10 @@ class PyEncoding {
     bool special_ = true, as_text_ = false, offsets_ = true;
 };
 
+using EncodingHolder = std::unique_ptr<PyEncoding>;
+// An Encoding object. Quicker than py::cast, which also enters the address where casts of pointers look for objects.
+py::object new_encoding(PyEncoding&& encoding);
+
 // Whether an engine's encodings may be made with ids alone.
 bool can_wait(const Engine& engine, const EncodeOptions& options);
 
@@ -118,10 +122,7 @@ class Texts {
 struct Ids {
     std::unique_ptr<int64_t[]> owned;
     py::object array;  // that owns them otherwise
-    const int64_t* data = nullptr;
-    size_t size = 0;
-
-    Array<int64_t> view() const { return {data, size}; }
+    IdView view;
 };
 // Any sequence of ints, or an integer array.
 Ids ids_from(py::handle object);

@@ -129,8 +129,7 @@ Ids ids_from(py::handle object) {
             const int64_t value = small_int(items[i]);
             to[i] = value >= 0 ? value : any_int(py::reinterpret_borrow<py::object>(items[i]).ptr(), i);
         }
-        out.data = to;
-        out.size = i;
+        out.view = {to, i, IdView::Kind::int64};
         return out;
     }
     if (PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyLong_Check(object.ptr()))
@@ -145,11 +144,18 @@ Ids ids_from(py::handle object) {
             if (unsigned_ids.data()[i] > uint64_t(INT64_MAX))
                 throw Error(ErrorKind::token_id, "id " + std::to_string(unsigned_ids.data()[i]) + " is no token id");
     }
-    const auto wide = py::array_t<int64_t, py::array::c_style | py::array::forcecast>::ensure(array);
-    if (!wide) throw py::error_already_set();
-    out.data = wide.data();
-    out.size = size_t(wide.size());
-    out.array = wide;
+    const auto keep = [&](const auto& ids, IdView::Kind kind) {
+        if (!ids) throw py::error_already_set();
+        out.view = {ids.data(), size_t(ids.size()), kind};
+        out.array = ids;
+    };
+    constexpr int kStyle = py::array::c_style | py::array::forcecast;
+    if (py::isinstance<py::array_t<int32_t>>(array))
+        keep(py::array_t<int32_t, kStyle>::ensure(array), IdView::Kind::int32);
+    else if (py::isinstance<py::array_t<uint32_t>>(array))
+        keep(py::array_t<uint32_t, kStyle>::ensure(array), IdView::Kind::uint32);
+    else
+        keep(py::array_t<int64_t, kStyle>::ensure(array), IdView::Kind::int64);
     return out;
 }
 
@@ -173,8 +179,8 @@ py::str str_of(const DecodedText& text) {
 
 namespace {
 
-// Ints by id, made when they are first listed. Under the GIL; lives as long as the process, and has no more of them than
-// the vocabularies in use have ids.
+// Ints by id, made when they are first listed. Under the GIL; lives as long as the process, and has no more of them
+// than the vocabularies in use have ids.
 struct ReadyInts {
     PyObject** ints = nullptr;
     size_t size = 0;

@@ -129,7 +129,7 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
     return out;
 }
 
-void decode_each(const Engine& engine, const std::vector<Array<int64_t>>& sequences, bool skip_special_tokens,
+void decode_each(const Engine& engine, const std::vector<IdView>& sequences, bool skip_special_tokens,
                  bool skip_unknown, size_t threads, const OnDecoded& on_decoded) {
     const auto tasks = make_tasks(sequences.size(), [&](size_t i) { return sequences[i].size * 4; });
     std::vector<DecodedText> out(sequences.size());

@@ -20,29 +20,28 @@ Error unknown_id(int64_t id, const Engine& engine) {
 
 // Calls on_token(bytes, how many can be read from the first one on) for each token that is not left out.
 template <typename OnToken>
-void Engine::for_each_token(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const {
+void Engine::for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const {
     const Vocabulary& vocabulary = *parts_->vocabulary;
     const uint64_t n_ids = vocabulary.n_ids();
     const uint32_t* const offsets = cartridge_.token_offsets.data;
     const Bytes all(cartridge_.token_bytes);
-    for (const int64_t id : ids) {
+    ids.for_each([&](int64_t id) {
         // An added token may be the engine's own, spelled in another way, or skipped.
         if (uint64_t(id) < n_ids && (vocabulary.flags(uint32_t(id)) & (kPresent | kAdded | kSpecial)) == kPresent) {
             const size_t start = offsets[id], end = offsets[id + 1];
-            on_token(all.slice(start, end), all.size - start);
-            continue;
+            return on_token(all.slice(start, end), all.size - start);
         }
         if (!has_id(id)) {
-            if (skip_unknown) continue;
+            if (skip_unknown) return;
             throw unknown_id(id, *this);
         }
-        if (skip_special_tokens && vocabulary.is_skipped(uint32_t(id))) continue;
+        if (skip_special_tokens && vocabulary.is_skipped(uint32_t(id))) return;
         const Bytes bytes = vocabulary.bytes_of(uint32_t(id));
         on_token(bytes, bytes.size);
-    }
+    });
 }
 
-bool Engine::join_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
+bool Engine::join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     TextBlock block(out);
     for_each_token(ids, skip_special_tokens, skip_unknown,
                    [&](Bytes bytes, size_t readable) { block.put(bytes, readable); });
@@ -50,13 +49,13 @@ bool Engine::join_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_
     return block.is_ascii();
 }
 
-void Engine::decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
+void Engine::decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     if (!parts_->pipeline.joins_bytes)
         throw Error(ErrorKind::unsupported, "this vocabulary decodes to text: its tokens are not runs of bytes");
     join_bytes(ids, skip_special_tokens, skip_unknown, out);
 }
 
-void Engine::decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const {
+void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const {
     const Parts& p = *parts_;
     out->bytes.clear();
     if (p.pipeline.joins_bytes) {
@@ -81,18 +80,18 @@ void Engine::decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unkn
     out->is_ascii = block.is_ascii();
 }
 
-void Engine::decode_strings(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
+void Engine::decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     const Parts& p = *parts_;
     std::vector<std::string> tokens;
     tokens.reserve(ids.size);
-    for (const int64_t id : ids) {
+    ids.for_each([&](int64_t id) {
         if (!has_id(id)) {
-            if (skip_unknown) continue;
+            if (skip_unknown) return;
             throw unknown_id(id, *this);
         }
-        if (skip_special_tokens && p.vocabulary->is_skipped(uint32_t(id))) continue;
-        tokens.push_back(p.vocabulary->text_of(uint32_t(id)));
-    }
+        if (!skip_special_tokens || !p.vocabulary->is_skipped(uint32_t(id)))
+            tokens.push_back(p.vocabulary->text_of(uint32_t(id)));
+    });
     if (p.pipeline.decoder != nullptr) {
         p.pipeline.decoder->decode(&tokens);
         for (const std::string& token : tokens) out->append(token);

@@ -219,9 +219,7 @@ class ReplaceDecoder : public Decoder {
 
 class SequenceDecoder : public Decoder {
   public:
-    explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) {
-        find_joiner();
-    }
+    explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) { find_joiner(); }
     void decode(Tokens* tokens) const override {
         for (const auto& step : steps_) step->decode(tokens);
     }

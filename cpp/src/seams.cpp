@@ -131,7 +131,8 @@ size_t Seams::last(Bytes text, bool continues) const {
     return 0;
 }
 
-// A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their run.
+// A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their
+// run.
 size_t Seams::last_inside(Bytes stretch) const {
     if (!exist_ || matches_whole_ || shifts_) return 0;
     size_t first = std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;

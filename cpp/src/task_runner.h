@@ -38,8 +38,8 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// Runs work(task index, scratch) for every task, and in this thread finish(begin, end) for ready ones in order: as soon as
-// `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed.
+// Runs work(task index, scratch) for every task, and in this thread finish(begin, end) for ready ones in order: as soon
+// as `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed.
 // `finish` is called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
 template <typename Work, typename Finish>
 void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t together, Work&& work, Finish&& finish) {

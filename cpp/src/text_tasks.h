@@ -11,10 +11,10 @@ namespace crayon {
 class Seams;
 
 struct TextTask {
-    size_t begin, end;          // texts
-    size_t from = 0, to = 0;    // units of the one text, of which this is a part
-    bool is_part = false;       // else whole texts
-    bool is_last = true;        // the text ends with this part
+    size_t begin, end;        // texts
+    size_t from = 0, to = 0;  // units of the one text, of which this is a part
+    bool is_part = false;     // else whole texts
+    bool is_last = true;      // the text ends with this part
 };
 
 constexpr size_t kPartUnits = size_t(1) << 18;
@@ -32,8 +32,8 @@ struct TextIds {
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Reader* reader, Scratch& scratch, TextIds* out);
 
-// Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the others.
-// See run_tasks_in_order.
+// Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the
+// others. See run_tasks_in_order.
 template <typename Finish>
 void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                   size_t threads, size_t together, Finish&& finish) {

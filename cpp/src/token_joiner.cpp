@@ -36,7 +36,8 @@ void put_spaced(Bytes token, size_t readable, std::string_view what, bool as_spa
 
 class MetaspaceJoiner : public TokenJoiner {
   public:
-    MetaspaceJoiner(const std::string& replacement, bool drops_first) : replacement_(replacement), drops_(drops_first) {}
+    MetaspaceJoiner(const std::string& replacement, bool drops_first)
+        : replacement_(replacement), drops_(drops_first) {}
     void add(Bytes token, size_t readable, TextBlock* out) override {
         put_spaced(token, readable, replacement_, !drops_, out);
         drops_ = false;

@@ -49,7 +49,7 @@ std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input
 
 // Calls on_decoded(first, texts, count) in this thread, with what some tasks gave, while others go on.
 using OnDecoded = std::function<void(size_t, const DecodedText*, size_t)>;
-void decode_each(const Engine& engine, const std::vector<Array<int64_t>>& sequences, bool skip_special_tokens,
+void decode_each(const Engine& engine, const std::vector<IdView>& sequences, bool skip_special_tokens,
                  bool skip_unknown, size_t threads, const OnDecoded& on_decoded);
 
 }  // namespace crayon

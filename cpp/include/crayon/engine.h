@@ -38,6 +38,27 @@ struct Sequence {
     bool is_pretokenized = false;
 };
 
+// Ids as their holder has them.
+struct IdView {
+    enum class Kind { int64, int32, uint32 };
+
+    const void* data = nullptr;
+    size_t size = 0;
+    Kind kind = Kind::int64;
+
+    IdView() = default;
+    IdView(const void* d, size_t n, Kind k) : data(d), size(n), kind(k) {}
+    template <typename Visit>
+    void for_each(Visit&& visit) const {
+        const auto all = [&](const auto* ids) {
+            for (size_t i = 0; i < size; ++i) visit(int64_t(ids[i]));
+        };
+        if (kind == Kind::int64) return all(static_cast<const int64_t*>(data));
+        if (kind == Kind::int32) return all(static_cast<const int32_t*>(data));
+        all(static_cast<const uint32_t*>(data));
+    }
+};
+
 // What decoding gives. Bytes that are no text are one with U+FFFD for what is not UTF-8.
 struct DecodedText {
     std::string bytes;
@@ -105,11 +126,11 @@ class Engine {
 
     // Appends the bytes of the ids, which need not be whole characters. An id that the vocabulary does not have is left
     // out if `skip_unknown`, else Error(token_id) names it. Error(unsupported) where decoding is not joining bytes.
-    void decode_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    void decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
     // The text of the ids, as the decoder makes it of their strings.
-    void decode(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
+    void decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
     // The same by the decoder's general way, of strings; appended. For tests, and not where bytes are joined.
-    void decode_strings(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    void decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     // Whether a text need not become the same ids every time: dropout.
     bool is_random() const;
@@ -149,9 +170,9 @@ class Engine {
     void prepare(std::vector<uint32_t> specials);
     void finish();
     template <typename OnToken>
-    void for_each_token(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
+    void for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
     // Whether they are all ASCII.
-    bool join_bytes(Array<int64_t> ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    bool join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 
     Cartridge cartridge_;
     std::string own_components_;  // in place of the section's

@@ -1,0 +1,187 @@
+"""Decoding in one pass against the decoders' general way, token string by token string, and the reference."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from crayon_hf import _core
+from crayon_hf.errors import TokenIdError
+from tests.engine import twins
+from tests.engine.cartridge_text import NAMES, text_source
+from tests.engine.test_decoders import PIECES
+
+Component = dict[str, Any]
+
+TOKENS = list(
+    dict.fromkeys(
+        [
+            *PIECES,
+            *(f"<0x{byte:02X}>" for byte in (0x20, 0x41, 0xC3, 0xA9, 0xE2, 0x96, 0x81, 0xFF)),
+            *(
+                "<0x+1>",
+                "<0x4\u2581>",
+                "\u2581<0x41>",
+                "<0x41>a",
+                "n't",
+                "'m",
+                "'s",
+                "'ve",
+                "'re",
+                "'",
+                "n",
+                "do",
+                "'d",
+            ),
+            *(
+                "?",
+                "!",
+                ",",
+                ",a",
+                "##",
+                "##.",
+                "##'s",
+                "##a b .",
+                "\u2581\u2581\u2581",
+                "x\u2581y\u2581",
+                "\u00e9" * 20,
+            ),
+            *("the quick brown fox jumps over", "\u2582", "\u2581.", "\u65e5\u672c", "\U0001f642"),
+        ]
+    )
+)
+
+
+def _fallback(start: int, content: str = " ", spaced: str | None = "\u2581") -> Component:
+    steps: list[Component] = []
+    if spaced is not None:
+        steps.append({"type": "Replace", "pattern": {"String": spaced}, "content": " "})
+    steps += [{"type": "ByteFallback"}, {"type": "Fuse"}]
+    steps.append({"type": "Strip", "content": content, "start": start, "stop": 0})
+    return {"type": "Sequence", "decoders": steps}
+
+
+DECODERS: dict[str, Component] = {
+    "WordPiece": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+    "WordPiece without cleanup": {"type": "WordPiece", "prefix": "##", "cleanup": False},
+    "WordPiece without prefix": {"type": "WordPiece", "prefix": "", "cleanup": True},
+    "Metaspace": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
+    "Metaspace that keeps": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": True},
+    "Metaspace of ASCII": {"type": "Metaspace", "replacement": "a", "prepend_scheme": "first", "split": True},
+    "Llama": _fallback(1),
+    "Llama that strips much": _fallback(3),
+    "Llama that strips characters": _fallback(2, "\u2581", None),
+    "Llama without Replace": _fallback(1, " ", None),
+    "Llama of odd marks": _fallback(1, " ", "0"),
+    "Llama without Strip": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+}
+
+
+@cache
+def document(name: str) -> str:
+    return json.dumps(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [
+                {
+                    "id": len(TOKENS) + i,
+                    "content": content,
+                    "single_word": False,
+                    "lstrip": False,
+                    "rstrip": False,
+                    "normalized": False,
+                    "special": special,
+                }
+                for i, (content, special) in enumerate([("<s>", True), (" added . one ", False), ("\u2581</s>", True)])
+            ],
+            "normalizer": None,
+            "pre_tokenizer": {"type": "Whitespace"},
+            "post_processor": None,
+            "decoder": DECODERS[name],
+            "model": {"type": "WordLevel", "vocab": {t: i for i, t in enumerate(TOKENS)}, "unk_token": "a"},
+        }
+    )
+
+
+@cache
+def engines(name: str) -> tuple[_core.Engine, Tokenizer]:
+    return twins.open_engine(document(name)), Tokenizer.from_str(document(name))
+
+
+@pytest.mark.parametrize("name", DECODERS)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_usual_decoders(name: str, data: st.DataObject) -> None:
+    engine, reference = engines(name)
+    ids = data.draw(st.lists(st.integers(0, len(TOKENS) + 2), max_size=40))
+    for skip in (False, True):
+        want = reference.decode(ids, skip_special_tokens=skip)
+        assert engine.decode_strings(ids, skip) == want
+        assert engine.decode(ids, skip) == want
+        assert engine.decode(ids=ids, skip_special_tokens=skip, unknown_ids="skip") == want
+        assert engine.decode_batch([ids, [], ids], skip) == [want, reference.decode([]), want]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_long_runs(name: str) -> None:
+    engine, reference = engines(name)
+    for first in range(0, len(TOKENS), 7):
+        ids = [first, *range(len(TOKENS))] * 60
+        assert engine.decode(ids, False) == reference.decode(ids, skip_special_tokens=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vocabularies(name: str) -> None:
+    engine, reference = twins.open_engine(text_source(name).decode()), Tokenizer.from_str(text_source(name).decode())
+    ids = sorted(reference.get_vocab().values()) * 2
+    for skip in (False, True):
+        assert engine.decode(ids, skip) == engine.decode_strings(ids, skip) == reference.decode(ids, skip)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])
+def test_arrays(kind: Any) -> None:
+    engine, reference = engines("WordPiece")
+    ids = list(range(len(TOKENS))) * 3
+    array = np.array(ids, dtype=kind)
+    assert engine.decode(array) == engine.decode(ids) == reference.decode(ids)
+    assert engine.decode(array[::-2]) == reference.decode(ids[::-2])
+    assert engine.decode_batch([array, array[5:], tuple(ids)]) == [engine.decode(part) for part in (ids, ids[5:], ids)]
+
+
+@pytest.mark.parametrize("bad", [-1, 1 << 20, 1 << 31, (1 << 31) - 1, 1 << 40, -(1 << 40)])
+def test_unknown_ids(bad: int) -> None:
+    engine, _ = engines("Llama")
+    with pytest.raises(TokenIdError, match=f"id {bad} is not in the vocabulary"):
+        engine.decode([0, bad])
+    with pytest.raises(TokenIdError, match=f"id {bad} is not in the vocabulary"):
+        engine.decode(np.array([0, bad]))
+    assert engine.decode([0, bad, 1], True, "skip") == engine.decode([0, 1])
+    with pytest.raises(TokenIdError):
+        engine.decode_batch([[0], [bad]])
+
+
+class Index:
+    """An index that changes the list that it stands in."""
+
+    def __init__(self, ids: list[Any]) -> None:
+        self.ids = ids
+
+    def __index__(self) -> int:
+        self.ids.clear()
+        return 1
+
+
+def test_list_that_shrinks() -> None:
+    engine, _ = engines("Metaspace")
+    ids: list[Any] = [0, 0]
+    ids += [Index(ids), *range(30)]
+    assert engine.decode(ids) == engine.decode([0, 0, 1])

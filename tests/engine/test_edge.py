@@ -1,0 +1,157 @@
+"""Texts as Python has them: read by characters and by threads, cut where they are huge; encodings that wait."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from crayon_hf import _core
+from tests.engine import twins
+from tests.engine.cartridge_text import NAMES, text_source
+from tests.engine.test_threads import ragged, vocabulary
+
+SOURCES = ("byte level", *NAMES)
+ALPHABETS = {
+    "ASCII": "ab .\n1",
+    "Latin-1": "a\u00e9 \u00ff",
+    "UCS-2": "a\u2581 \u65e5\u00e9",
+    "UCS-4": "a\U0001f642 \u65e5\u00e9",
+}
+
+
+@cache
+def source(name: str) -> str:
+    return vocabulary(1) if name == "byte level" else text_source(name).decode()
+
+
+@cache
+def engine_of(name: str) -> _core.Engine:
+    return twins.open_engine(source(name))
+
+
+@cache
+def reference_of(name: str) -> Tokenizer:
+    return Tokenizer.from_str(source(name))
+
+
+def fresh(text: str) -> str:
+    """A str of its own, without any UTF-8."""
+    return "".join(list(text))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(st.one_of(st.text(max_size=40), *(st.text(a, max_size=60) for a in ALPHABETS.values()))))
+def test_small_texts(name: str, texts: list[str]) -> None:
+    engine = engine_of(name)
+    try:
+        want = [e.ids for e in reference_of(name).encode_batch(texts)]
+    except Exception:
+        return  # a text that it cannot encode
+    for threads in (1, 2):
+        assert ragged(engine, [fresh(text) for text in texts], threads) == want
+        assert engine.encode_lists([fresh(text) for text in texts], threads=threads) == want
+        assert engine.count_tokens([fresh(text) for text in texts], threads=threads) == [len(ids) for ids in want]
+    assert [engine.encode_ids(fresh(text)) for text in texts] == want
+    assert engine.encode_lists([text.encode() for text in texts]) == want
+
+
+def huge(name: str) -> str:
+    rng = random.Random(name)
+    if name == "ASCII":
+        words = twins.generated_text(rng, 100_000).encode("ascii", "ignore").decode()
+    else:
+        words = "".join(rng.choice(ALPHABETS[name]) for _ in range(50_000)) + twins.generated_text(rng, 50_000)
+    return (words + " 1234567890" * 30 + "<|end|> crayon box <r>  ") * (700_000 // len(words))
+
+
+@pytest.mark.parametrize("name", ["byte level", "llama_like", "bert_like", "t5_like"])
+@pytest.mark.parametrize("kind", ["ASCII", "UCS-4"])
+def test_huge_texts(name: str, kind: str) -> None:
+    engine, text = engine_of(name), huge(kind)
+    want = engine.encode_ids(text.encode())  # whole
+    for threads in (1, 2):
+        assert ragged(engine, ["a b", fresh(text), "", fresh(text)[:1000]], threads)[1] == want
+    assert ragged(engine, [text.encode()], 2) == [want]
+    assert engine.encode_lists([fresh(text), "a"], threads=2)[0] == want
+    assert engine.count_tokens([fresh(text)], threads=2) == [len(want)]
+    assert len(engine.encode_batch([fresh(text)], offsets=False, threads=2)[0]) == len(want)
+
+
+def test_no_place_to_cut() -> None:
+    engine = engine_of("byte level")
+    for text in ("a" * 700_000, "1" * 700_000, " " * 700_000, "\u00e9" * 700_000):
+        assert ragged(engine, [fresh(text)], 2) == [engine.encode_ids(text.encode())]
+
+
+@pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
+def test_lone_surrogates(flavor: str) -> None:
+    engine = twins.open_engine(vocabulary(1), flavor)
+    for text in ("a \ud800 b", "\udfff", "\ud83d\ude42 c", "x" * 3000 + "\ud800", "\U0001f642\udc00"):
+        texts = ["fine", text, "\u00e9"]
+        calls: list[Any] = [
+            lambda t=texts: ragged(engine, t, 2),
+            lambda t=texts: engine.encode_lists(t),
+            lambda t=texts: [e.ids for e in engine.encode_batch(t, offsets=False)],
+            lambda t=texts: [engine.encode(one, None, False, True, False, None, None).ids for one in t],
+            lambda t=texts: [engine.encode_ids(one) for one in t],
+        ]
+        for call in calls:
+            if flavor == "oniguruma":
+                with pytest.raises(TypeError, match="has a lone surrogate, which is no text"):
+                    call()
+            else:
+                replaced = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+                assert call() == [engine.encode_ids(one) for one in ("fine", replaced, "\u00e9")]
+    if flavor == "rust_regex":
+        waiting = engine.encode("a \ud800 b", None, False, True, False, None, None)
+        assert waiting.tokens == engine.encode("a \ufffd b").tokens
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(max_size=40), special=st.booleans(), as_text=st.booleans())
+def test_encodings_that_wait(name: str, text: str, special: bool, as_text: bool) -> None:
+    engine, reference = engine_of(name), reference_of(name)
+    reference.encode_special_tokens = as_text
+    try:
+        want = reference.encode(text, add_special_tokens=special)
+    except Exception:
+        return
+    how = (None, False, special, as_text, None, None)
+    first = engine.encode(text, *how)
+    assert (first.ids, len(first)) == (want.ids, len(want))
+    twins.assert_same(first, want, "after the ids")
+    assert first.ids == want.ids
+    twins.assert_same(engine.encode(text, *how), want, "at once")
+    twins.assert_same(copy.copy(engine.encode(text, *how)), want, "a copy")
+    twins.assert_same(pickle.loads(pickle.dumps(engine.encode(text, *how))), want, "pickled")
+    (fast,) = engine.encode_batch([text], add_special_tokens=special, special_as_text=as_text, offsets=False)
+    assert (fast.ids, fast.tokens, fast.type_ids) == (want.ids, want.tokens, want.type_ids)
+    assert fast.offsets == [(0, 0)] * len(want)
+    padded, truncated = engine.encode(text, *how), engine.encode(text, *how)
+    padded.pad(50)
+    want.pad(50)
+    assert (padded.ids, padded.attention_mask) == (want.ids, want.attention_mask)
+    truncated.truncate(2)
+    assert len(truncated.ids) <= 2
+
+
+def test_wrong_arguments_are_named_as_before() -> None:
+    engine = engine_of("byte level")
+    bad: Any = 1
+    for call in (lambda: engine.encode(bad), lambda: engine.encode_ids(bad), lambda: engine.encode_lists([bad])):
+        with pytest.raises(TypeError, match="is int, expected str"):
+            call()
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        engine.encode_ids("a", "no flag at all", bad, bad)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        _core.Engine.encode_ids("no engine", "a")  # type: ignore[arg-type]
