@@ -37,8 +37,8 @@ const char* section_name(uint32_t type) {
                                         "byte_ids",      "merge_products", "pair_table",  "byte_pair_ranks",
                                         "word_table",    "added_tokens",   "added_trie",  "added_trie_normalized",
                                         "components",    "raw_tokens",     "certificate", "pair_filter",
-                                         "scores",        "char_pairs",     "live_pilots", "live_slots",
-                                         "byte_cuts"};
+                                        "scores",        "char_pairs",     "live_pilots", "live_slots",
+                                        "byte_cuts"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 

@@ -3,25 +3,22 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
+#include <utility>
 
 #include "crayon/bytes.h"
 #include "crayon/id_buffer.h"
 #include "crayon/pre_tokenizers.h"
+#include "prefetch.h"
 #include "word_table.h"
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
+#include "zeroed_memory.h"
 
 namespace crayon {
 
 // Full keys: a hash that collides costs time alone. Two tables of buckets of two, the newer entry first: up to 15 bytes
-// and 4 ids (4 MiB), up to 31 bytes and 8 ids (2 MiB). Their pages are zero until used, so that a short-lived process
-// does not pay for them.
+// and 4 ids (4 MiB), up to 31 bytes and 8 ids (2 MiB). Both are small until as many pieces came as a table has buckets,
+// so that a short-lived process does not pay for them.
 class PieceIds {
   public:
     static constexpr size_t kBlock = 256;  // pieces looked up together
@@ -35,9 +32,7 @@ class PieceIds {
     }
 
   private:
-    static constexpr uint64_t kShortBuckets = uint64_t(1) << 16, kLongBuckets = uint64_t(1) << 14;
     static constexpr uint32_t kElsewhere = 15;  // as a number of ids: too many, see the other table
-    static constexpr size_t kLine = 64;         // bytes of a cache line
 
     // As in WordEntry, the last byte of the key holds what tells its size, and above that the number of ids.
     struct LongEntry {
@@ -49,33 +44,57 @@ class PieceIds {
     struct LongKey {
         uint64_t words[4];
     };
-    struct Free {
-        void operator()(void* p) const { std::free(p); }
+    static uint64_t hash_of(const WordEntry& e) { return word_hash(e.key[0], e.key[1] & kWordKeyMask); }
+    static uint64_t hash_of(const LongEntry& e) {
+        return hash_of(LongKey{{e.key[0], e.key[1], e.key[2], e.key[3] & kWordKeyMask}});
+    }
+
+    template <typename Entry, uint64_t kFirst, uint64_t kMost>
+    class Table {
+      public:
+        Table() : memory_(2 * kFirst * sizeof(Entry)) {
+            if (memory_.data() == nullptr) throw std::bad_alloc();
+            start(kFirst);
+        }
+        // A copy of this in a local variable stays in registers; good until the table grows.
+        struct Place {
+            Entry* entries;
+            uint64_t mask;
+            Entry* bucket(uint64_t hash) const { return entries + 2 * (hash & mask); }
+        };
+        Place place() const { return {entries_, mask_}; }
+        Entry* bucket(uint64_t hash) const { return place().bucket(hash); }
+        // The newer of a bucket, for a piece that is not in it.
+        Entry* add(uint64_t hash) {
+            Entry* const at = bucket(hash);
+            at[1] = at[0];
+            ++added_;
+            return at;
+        }
+        void grow_if_crowded() {
+            if (added_ <= mask_ || mask_ == kMost - 1) return;
+            added_ = 0;
+            ZeroedMemory kept(2 * kMost * sizeof(Entry));
+            if (kept.data() == nullptr) return;
+            const Entry* const old = entries_;
+            const uint64_t n = 2 * (mask_ + 1);
+            std::swap(kept, memory_);
+            start(kMost);
+            for (uint64_t i = 0; i < n; ++i)  // the older one of a bucket first
+                if (const Entry& entry = old[i ^ 1]; entry.key[sizeof entry.key / 8 - 1] != 0)
+                    *add(hash_of(entry)) = entry;
+        }
+
+      private:
+        void start(uint64_t buckets) {
+            entries_ = static_cast<Entry*>(memory_.data());
+            mask_ = buckets - 1;
+        }
+
+        ZeroedMemory memory_;
+        Entry* entries_ = nullptr;
+        uint64_t mask_ = 0, added_ = 0;
     };
-    template <typename Entry>
-    using Table = std::unique_ptr<Entry[], Free>;
-
-    template <typename Entry>
-    static Table<Entry> make_table(uint64_t buckets) {
-        // Large, so that the system gives zero pages.
-        void* const p = std::calloc(2 * buckets * sizeof(Entry) + kLine, 1);
-        if (p == nullptr) throw std::bad_alloc();
-        return Table<Entry>(static_cast<Entry*>(p));
-    }
-    // The first entry at the start of a cache line.
-    template <typename Entry>
-    static Entry* aligned(const Table<Entry>& table) {
-        const auto at = reinterpret_cast<uintptr_t>(table.get());
-        return reinterpret_cast<Entry*>((at + kLine - 1) & ~uintptr_t(kLine - 1));
-    }
-
-    static void prefetch(const void* p) {
-#if defined(_MSC_VER)
-        _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
-#else
-        __builtin_prefetch(p);
-#endif
-    }
 
     // word_key, without a branch on the size.
     static WordKey short_key(const uint8_t* p, size_t size, const uint8_t* limit) {
@@ -105,16 +124,14 @@ class PieceIds {
         return key;
     }
     // Of a short piece that is too many ids for its table: no key of a piece of 16 bytes has a third word.
-    static LongKey long_key(WordKey key) {
-        return {{key.lo, key.hi, 1, 0}};
-    }
+    static LongKey long_key(WordKey key) { return {{key.lo, key.hi, 1, 0}}; }
 
     static uint64_t hash_of(const LongKey& k) {
         return word_hash(word_hash(k.words[0], k.words[1]) + k.words[2], k.words[3]);
     }
 
     const LongEntry* find(const LongKey& key, uint64_t hash) const {
-        const LongEntry* const bucket = long_ + 2 * (hash & (kLongBuckets - 1));
+        const LongEntry* const bucket = long_.bucket(hash);
         for (const LongEntry* e : {bucket, bucket + 1}) {
             const uint64_t differ = (e->key[0] ^ key.words[0]) | (e->key[1] ^ key.words[1]) |
                                     (e->key[2] ^ key.words[2]) | ((e->key[3] & kWordKeyMask) ^ key.words[3]);
@@ -123,26 +140,27 @@ class PieceIds {
         return nullptr;
     }
     void insert(const LongKey& key, uint64_t hash, const int32_t* ids, size_t count) {
-        LongEntry* const bucket = long_ + 2 * (hash & (kLongBuckets - 1));
-        bucket[1] = bucket[0];
-        std::memcpy(bucket->key, key.words, sizeof key.words);
-        bucket->key[3] |= uint64_t(count) << 60;
-        std::memcpy(bucket->ids, ids, count * sizeof *ids);
+        LongEntry* const entry = long_.add(hash);
+        std::memcpy(entry->key, key.words, sizeof key.words);
+        entry->key[3] |= uint64_t(count) << 60;
+        std::memcpy(entry->ids, ids, count * sizeof *ids);
     }
 
     template <typename Make>
     void encode_block(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make) {
+        const auto shorts = short_.place();
+        const auto longs = long_.place();
         for (size_t i = 0; i < n; ++i) {
             const size_t size = pieces[i].end - pieces[i].start;
             const uint8_t* const p = text.data + pieces[i].start;
             if (size <= kWordKeyBytes) {
                 keys_[i] = short_key(p, size, text.end());
                 hashes_[i] = word_hash(keys_[i].lo, keys_[i].hi);
-                prefetch(short_ + 2 * (hashes_[i] & (kShortBuckets - 1)));
+                prefetch(shorts.bucket(hashes_[i]));
             } else if (size <= kLongBytes) {
                 hashes_[i] = hash_of(long_key({p, size}));
-                prefetch(long_ + 2 * (hashes_[i] & (kLongBuckets - 1)));
-                prefetch(long_ + 2 * (hashes_[i] & (kLongBuckets - 1)) + 1);
+                prefetch(longs.bucket(hashes_[i]));
+                prefetch(longs.bucket(hashes_[i]) + 1);
             }
         }
         // A piece that is found writes up to kLongIds.
@@ -160,7 +178,7 @@ class PieceIds {
         for (size_t i = 0; i < n; ++i) {
             const Bytes piece = text.slice(pieces[i].start, pieces[i].end);
             if (piece.size <= kWordKeyBytes) {
-                WordEntry* const bucket = short_ + 2 * (hashes_[i] & (kShortBuckets - 1));
+                const WordEntry* const bucket = shorts.bucket(hashes_[i]);
                 // Which of the two it is cannot be guessed.
                 const WordEntry* const entry = bucket + !word_matches(bucket[0], keys_[i]);
                 const bool is_known = word_matches(*entry, keys_[i]);
@@ -174,10 +192,10 @@ class PieceIds {
                 const size_t count = make_new(piece, n - i);
                 if (count == 0 || count > kLongIds) continue;
                 if (!is_known) {
-                    bucket[1] = bucket[0];
-                    bucket[0] = count <= kWordIds
-                                    ? make_word_entry(keys_[i], reinterpret_cast<const uint32_t*>(to - count), count)
-                                    : WordEntry{{keys_[i].lo, keys_[i].hi | uint64_t(kElsewhere) << 60}, {0, 0, 0, 0}};
+                    *short_.add(hashes_[i]) =
+                        count <= kWordIds
+                            ? make_word_entry(keys_[i], reinterpret_cast<const uint32_t*>(to - count), count)
+                            : WordEntry{{keys_[i].lo, keys_[i].hi | uint64_t(kElsewhere) << 60}, {0, 0, 0, 0}};
                 }
                 if (count > kWordIds) insert(key, hash_of(key), to - count, count);
             } else if (piece.size <= kLongBytes) {
@@ -190,6 +208,8 @@ class PieceIds {
             }
         }
         out->advance(size_t(to - out->end()));
+        short_.grow_if_crowded();
+        long_.grow_if_crowded();
     }
 
     bool copy_long(const LongKey& key, uint64_t hash, int32_t** to) const {
@@ -200,10 +220,8 @@ class PieceIds {
         return true;
     }
 
-    const Table<WordEntry> short_memory_ = make_table<WordEntry>(kShortBuckets);
-    const Table<LongEntry> long_memory_ = make_table<LongEntry>(kLongBuckets);
-    WordEntry* const short_ = aligned(short_memory_);
-    LongEntry* const long_ = aligned(long_memory_);
+    Table<WordEntry, uint64_t(1) << 9, uint64_t(1) << 16> short_;
+    Table<LongEntry, uint64_t(1) << 8, uint64_t(1) << 14> long_;
     WordKey keys_[kBlock];
     uint64_t hashes_[kBlock];
 };

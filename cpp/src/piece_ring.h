@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "crayon/bytes.h"
 #include "word_table.h"
+#include "zeroed_memory.h"
 
 namespace crayon {
 
@@ -38,17 +41,17 @@ class PieceRing {
         for (size_t i = 0; i < kWays; ++i) {
             const uint64_t at = bucket[i] & kPositions;
             if (bucket[i] >> kPositionBits != tag(hash) || !is_live(at)) continue;
-            const uint32_t* const record = &words_[at & (words_.size() - 1)];
+            const uint32_t* const record = &words_[at & (n_words_ - 1)];
             if ((record[0] & kSizes) == piece.size && std::memcmp(record + 1, piece.data, piece.size) == 0) return at;
         }
         return kNone;
     }
 
-    bool is_live(uint64_t at) const { return at != kNone && at + words_.size() >= head_; }
-    size_t count(uint64_t at) const { return words_[at & (words_.size() - 1)] >> kCountShift; }
+    bool is_live(uint64_t at) const { return at != kNone && at + n_words_ >= head_; }
+    size_t count(uint64_t at) const { return words_[at & (n_words_ - 1)] >> kCountShift; }
     // Writes the ids of a live record, and up to three words more; returns how many ids.
     size_t copy(uint64_t at, uint32_t* out) const {
-        const uint32_t* const record = &words_[at & (words_.size() - 1)];
+        const uint32_t* const record = &words_[at & (n_words_ - 1)];
         const uint32_t* const ids = record + 1 + words_of(record[0] & kSizes);
         const size_t count = record[0] >> kCountShift;
         if (record[0] & kNarrow) {
@@ -69,14 +72,14 @@ class PieceRing {
         bool narrow = true;
         for (size_t i = 0; i < count; ++i) narrow &= ids[i] <= 0xFFFF;
         const size_t need = 1 + words_of(piece.size) + (narrow ? words_of(2 * count) : count);
-        if (head_ + need + kSlack > words_.size() && words_.size() < kMostWords) grow();
+        if (head_ + need + kSlack > n_words_ && n_words_ < kMostWords) grow();
         uint64_t at = head_;
         // No record goes round the end.
-        const size_t offset = at & (words_.size() - 1);
-        if (offset + need + kSlack > words_.size()) at += words_.size() - offset;
+        const size_t offset = at & (n_words_ - 1);
+        if (offset + need + kSlack > n_words_) at += n_words_ - offset;
         if (at + need > kPositions) return kNone;  // after a petabyte: no position may come twice
         head_ = at + need;
-        uint32_t* const record = &words_[at & (words_.size() - 1)];
+        uint32_t* const record = &words_[at & (n_words_ - 1)];
         record[0] = uint32_t(piece.size | (narrow ? kNarrow : 0) | count << kCountShift);
         std::memcpy(record + 1, piece.data, piece.size);
         uint32_t* const to = record + 1 + words_of(piece.size);
@@ -118,11 +121,14 @@ class PieceRing {
     }
     // The ring is full for the first time: what it has stays where it is.
     void grow() {
-        const size_t size = words_.empty()                   ? kFirstWords
-                            : words_.size() * 4 < kMostWords ? words_.size() * 4
-                                                             : kMostWords;
+        const size_t size = n_words_ == 0 ? kFirstWords : n_words_ * 4 < kMostWords ? n_words_ * 4 : kMostWords;
         std::vector<uint64_t> slots(size / 8, 0);
-        words_.resize(size);
+        ZeroedMemory larger(size * sizeof *words_);
+        if (larger.data() == nullptr) throw std::bad_alloc();
+        if (n_words_ > 0) std::memcpy(larger.data(), words_, n_words_ * sizeof *words_);
+        memory_ = std::move(larger);
+        words_ = static_cast<uint32_t*>(memory_.data());
+        n_words_ = size;
         slots_.swap(slots);
         for (uint64_t at = kFirst; at < head_;) {
             const uint32_t header = words_[at], bytes = header & kSizes, count = header >> kCountShift;
@@ -132,7 +138,9 @@ class PieceRing {
     }
 
     static constexpr uint64_t kFirst = 1;
-    std::vector<uint32_t> words_;  // records: what kSizes says, the bytes, the ids
+    ZeroedMemory memory_;
+    uint32_t* words_ = nullptr;  // records: what kSizes says, the bytes, the ids
+    size_t n_words_ = 0;
     std::vector<uint64_t> slots_;
     uint64_t head_ = kFirst;  // where the next record begins, in words since the first; a ring is what it wraps to
 };

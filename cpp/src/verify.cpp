@@ -300,9 +300,9 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
 
 // Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
 void check_match(const Cartridge& c) {
-    for (const Section unused : {Section::merge_products, Section::pair_table, Section::pair_filter,
-                                 Section::byte_pair_ranks, Section::word_table, Section::live_pilots,
-                                 Section::live_slots, Section::byte_cuts})
+    for (const Section unused :
+         {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
+          Section::word_table, Section::live_pilots, Section::live_slots, Section::byte_cuts})
         if (!c.section(unused).empty())
             fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)

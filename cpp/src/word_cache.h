@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <new>
 #include <utility>
 
 #include "word_table.h"
+#include "zeroed_memory.h"
 
 namespace crayon {
 
@@ -58,43 +57,35 @@ class WordCache {
     }
 
   private:
-    struct Free {
-        void operator()(void* p) const { std::free(p); }
-    };
-
     static WordKey key_of(const WordEntry& entry) { return {entry.key[0], entry.key[1] & kWordKeyMask}; }
 
-    using Memory = std::unique_ptr<void, Free>;
-
-    // Zeroed pages cost nothing until they are used.
-    bool start(Memory memory, uint64_t buckets) {
-        if (memory == nullptr) return false;
-        const uintptr_t at = reinterpret_cast<uintptr_t>(memory.get());
-        buckets_ = reinterpret_cast<Bucket*>((at + sizeof(Bucket) - 1) & ~uintptr_t(sizeof(Bucket) - 1));
+    bool start(ZeroedMemory memory, uint64_t buckets) {
+        if (memory.data() == nullptr) return false;
         memory_ = std::move(memory);
+        buckets_ = static_cast<Bucket*>(memory_.data());
         size_ = buckets;
         shift_ = 64;
         for (uint64_t n = buckets; n > 1; n /= 2) --shift_;
         lost_ = 0;
         return true;
     }
-    static Memory allocate(uint64_t buckets) { return Memory(std::calloc(buckets + 1, sizeof(Bucket))); }
+    static ZeroedMemory allocate(uint64_t buckets) { return ZeroedMemory(buckets * sizeof(Bucket)); }
 
     void grow() {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
         const uint64_t more = n * 4 < kMostBuckets ? n * 4 : kMostBuckets;
-        Memory larger = allocate(more);
-        if (larger == nullptr) return;
-        const Memory kept = std::move(memory_);
+        ZeroedMemory larger = allocate(more);
+        if (larger.data() == nullptr) return;
+        const ZeroedMemory kept = std::move(memory_);
         start(std::move(larger), more);
         for (const Bucket* bucket = old; bucket < old + n; ++bucket)
             for (const WordEntry* entry : {&bucket->entries[1], &bucket->entries[0]})
                 if (entry->key[1] != 0) insert(hash(key_of(*entry)) >> shift_, *entry);
     }
 
-    std::unique_ptr<void, Free> memory_;
+    ZeroedMemory memory_;
     Bucket* buckets_ = nullptr;
     uint64_t size_ = 0;
     uint32_t shift_ = 0;

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "crayon/huge_pages.h"
+
 namespace crayon {
 
 class IdBuffer {
@@ -81,6 +83,7 @@ class IdBuffer {
         if (larger == nullptr) throw std::bad_alloc();
         data_ = static_cast<int32_t*>(larger);
         capacity_ = capacity;
+        if (capacity_ * sizeof *data_ >= 2 * kHugePage) advise_huge_pages(data_, capacity_ * sizeof *data_);
     }
 
     int32_t* data_ = nullptr;
