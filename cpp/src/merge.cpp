@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "crayon/error.h"
+#include "merge_few.h"
 #include "scan_kernels.h"
 
 namespace crayon {
@@ -100,7 +101,22 @@ size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
 }
 
 size_t Merger::merge_whole(const MergeTables& tables, Bytes bytes, uint32_t* out) {
+    if (bytes.size <= kLive && tables.has_live()) return merge_live(tables, bytes, out);
     return bytes.size <= kShort ? merge_short(tables, bytes, out) : merge_sweeps(tables, bytes, out);
+}
+
+size_t Merger::merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out) {
+    static_assert(kLive == kFewSymbols);
+    int32_t keys[kFewSymbols];
+    const size_t n = bytes.size;
+    for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
+    for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
+    for (size_t i = 0; i + 1 < n; ++i) {
+        const uint32_t rank = tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]];
+        if (rank != kNoRank) keys[i] = int32_t(rank << kFewBits | i);
+    }
+    const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.live_rank(left, right); };
+    return merge_few(tables.products, rank_of, out, keys, n);
 }
 
 // Arrays small enough for the first-level cache: find the least rank by a scan, close the gap by a move.

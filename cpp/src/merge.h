@@ -31,6 +31,14 @@ struct MergeTables {
     uint32_t live_pilot_shift = 0, live_slot_shift = 0;
     MergeBatch batch = merge_batch_scalar;
 
+    bool has_live() const { return live_slots != nullptr; }
+    // As rank(), of the merges that happen alone; without a branch that is hard to guess.
+    uint32_t live_rank(uint32_t left, uint32_t right) const {
+        const uint64_t key = pair_key(left, right), hash = live_hash(key);
+        const uint64_t slot = live_slots[live_slot(hash, live_pilots[hash >> live_pilot_shift], live_slot_shift)];
+        return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
+    }
+
     static MergeTables of(const Cartridge& cartridge);
     void choose_batch(CpuLevel level);
 
@@ -62,6 +70,7 @@ class Merger {
 
     // The ways apart, for the tests, which hold each against a plain twin.
     size_t merge_short(const MergeTables& tables, Bytes bytes, uint32_t* out);
+    size_t merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out);  // if tables.has_live()
     size_t merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out);
     size_t merge_heap(const MergeTables& tables, Bytes bytes, uint32_t* out);
 
@@ -70,6 +79,7 @@ class Merger {
     size_t merge_symbols(const MergeTables& tables, const uint32_t* symbols, size_t n, uint32_t* out, uint32_t* starts);
 
     static constexpr size_t kShort = 64;     // longest pretoken that merge_short takes
+    static constexpr size_t kLive = 32;      // the same for merge_live
     static constexpr size_t kWindow = 4096;  // bytes merged at once in a long pretoken
     static constexpr size_t kOverlap = 256;  // bytes that the next window takes over
     void trim();

@@ -12,17 +12,17 @@ constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
 constexpr uint32_t kMostFewMerges = uint32_t(1) << (31 - kFewBits);  // their ranks leave room for a place
 constexpr int32_t kNoKey = INT32_MAX;
 
-// In place, for symbols that stay where they are. `keys`: the rank of each with
-// the next, kNoKey when they never merge; kSlots of them, so that the least is found without a branch.
-template <size_t kSlots>
-size_t merge_slots(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n) {
+// In place, for symbols that stay where they are. `keys`: the rank of each with the next, kNoKey when they never merge;
+// kSlots of them, so that the least is found without a branch. `rank_of` says what later pairs have.
+template <size_t kSlots, typename RankOf>
+size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
     uint8_t next[kSlots + 1], previous[kSlots + 1];
     for (size_t i = 0; i <= kSlots; ++i) {
         next[i] = uint8_t(i + 1);
         previous[i] = uint8_t(i - 1);
     }
     const auto key = [&](size_t i, size_t j) {
-        const uint32_t rank = j < n ? tables.rank(symbols[i], symbols[j]) : kNoRank;
+        const uint32_t rank = j < n ? rank_of(symbols[i], symbols[j]) : kNoRank;
         return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | i);
     };
     for (;;) {
@@ -30,7 +30,7 @@ size_t merge_slots(const MergeTables& tables, uint32_t* symbols, int32_t* keys, 
         for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;
         if (least == kNoKey) break;
         const size_t at = size_t(least) & (kFewSymbols - 1), gone = next[at], after = next[gone];
-        symbols[at] = tables.products[uint32_t(least) >> kFewBits];
+        symbols[at] = products[uint32_t(least) >> kFewBits];
         keys[gone] = kNoKey;
         next[at] = uint8_t(after);
         previous[after] = uint8_t(at);
@@ -43,9 +43,14 @@ size_t merge_slots(const MergeTables& tables, uint32_t* symbols, int32_t* keys, 
 }
 
 // Up to kFewSymbols, of tables with fewer than kMostFewMerges; kFewSymbols keys. Returns how many symbols are left.
+template <typename RankOf>
+size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
+    return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(products, rank_of, symbols, keys, n)
+                                : merge_slots<kFewSymbols>(products, rank_of, symbols, keys, n);
+}
 inline size_t merge_few(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n) {
-    return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(tables, symbols, keys, n)
-                                : merge_slots<kFewSymbols>(tables, symbols, keys, n);
+    return merge_few(
+        tables.products, [&](uint32_t left, uint32_t right) { return tables.rank(left, right); }, symbols, keys, n);
 }
 
 }  // namespace crayon

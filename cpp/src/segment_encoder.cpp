@@ -123,6 +123,7 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
     for (size_t j = 0; j < n_missed; ++j) {
         const WordKey key = b.keys[b.missed[j]];
         b.hashes[j] = word_hash(key.lo, key.hi);
+        prefetch(s.cache.beside(b.buckets[b.missed[j]]));
         prefetch(words + 2 * (b.hashes[j] & bucket_mask));
     }
     size_t n_tasks = 0, n_waiting = 0, n_long = 0;

@@ -31,10 +31,12 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
+    // Where entries go that have to leave a bucket.
+    const Bucket* beside(uint64_t at) const { return buckets_ + (at ^ 1); }
     // An entry that had to leave its bucket for a newer one, if it is still in the bucket beside it; else null.
     const WordEntry* find_displaced(uint64_t at, WordKey key) const {
-        const WordEntry* const beside = buckets_[at ^ 1].entries;
-        for (const WordEntry* entry : {beside, beside + 1})
+        const Bucket* const other = beside(at);
+        for (const WordEntry* entry : {other->entries, other->entries + 1})
             if (word_matches(*entry, key)) return entry;
         return nullptr;
     }
