@@ -39,9 +39,10 @@ void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
 
 // Words that get a mark for the space before them, cut and looked up without it.
 void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out) {
+    const uint32_t size = size_to_cut(text);
     PieceList& list = s.pieces;
     list.text.assign(text, false);
-    list.pieces.assign(1, {0, uint32_t(text.size)});
+    list.pieces.assign(1, {0, size});
     p.pipeline.words_to_mark()->split(&list);
     const size_t before = out->size();
     p.pipeline.model->encode_words(text, list.pieces.data(), list.pieces.size(), s.model.get(), out);

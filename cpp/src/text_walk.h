@@ -3,10 +3,19 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
+#include "crayon/error.h"
 #include "engine_parts.h"
 
 namespace crayon {
+
+// Of a text whose pieces fit Piece: Error(argument) otherwise.
+inline uint32_t size_to_cut(Bytes text) {
+    if (text.size > UINT32_MAX)
+        throw Error(ErrorKind::argument, "a text of 4 GiB or more cannot be cut into pieces: encode it in parts");
+    return uint32_t(text.size);
+}
 
 // Where in the original text a piece of normalized text comes from.
 struct Place {
@@ -104,6 +113,7 @@ inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place
     // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them first.
     const bool with_alignments =
         aligned || place.alignments != nullptr || (pre_tokenizer != nullptr && pre_tokenizer->needs_own_alignments());
+    const uint32_t size = size_to_cut(text);
     PieceList& list = s.pieces;
     list.base = place.base;
     list.continues = place.continues;
@@ -116,7 +126,7 @@ inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place
     }
     list.text.unplaced = place.unplaced;
     list.pieces.clear();
-    if (!text.empty()) list.pieces.push_back({0, uint32_t(text.size)});
+    if (!text.empty()) list.pieces.push_back({0, size});
     if (pre_tokenizer != nullptr) pre_tokenizer->split(&list);
     if (p.pipeline.joins_pieces) join_pieces(&list.pieces);
     return list;
