@@ -53,7 +53,8 @@ uint8_t* write_utf8(const Unit* p, const Unit* end, uint8_t* to) {
 Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
     if (text.width == 0) return {static_cast<const uint8_t*>(text.data) + from, to - from};
     const size_t most = (to - from) * (text.width == 4 ? 4 : text.width + 1);
-    if (most > capacity_ || capacity_ > kKept) {
+    // Not null, even for nothing: that would say that it is no text.
+    if (memory_ == nullptr || most > capacity_ || capacity_ > kKept) {
         capacity_ = most > 4096 ? most : 4096;
         memory_.reset();
         memory_.reset(new uint8_t[capacity_]);
