@@ -55,6 +55,8 @@ void prepare_spaced(Engine::Parts* p) {
     if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
     const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
     if (!marks || !marks->replaces || p->aligns_ids()) return;
+    // Either way remembers words in ModelScratch::marked, and encode_words those without their marks.
+    if (pipeline.words_to_mark() != nullptr) return;
     std::vector<std::string> contents;
     for (const AddedToken& token : p->vocabulary->added()) {
         if (!(token.flags & kNormalized)) continue;

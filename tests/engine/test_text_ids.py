@@ -77,6 +77,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "unigram", pre_tokenizer=both_steps(WORDS["pretokenizers"][0], {**METASPACE, "replacement": "_"})
     ),
     "t5, bpe": assemble(FALLBACK, pre_tokenizer=WORDS),
+    "t5, llama2": assemble(FALLBACK, normalizer=sequence(PREPEND, REPLACE), pre_tokenizer=WORDS),
     "t5, nfkc": assemble("unigram", normalizer={"type": "NFKC"}, pre_tokenizer=WORDS),
     "metaspace": assemble("unigram", pre_tokenizer=METASPACE),
     "metaspace, bpe": assemble("bpe-spaces, byte_fallback, ignore_merges", pre_tokenizer=METASPACE),
@@ -201,6 +202,13 @@ def new_words(seed: int, count: int) -> str:
 @pytest.mark.parametrize("name", SHAPES)
 def test_many_new_words(name: str) -> None:
     check(opened(name), new_words(1, 3000), new_words(2, 10))
+
+
+def test_words_with_and_without_their_marks() -> None:
+    """A text of one word could be taken with its spaces as they are, others by the words that get marks."""
+    for word in ("ab", "ah", "ar"):
+        for letter in "bco.":  # where it is cut
+            check(opened("t5, llama2"), f"\u3000{word}", f"{letter}{word}", f"{letter}\u3000{word}")
 
 
 @pytest.mark.parametrize("name", ["llama2", "gemma", "mistral", "t5", "bert"])
