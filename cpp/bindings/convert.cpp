@@ -123,9 +123,11 @@ Ids ids_from(py::handle object) {
         size_t i = 0;
         constexpr size_t kAhead = 16;  // the objects lie all over the heap
         // Python code that runs for an odd item may change the list.
-        for (; i < n && i < size_t(PySequence_Fast_GET_SIZE(object.ptr())); ++i) {
+        for (; i < n; ++i) {
+            const size_t size = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
+            if (i >= size) break;
             PyObject* const* const items = PySequence_Fast_ITEMS(object.ptr());
-            if (i + kAhead < n) prefetch(items[i + kAhead]);
+            if (i + kAhead < size) prefetch(items[i + kAhead]);
             const int64_t value = small_int(items[i]);
             to[i] = value >= 0 ? value : any_int(py::reinterpret_borrow<py::object>(items[i]).ptr(), i);
         }
@@ -199,7 +201,14 @@ struct ReadyInts {
 
 py::list list_of_ids(const int32_t* ids, size_t n) {
     static ReadyInts ready;
+#if PY_VERSION_HEX < 0x030C0000
+    // A new list may set off a garbage collection, and with it Python code that encodes, too, into the memory of `ids`.
+    const bool collects = PyGC_Disable() != 0;
     PyObject* const list = PyList_New(Py_ssize_t(n));
+    if (collects) PyGC_Enable();
+#else
+    PyObject* const list = PyList_New(Py_ssize_t(n));
+#endif
     if (list == nullptr) throw py::error_already_set();
     auto owned = py::reinterpret_steal<py::list>(list);
     uint32_t greatest = 0;

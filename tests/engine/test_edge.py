@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import random
 from functools import cache
@@ -155,3 +156,30 @@ def test_wrong_arguments_are_named_as_before() -> None:
         engine.encode_ids("a", "no flag at all", bad, bad)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         _core.Engine.encode_ids("no engine", "a")  # type: ignore[arg-type]
+
+
+def test_garbage_collections_that_encode() -> None:
+    """Up to Python 3.11 a new list may set one off, and what it finalizes runs in the middle of a call."""
+    engine = engine_of("byte level")
+    text, other = "crayon box 12", "other words, and more of them " * 9
+    how = (None, False, True, False, None, None)
+    want, encodings = engine.encode_ids(text), [engine.encode(text, *how) for _ in range(300)]
+    waiting: list[_core.Encoding] = []
+
+    def disturb(phase: str, info: dict[str, int]) -> None:
+        engine.encode_ids(other)
+        while waiting:
+            waiting.pop().tokens  # noqa: B018  # from then on it waits no more
+
+    before = gc.get_threshold()
+    kept: list[Any] = []
+    gc.callbacks.append(disturb)
+    try:
+        gc.set_threshold(2)
+        for encoding in encodings:
+            waiting.append(encoding)
+            kept += [[engine.encode_ids(text)], [encoding.ids], engine.encode_lists([text])]
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(disturb)
+    assert all(ids == want for (ids,) in kept)
