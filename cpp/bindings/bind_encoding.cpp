@@ -271,8 +271,9 @@ py::list ids_of(const PyEncoding& self) {
     bool is_usual = true;
     for (const int32_t id : ids) is_usual &= id >= 0 && id < kReady;
     if (is_usual) return list_of_ids(ids.data(), ids.size());
-    py::list out(ids.size());
-    for (size_t i = 0; i < ids.size(); ++i) out[i] = py::int_(uint32_t(ids[i]));
+    const std::vector<int32_t> own(ids);  // what a garbage collection runs may encode the whole
+    py::list out(own.size());
+    for (size_t i = 0; i < own.size(); ++i) out[i] = py::int_(uint32_t(own[i]));
     return out;
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
 import pickle
 import random
 from functools import cache
@@ -183,3 +184,32 @@ def test_garbage_collections_that_encode() -> None:
         gc.set_threshold(*before)
         gc.callbacks.remove(disturb)
     assert all(ids == want for (ids,) in kept)
+
+
+def test_garbage_collections_and_far_ids() -> None:
+    """No ints are kept ready for ids that no vocabulary has: another way to the list, with the same danger."""
+    document = json.loads(source("byte level"))
+    far = {"id": "far", "ids": [5_000_000], "tokens": ["far"]}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    single = [text, {"SpecialToken": {"id": "far", "type_id": 0}}]
+    template = {"type": "TemplateProcessing", "single": single, "pair": [text], "special_tokens": {"far": far}}
+    engine = twins.open_engine(json.dumps(document | {"post_processor": template}))
+    encodings = [engine.encode("crayon box", None, False, True, False, None, None) for _ in range(300)]
+    waiting: list[_core.Encoding] = []
+
+    def disturb(phase: str, info: dict[str, int]) -> None:
+        while waiting:
+            waiting.pop().tokens  # noqa: B018
+
+    before = gc.get_threshold()
+    kept: list[Any] = []
+    gc.callbacks.append(disturb)
+    try:
+        gc.set_threshold(2)
+        for encoding in encodings:
+            waiting.append(encoding)
+            kept.append([encoding.ids])
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(disturb)
+    assert all(ids == engine.encode_ids("crayon box") for (ids,) in kept)
