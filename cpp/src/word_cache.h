@@ -14,8 +14,8 @@ namespace crayon {
 
 class WordCache {
   public:
-    // Small at first, so that a thread's first text costs little; four times larger each time that a quarter as many
-    // entries as there is room for were lost to newer ones.
+    // Small at first, so that a thread's first text costs little; larger each time that a quarter as many entries as
+    // there is room for were lost to newer ones.
     static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
     static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
 
@@ -77,7 +77,9 @@ class WordCache {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
-        const uint64_t more = n * 4 < kMostBuckets ? n * 4 : kMostBuckets;
+        // To the size of a large page, and then to the whole: pages of 4 KiB would cost more than they save.
+        constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
+        const uint64_t more = n * 4 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? kHugeBuckets : kMostBuckets;
         ZeroedMemory larger = allocate(more);
         if (larger.data() == nullptr) return;
         const ZeroedMemory kept = std::move(memory_);

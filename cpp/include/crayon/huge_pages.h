@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -22,6 +23,21 @@ inline void advise_huge_pages(void* p, size_t bytes) {
 #else
     (void)p;
     (void)bytes;
+#endif
+}
+
+// Memory of at least one large page, in large pages, that std::free() frees. Null where there is none to be had, and
+// for smaller sizes.
+inline void* huge_memory(size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (bytes < kHugePage) return nullptr;
+    const size_t whole = (bytes + kHugePage - 1) & ~(kHugePage - 1);
+    void* const p = whole < bytes ? nullptr : std::aligned_alloc(kHugePage, whole);
+    if (p != nullptr) advise_huge_pages(p, whole);
+    return p;
+#else
+    (void)bytes;
+    return nullptr;
 #endif
 }
 

@@ -79,11 +79,16 @@ class IdBuffer {
         size_t capacity = capacity_ + capacity_ / 2;
         if (capacity < needed) capacity = needed;
         if (capacity < 1024) capacity = 1024;
-        void* larger = std::realloc(data_, capacity * sizeof *data_);
-        if (larger == nullptr) throw std::bad_alloc();
+        void* larger = huge_memory(capacity * sizeof *data_);  // null for what is small
+        if (larger != nullptr) {
+            if (size_ > 0) std::memcpy(larger, data_, size_ * sizeof *data_);
+            std::free(data_);
+        } else {
+            larger = std::realloc(data_, capacity * sizeof *data_);
+            if (larger == nullptr) throw std::bad_alloc();
+        }
         data_ = static_cast<int32_t*>(larger);
         capacity_ = capacity;
-        if (capacity_ * sizeof *data_ >= 2 * kHugePage) advise_huge_pages(data_, capacity_ * sizeof *data_);
     }
 
     int32_t* data_ = nullptr;
