@@ -45,7 +45,7 @@ class TrainingWords {
                         "the unique words have more than 4 billion characters, or one of them more than a billion: "
                         "train on less text, or with a pre-tokenizer that cuts it");
         pairs_ += size - 1;
-        if (size > kNear) long_words_.push_back(Position(start_));
+        if (size > kNear) long_words_.push_back({Position(start_), Position(slots_.size())});
     }
     // After the last word.
     void finish() { slots_.push_back(kHeader); }
@@ -75,12 +75,15 @@ class TrainingWords {
     }
 
     // The first symbol of the word.
-    Position first(Position p) const {
+    Position first(Position p) {
+        if (p > recent_.header && p < recent_.end) return recent_.header + 1;
         const Position stop = p > kNear ? p - kNear : 0;
         for (Position q = p; q-- > stop;) {
             if (is_header(slots_[q])) return q + 1;
         }
-        return *(std::upper_bound(long_words_.begin(), long_words_.end(), p) - 1) + 1;
+        const auto is_behind = [](Position position, const LongWord& word) { return position < word.header; };
+        recent_ = *(std::upper_bound(long_words_.begin(), long_words_.end(), p, is_behind) - 1);
+        return recent_.header + 1;
     }
     // How often the word occurs that begins here.
     uint64_t count(Position first) const {
@@ -105,12 +108,18 @@ class TrainingWords {
     static constexpr uint32_t kFree = 0x80000000, kHeader = 0xC0000000, kLength = 0x3FFFFFFF, kInline = 0x20000000;
     static constexpr uint32_t kNear = 64;  // slots that are worth walking over
 
+    // Of more than kNear symbols.
+    struct LongWord {
+        Position header, end;
+    };
+
     static bool is_header(uint32_t slot) { return slot >= kHeader; }
     static bool is_free(uint32_t slot) { return slot >> 30 == 2; }
 
     std::vector<uint32_t> slots_;
     std::vector<uint64_t> large_counts_;
-    std::vector<Position> long_words_;  // their headers
+    std::vector<LongWord> long_words_;  // in order
+    LongWord recent_ = {0, 0};          // the one that was looked for last
     size_t start_ = 0, pairs_ = 0;
 };
 
