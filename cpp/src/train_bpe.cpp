@@ -2,12 +2,13 @@
 // becomes a symbol, again and again. An index says where each pair stands, and a heap which is the most frequent; its
 // counts may be out of date, so what is popped with another count than the true one goes back with that.
 // docs/training.md has the rules of the reference that this follows.
-#include <chrono>
+#include <algorithm>
 #include <unordered_set>
 
 #include "crayon/training.h"
 #include "train_lists.h"
 #include "train_pairs.h"
+#include "train_progress.h"
 #include "train_queue.h"
 #include "train_symbols.h"
 #include "train_words.h"
@@ -16,24 +17,6 @@ namespace crayon {
 namespace {
 
 using Position = TrainingWords::Position;
-
-// Tells how far the work is, some times in a second.
-class Reporter {
-  public:
-    explicit Reporter(const Progress& progress) : progress_(progress) {}
-    void tell(const char* stage, uint64_t done, uint64_t total) {
-        if (progress_) progress_(stage, done, total);
-        next_ = Clock::now() + std::chrono::milliseconds(100);
-    }
-    void tell_at_times(const char* stage, uint64_t done, uint64_t total) {
-        if (Clock::now() >= next_) tell(stage, done, total);
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    const Progress& progress_;
-    Clock::time_point next_;
-};
 
 // What one merge changes for the pairs with one neighbour on one side of it.
 struct NeighbourChange {
@@ -99,9 +82,9 @@ class BpeTraining {
   public:
     BpeTraining(const std::vector<CountedWord>& counted, const BpeTrainerOptions& options, const Progress& progress)
         : options_(options),
-          reporter_(progress),
-          symbols_(counted, options),
-          words_((reporter_.tell("Tokenize words", 0, counted.size()), symbols_.spell(counted))),
+          report_(progress),
+          symbols_(counted, options, &report_),
+          words_(symbols_.spell(counted, &report_)),
           lists_(3 * words_.pairs() + 3 * counted.size()),
           longest_(options.max_token_length.value_or(~size_t(0))),
           // With these a symbol need not always be made of as many characters.
@@ -111,6 +94,7 @@ class BpeTraining {
     }
 
     TrainedBpe run() {
+        report_.begin("Compute merges", options_.vocab_size);
         std::vector<uint64_t> merged;
         PairEntry top;
         while (symbols_.size() < options_.vocab_size && queue_.pop(&top)) {
@@ -124,20 +108,19 @@ class BpeTraining {
             if (count < 1 || options_.min_frequency > count) break;
             merged.push_back(top.key);
             merge(top, pair.creations > 1 || has_uneven_lengths_);
-            reporter_.tell_at_times(kStage, symbols_.size(), options_.vocab_size);
+            report_.at(symbols_.size());
         }
-        reporter_.tell(kStage, symbols_.size(), symbols_.size());
+        report_.end();
         return {symbols_.take_strings(), last_of_each(merged)};
     }
 
   private:
-    static constexpr const char* kStage = "Compute merges";
-
     static uint32_t first_of(uint64_t key) { return uint32_t(key >> 32); }
     static uint32_t second_of(uint64_t key) { return uint32_t(key); }
 
     void index_pairs() {
-        reporter_.tell("Count pairs", 0, words_.pairs());
+        report_.begin("Count pairs", 2 * words_.pairs());
+        uint64_t done = 0;
         // The lists' sizes, and then their ends, are kept where a pair's count has room for an index until then.
         std::vector<PairEntry> entries;
         std::vector<int64_t> counts;
@@ -150,6 +133,7 @@ class BpeTraining {
             PairEntry& entry = entries[size_t(pair.count) - 1];
             entry.count += count;
             ++entry.size;
+            report_.at_times(++done);
         });
         for (PairEntry& entry : entries) {
             if (entry.size > 1) entry.list = lists_.take(entry.size);
@@ -160,6 +144,7 @@ class BpeTraining {
                 entry.list = position;
             else
                 *lists_.at(entry.list++) = position;
+            report_.at_times(++done);
         });
         for (PairEntry& entry : entries) {
             if (entry.size > 1) entry.list -= entry.size;
@@ -179,7 +164,7 @@ class BpeTraining {
         Position done = 0;  // all before it
         for (size_t i = 0; i < entry.size; ++i) {
             if (i + kAhead < entry.size) words_.prefetch_at(positions[i + kAhead]);
-            if (i % kOften == kOften - 1) reporter_.tell_at_times(kStage, symbols_.size(), options_.vocab_size);
+            if (i % kOften == kOften - 1) report_.at(symbols_.size());
             const Position position = positions[i];
             if (!whole_words) {
                 merge_at(position, a, b, made);
@@ -289,7 +274,7 @@ class BpeTraining {
     }
 
     const BpeTrainerOptions& options_;
-    Reporter reporter_;
+    TrainingReport report_;
     TrainingSymbols symbols_;
     TrainingWords words_;
     PositionLists lists_;

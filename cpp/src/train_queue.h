@@ -13,13 +13,15 @@ struct PairEntry {
     uint64_t count;
     uint64_t key;
     PositionLists::Place list;  // of one position: that position itself
-    uint64_t size;
+    uint32_t size;
+    uint32_t turn = 0;  // given by the queue
 };
 
 // Most pairs are too rare ever to be merged, so they wait unsorted until the heap runs empty.
 class PairQueue {
   public:
-    void push(const PairEntry& entry) {
+    void push(PairEntry entry) {
+        entry.turn = turn_++;
         if (entry.count < threshold_) {
             rare_.push_back(entry);
             return;
@@ -27,7 +29,8 @@ class PairQueue {
         heap_.push_back(entry);
         std::push_heap(heap_.begin(), heap_.end(), is_behind);
     }
-    // False when there is none. The most frequent pair; of those, the one with the smallest key.
+    // False when there is none. The most frequent pair; of those, the one with the smallest key; of that one's entries,
+    // the first (in the reference, any).
     bool pop(PairEntry* out) {
         while (heap_.empty()) {
             if (rare_.empty()) return false;
@@ -41,7 +44,8 @@ class PairQueue {
 
   private:
     static bool is_behind(const PairEntry& a, const PairEntry& b) {
-        return a.count != b.count ? a.count < b.count : a.key > b.key;
+        if (a.count != b.count) return a.count < b.count;
+        return a.key != b.key ? a.key > b.key : a.turn > b.turn;
     }
     void lower_threshold() {
         uint64_t most = 0;
@@ -56,6 +60,7 @@ class PairQueue {
 
     std::vector<PairEntry> heap_, rare_;
     uint64_t threshold_ = ~uint64_t(0);
+    uint32_t turn_ = 0;
 };
 
 }  // namespace crayon

@@ -35,12 +35,16 @@ std::string utf8(uint32_t code_point) {
 
 }  // namespace
 
-TrainingSymbols::TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options)
+TrainingSymbols::TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options,
+                                 TrainingReport* report)
     : options_(options) {
     for (const std::string& token : options.special_tokens) id_of(token);
 
+    report->begin("Compute alphabet", words.size());
+    uint64_t done = 0;
     std::vector<uint64_t> counts(kCodePoints, 0);
     for (const CountedWord& word : words) {
+        report->at_times(++done);
         for_each_character(word, [&](uint32_t c) {
             const uint64_t sum = counts[c] + word.count;
             counts[c] = sum < word.count ? ~uint64_t(0) : sum;
@@ -100,11 +104,14 @@ void TrainingSymbols::push_character(uint32_t c, bool is_first, bool is_last, Tr
     out->push(id_of(string));
 }
 
-TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words) {
+TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words, TrainingReport* report) {
+    report->begin("Tokenize words", words.size());
+    uint64_t done = 0;
     TrainingWords out;
     out.reserve(characters_ + words.size() + 1);
     if (options_.continuing_subword_prefix.empty() && options_.end_of_word_suffix.empty()) {
         for (const CountedWord& word : words) {
+            report->at_times(++done);
             out.begin_word(word.count);
             for_each_character(word, [&](uint32_t c) {
                 if (c < of_character_.size() && of_character_[c] != kNone) out.push(of_character_[c]);
@@ -120,9 +127,13 @@ TrainingWords TrainingSymbols::spell(const std::vector<CountedWord>& words) {
         spelled[i] = words[i].is_raw ? to_byte_level(words[i].text) : std::string(words[i].text.view());
     std::vector<size_t> order(words.size());
     std::iota(order.begin(), order.end(), size_t(0));
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return spelled[a] < spelled[b]; });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        report->at_times(0);
+        return spelled[a] < spelled[b];
+    });
     std::vector<uint32_t> characters;
     for (const size_t i : order) {
+        report->at_times(++done);
         characters.clear();
         for_each_character(words[i], [&](uint32_t c) { characters.push_back(c); });
         out.begin_word(words[i].count);

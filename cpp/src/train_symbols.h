@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crayon/training.h"
+#include "train_progress.h"
 #include "train_words.h"
 
 namespace crayon {
@@ -14,10 +15,10 @@ namespace crayon {
 class TrainingSymbols {
   public:
     // Special tokens and the alphabet, as `options` have them.
-    TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options);
+    TrainingSymbols(const std::vector<CountedWord>& words, const BpeTrainerOptions& options, TrainingReport* report);
 
     // The words in symbols. Characters that the alphabet lacks are left out.
-    TrainingWords spell(const std::vector<CountedWord>& words);
+    TrainingWords spell(const std::vector<CountedWord>& words, TrainingReport* report);
     // The symbol that a merge makes, which may be there already.
     uint32_t join(uint32_t left, uint32_t right);
 
