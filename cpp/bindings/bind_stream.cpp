@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "bindings.h"
+#include "buffer_view.h"
 #include "crayon/stream_encoder.h"
 
 namespace crayon::python {
@@ -17,27 +18,6 @@ py::array_t<T> array_of(BufferPool::Lease&& lease, std::vector<py::ssize_t> shap
     const py::capsule owner(kept, [](void* p) { delete static_cast<BufferPool::Lease*>(p); });
     return py::array_t<T>(std::move(shape), static_cast<const T*>(kept->data()), owner);
 }
-
-// Any object with contiguous bytes.
-class BufferView {
-  public:
-    explicit BufferView(py::handle object) {
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
-    }
-    ~BufferView() { PyBuffer_Release(&view_); }
-    BufferView(const BufferView&) = delete;
-    BufferView& operator=(const BufferView&) = delete;
-
-    Bytes slice(size_t start, size_t end) const {
-        if (start > end || end > size_t(view_.len))
-            throw py::value_error("bytes " + std::to_string(start) + " to " + std::to_string(end) + " of a buffer of " +
-                                  std::to_string(view_.len));
-        return Bytes(static_cast<const uint8_t*>(view_.buf), size_t(view_.len)).slice(start, end);
-    }
-
-  private:
-    Py_buffer view_;
-};
 
 struct PyStreamEncoder {
     PyStreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)

@@ -58,11 +58,13 @@ std::vector<Bytes> texts_of(py::handle object, Texts* texts, bool allow_bytes) {
     return out;
 }
 
-TextBatch::TextBatch(py::handle object, bool replace_surrogates)
+TextBatch::TextBatch(py::handle object, bool replace_surrogates, bool checks_bytes)
     : items_(items_of(object, "texts")), kept_(replace_surrogates), views_(items_.size()) {
     for (size_t i = 0; i < views_.size(); ++i) {
         PyObject* const item = PyTuple_GET_ITEM(items_.ptr(), Py_ssize_t(i));
-        if (!PyUnicode_Check(item)) {
+        if (PyBytes_Check(item) && !checks_bytes) {
+            views_[i] = {PyBytes_AS_STRING(item), size_t(PyBytes_GET_SIZE(item)), 0};
+        } else if (!PyUnicode_Check(item)) {
             const Bytes bytes = kept_.add(item, "item " + std::to_string(i) + " of the batch", true);
             views_[i] = {bytes.data, bytes.size, 0};
         } else {

@@ -27,8 +27,9 @@ std::vector<Bytes> texts_of(py::handle object, Texts* texts, bool allow_bytes = 
 // A batch of texts where they lie: str are read by threads, in pieces, so that no UTF-8 of them is made and kept.
 class TextBatch {
   public:
-    // Errors are those of texts_of with bytes allowed.
-    TextBatch(py::handle object, bool replace_surrogates);
+    // Errors are those of texts_of with bytes allowed. Unless `checks_bytes`, those that are no UTF-8 are none yet: for
+    // work that looks itself.
+    TextBatch(py::handle object, bool replace_surrogates, bool checks_bytes = true);
 
     const py::tuple& items() const { return items_; }
     // Calls work(views) without the GIL, and once more if a str has surrogates that are to be replaced.

@@ -78,4 +78,5 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_encoding(m);
     crayon::python::bind_engine(m);
     crayon::python::bind_stream(m);
+    crayon::python::bind_training(m);
 }

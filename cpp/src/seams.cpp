@@ -73,9 +73,13 @@ bool family_divides(Family family, Flavor flavor, const Border& border) {
 }
 
 Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets)
+    : Seams(parts, longest_token, special_as_text, with_offsets, false) {}
+
+Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only)
     : p_(parts),
       longest_token_(longest_token),
       special_as_text_(special_as_text),
+      words_only_(words_only),
       shifts_(with_offsets && p_.pipeline.normalizer != nullptr && p_.pipeline.normalizer->shifts({})) {
     const Vocabulary& vocabulary = *p_.vocabulary;
     bool has_digits = false;
@@ -93,9 +97,9 @@ Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_t
     groups_digits_ =
         pipeline.scan != nullptr && pipeline.normalizer == nullptr && !has_digits &&
         (pipeline.family == Family::cl100k || pipeline.family == Family::llama3 || pipeline.family == Family::o200k);
-    matches_whole_ = pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
+    matches_whole_ = !words_only && pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
                      pipeline.normalizer == nullptr && !pipeline.add_prefix_space;
-    exist_ = p_.single && (matches_whole_ || any_usual());
+    exist_ = words_only ? any_usual() : p_.single && (matches_whole_ || any_usual());
 }
 
 // Between words, between lines, or between sentences of scripts without spaces.
@@ -230,8 +234,8 @@ bool Seams::steps_divide(Border border) const {
     if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
     // Pieces that touch each other are one in greedy mode.
     if (division == Division::apart && pipeline.joins_pieces) division = Division::through;
-    return division == Division::apart ||
-           (division == Division::through && pipeline.model != nullptr && pipeline.model->divides(border));
+    return division == Division::apart || (division == Division::through && !words_only_ && pipeline.model != nullptr &&
+                                           pipeline.model->divides(border));
 }
 
 // The third of the digits from the start of their run. What is before a run, or before the text when the run begins

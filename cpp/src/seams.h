@@ -14,6 +14,8 @@ class Seams {
   public:
     // A view of the engine's parts, which it must not outlive. `longest_token` is in bytes.
     Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets);
+    // The seams between words alone: cutting there changes no word, whatever model and post-processor come after.
+    static Seams of_words(const Engine::Parts& parts) { return Seams(parts, 0, false, false, true); }
 
     // Whether there are any: false when some step has no proof for texts of any usual kind.
     bool exist() const { return exist_; }
@@ -25,6 +27,8 @@ class Seams {
     size_t last_inside(Bytes stretch) const;
 
   private:
+    Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
+
     // The added tokens that are looked for in one of the two texts.
     struct Tokens {
         std::vector<std::string> contents;
@@ -48,6 +52,7 @@ class Seams {
     const Engine::Parts& p_;
     const size_t longest_token_;
     const bool special_as_text_;
+    const bool words_only_;
     const bool shifts_;  // some pieces have alignments that must not be cut, and they are asked for
     Tokens plain_, normalized_;
     bool groups_digits_ = false;  // in threes, from the start of a run

@@ -2,12 +2,10 @@
 
 #include <optional>
 
+#include "crayon/unicode.h"
 #include "seams.h"
 
 namespace crayon {
-namespace {
-
-// The last unit before `to` where the text can be cut, looked for in its neighbourhood alone; `from` if there is none.
 size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader) {
     for (const size_t near : {size_t(1) << 10, size_t(1) << 14}) {
         size_t start = to - from > near ? to - near : from, stop = to;
@@ -18,6 +16,7 @@ size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t
             while (stop > start && is_inside(stop)) --stop;
         }
         const Bytes window = reader->read(text, start, stop);
+        if (text.width == 0 && utf8_error(window.data, window.size) != window.size) break;
         const size_t at = seams.last_inside(window);
         if (at == 0) continue;
         if (text.width == 0) return start + at;
@@ -28,12 +27,12 @@ size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t
     return from;
 }
 
-}  // namespace
+namespace {
 
-std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
-                                      const EncodeOptions& options, size_t threads) {
+// `seams_for(text)` is null for texts that are not to be cut.
+template <typename SeamsFor>
+std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& seams_for) {
     std::vector<TextTask> tasks;
-    std::optional<Seams> seams;  // once there is a text for it
     Utf8Reader reader;
     size_t begin = 0, bytes = 0;
     const auto close = [&](size_t end) {
@@ -43,11 +42,8 @@ std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<Te
     };
     for (size_t i = 0; i < texts.size(); ++i) {
         const TextView& text = texts[i];
-        // Cutting is for more threads, and for texts that would be copied whole.
-        if (text.size >= 2 * kPartUnits && (threads > 1 || text.width != 0)) {
-            if (!seams)
-                seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text,
-                              false);
+        const Seams* const seams = text.size >= 2 * kPartUnits ? seams_for(text) : nullptr;
+        if (seams != nullptr) {
             close(i);
             size_t from = 0, to = 0;
             while (seams->exist() && text.size - to > kPartUnits + kPartUnits / 2) {
@@ -66,6 +62,24 @@ std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<Te
     }
     close(texts.size());
     return tasks;
+}
+
+}  // namespace
+
+std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
+                                      const EncodeOptions& options, size_t threads) {
+    std::optional<Seams> seams;  // once there is a text for it
+    return cut_texts(texts, [&](const TextView& text) -> const Seams* {
+        // Cutting is for more threads, and for texts that would be copied whole.
+        if (threads == 1 && text.width == 0) return nullptr;
+        if (!seams)
+            seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text, false);
+        return &*seams;
+    });
+}
+
+std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts) {
+    return cut_texts(texts, [&](const TextView&) { return &seams; });
 }
 
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,

@@ -21,6 +21,12 @@ constexpr size_t kPartUnits = size_t(1) << 18;
 
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads);
+// The same for counting words: large texts are cut in any case, at the seams of words.
+std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
+
+// The last unit before `to` where the text can be cut, looked for in its neighbourhood alone; `from` if there is none.
+// The bytes of the text need not be UTF-8.
+size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader);
 
 // The ids of a task, text by text: those of text i end at ends[i - task.begin].
 struct TextIds {

@@ -1,0 +1,31 @@
+// Any Python object with contiguous bytes, held while they are read: a mapped file cannot be closed meanwhile.
+#pragma once
+
+#include <string>
+
+#include "bindings.h"
+
+namespace crayon::python {
+
+class BufferView {
+  public:
+    explicit BufferView(py::handle object) {
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+    }
+    ~BufferView() { PyBuffer_Release(&view_); }
+    BufferView(const BufferView&) = delete;
+    BufferView& operator=(const BufferView&) = delete;
+
+    Bytes all() const { return {static_cast<const uint8_t*>(view_.buf), size_t(view_.len)}; }
+    Bytes slice(size_t start, size_t end) const {
+        if (start > end || end > size_t(view_.len))
+            throw py::value_error("bytes " + std::to_string(start) + " to " + std::to_string(end) + " of a buffer of " +
+                                  std::to_string(view_.len));
+        return all().slice(start, end);
+    }
+
+  private:
+    Py_buffer view_;
+};
+
+}  // namespace crayon::python
