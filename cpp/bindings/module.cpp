@@ -79,4 +79,5 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_engine(m);
     crayon::python::bind_stream(m);
     crayon::python::bind_training(m);
+    crayon::python::bind_train(m);
 }

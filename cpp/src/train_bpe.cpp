@@ -20,7 +20,7 @@ using Position = TrainingWords::Position;
 
 // What one merge changes for the pairs with one neighbour on one side of it.
 struct NeighbourChange {
-    int64_t lost = 0, gained = 0;
+    uint64_t lost = 0, gained = 0;
     uint32_t positions = 0;  // of pairs gained
     uint32_t is_touched = 0;
     PositionLists::Place place = 0;
@@ -99,15 +99,14 @@ class BpeTraining {
         PairEntry top;
         while (symbols_.size() < options_.vocab_size && queue_.pop(&top)) {
             const PairCount& pair = pairs_.at(top.key);
-            const uint64_t count = uint64_t(int64_t(pair.count));
-            if (top.count != count) {
-                top.count = count;
+            if (top.count != pair.count) {
+                top.count = pair.count;
                 queue_.push(top);
                 continue;
             }
-            if (count < 1 || options_.min_frequency > count) break;
+            if (top.count < 1 || options_.min_frequency > top.count) break;
             merged.push_back(top.key);
-            merge(top, pair.creations > 1 || has_uneven_lengths_);
+            merge(top, pair.is_recreated() || has_uneven_lengths_);
             report_.at(symbols_.size());
         }
         report_.end();
@@ -121,16 +120,15 @@ class BpeTraining {
     void index_pairs() {
         report_.begin("Count pairs", 2 * words_.pairs());
         uint64_t done = 0;
-        // The lists' sizes, and then their ends, are kept where a pair's count has room for an index until then.
+        // Until they are known, a pair's count has room for the number of its entry.
         std::vector<PairEntry> entries;
-        std::vector<int64_t> counts;
         words_.for_each_pair([&](Position, uint32_t a, uint32_t b, uint64_t count) {
             PairCount& pair = pairs_.at(pair_key(a, b));
             if (pair.count == 0) {
-                entries.push_back({0, pair.key, 0, 0});
-                pair.count = int64_t(entries.size());
+                entries.push_back({0, pair.key(), 0, 0});
+                pair.count = entries.size();
             }
-            PairEntry& entry = entries[size_t(pair.count) - 1];
+            PairEntry& entry = entries[pair.count - 1];
             entry.count += count;
             ++entry.size;
             report_.at_times(++done);
@@ -139,7 +137,7 @@ class BpeTraining {
             if (entry.size > 1) entry.list = lists_.take(entry.size);
         }
         words_.for_each_pair([&](Position position, uint32_t a, uint32_t b, uint64_t) {
-            PairEntry& entry = entries[size_t(pairs_.at(pair_key(a, b)).count) - 1];
+            PairEntry& entry = entries[pairs_.at(pair_key(a, b)).count - 1];
             if (entry.size == 1)
                 entry.list = position;
             else
@@ -149,9 +147,9 @@ class BpeTraining {
         for (PairEntry& entry : entries) {
             if (entry.size > 1) entry.list -= entry.size;
             PairCount& pair = pairs_.at(entry.key);
-            pair.count = int64_t(entry.count);
-            pair.creations = 1;
-            if (entry.count > 0) queue_.push(entry);
+            pair.count = entry.count;
+            pair.create();
+            if (pair.is_positive()) queue_.push(entry);
         }
     }
 
@@ -181,7 +179,7 @@ class BpeTraining {
         if (words_.symbol(position) != a) return;
         const Position second = words_.after(position);
         if (words_.symbol(second) != b) return;
-        const int64_t count = int64_t(words_.count(words_.first(position)));
+        const uint64_t count = words_.count(words_.first(position));
         const Position before = words_.before(position);
         words_.join(position, made);
         const size_t length = words_.span(position);
@@ -258,8 +256,8 @@ class BpeTraining {
     void gain(const NeighbourChange& change, PairCount* pair) {
         if (change.positions == 0) return;
         pair->count += change.gained;
-        if (pair->creations < 3) ++pair->creations;
-        if (pair->count > 0) queue_.push({uint64_t(int64_t(pair->count)), pair->key, change.place, change.positions});
+        pair->create();
+        if (pair->is_positive()) queue_.push({pair->count, pair->key(), change.place, change.positions});
     }
 
     // Of a pair that was merged more than once, the last time counts.
