@@ -1,5 +1,6 @@
 #include "crayon/word_counter.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -99,6 +100,8 @@ class WordCounter::Call {
 
 void WordCounter::Call::merge(size_t part, Merge* merge) {
     WordCountPart& into = p_.counted.part(part);
+    const auto has_words = [&](const auto& tally) { return tally != nullptr && !tally->table.part(part).empty(); };
+    if (std::none_of(p_.tallies.begin(), p_.tallies.end(), has_words)) return;
     merge->done.assign(p_.tallies.size(), 0);
     if (into.empty()) {
         WordCountPart* largest = &into;
@@ -139,8 +142,11 @@ void WordCounter::Call::commit() {
         ++merged;
     };
     try {
-        run_watched(kParts, unique < kManyWords ? 1 : p_.threads, work,
-                    [&] { report("merging counts", merged, kParts); });
+        // A small call is over before a thread is started, or anybody waits.
+        if (unique < kManyWords)
+            for (size_t part = 0; part < kParts; ++part) merge(part, &merges[part]);
+        else
+            run_watched(kParts, p_.threads, work, [&] { report("merging counts", merged, kParts); });
     } catch (...) {
         for (size_t part = 0; part < kParts; ++part) undo(part, merges[part]);
         throw;
