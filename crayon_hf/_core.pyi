@@ -310,6 +310,25 @@ class Engine:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
 
+def train_bpe(
+    words: WordCounter,
+    *,
+    vocab_size: int = 30000,
+    min_frequency: int = 0,
+    special_tokens: Sequence[str] = (),
+    limit_alphabet: int | None = None,
+    initial_alphabet: Sequence[str] = (),
+    continuing_subword_prefix: str = "",
+    end_of_word_suffix: str = "",
+    max_token_length: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """The tokens by id, and the merges by rank (pairs of ids), that the BpeTrainer of ``tokenizers`` finds for these
+    words with these options: docs/training.md says how, and what its memory is.
+
+    The words stay as they are. `progress` as for WordCounter, some ten times a second. ValueError for an initial
+    alphabet of anything but single characters, and for more unique words than 4 billion characters."""
+
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
     """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.
 
