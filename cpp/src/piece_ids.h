@@ -96,16 +96,6 @@ class PieceIds {
         uint64_t mask_ = 0, added_ = 0;
     };
 
-    // word_key, without a branch on the size.
-    static WordKey short_key(const uint8_t* p, size_t size, const uint8_t* limit) {
-        if (limit - p < 16) return word_key(p, size, limit);
-        uint64_t half[2];
-        std::memcpy(half, p, 16);
-        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all of it when size is 0 or 8
-        const uint64_t low = size < 8 ? keep : ~uint64_t(0), high = size > 8 ? keep : 0;
-        return {half[0] & low, (half[1] & high) | uint64_t(size) << 56};
-    }
-
     static LongKey long_key(Bytes piece) {
         LongKey key{{0, 0, 0, 0}};
         std::memcpy(key.words, piece.data, 16);
@@ -154,7 +144,7 @@ class PieceIds {
             const size_t size = pieces[i].end - pieces[i].start;
             const uint8_t* const p = text.data + pieces[i].start;
             if (size <= kWordKeyBytes) {
-                keys_[i] = short_key(p, size, text.end());
+                keys_[i] = word_key(p, size, text.end());
                 hashes_[i] = word_hash(keys_[i].lo, keys_[i].hi);
                 prefetch(shorts.bucket(hashes_[i]));
             } else if (size <= kLongBytes) {

@@ -16,18 +16,15 @@ struct WordKey {
     uint64_t lo, hi;  // WordEntry::key without the number of ids
 };
 
-// `size` is 1 to 15. Reads 16 bytes at `p` when they lie before `limit`, else only the word's own.
+// `size` is 1 to 15. Reads 16 bytes at `p` when they lie before `limit`, else only the word's own. Without a branch
+// on the size, which cannot be guessed.
 inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
     uint64_t half[2] = {0, 0};
     if (limit - p >= 16) {
         std::memcpy(half, p, 16);
-        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);
-        if (size < 8) {
-            half[0] &= keep;
-            half[1] = 0;
-        } else {
-            half[1] &= size == 8 ? 0 : keep;
-        }
+        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all of it when size is 8
+        half[0] &= size < 8 ? keep : ~uint64_t(0);
+        half[1] &= size > 8 ? keep : 0;
     } else {
         std::memcpy(half, p, size);
     }
