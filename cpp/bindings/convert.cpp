@@ -7,23 +7,9 @@
 #include "bindings.h"
 #include "crayon/error.h"
 #include "crayon/unicode.h"
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
+#include "prefetch.h"
 
 namespace crayon::python {
-namespace {
-
-inline void prefetch(const void* p) {
-#if defined(_MSC_VER)
-    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
-#else
-    __builtin_prefetch(p, 1);
-#endif
-}
-
-}  // namespace
 
 std::string type_name(py::handle object) {
     return Py_TYPE(object.ptr())->tp_name;
@@ -127,7 +113,7 @@ Ids ids_from(py::handle object) {
             const size_t size = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
             if (i >= size) break;
             PyObject* const* const items = PySequence_Fast_ITEMS(object.ptr());
-            if (i + kAhead < size) prefetch(items[i + kAhead]);
+            if (i + kAhead < size) prefetch_for_write(items[i + kAhead]);
             const int64_t value = small_int(items[i]);
             to[i] = value >= 0 ? value : any_int(py::reinterpret_borrow<py::object>(items[i]).ptr(), i);
         }

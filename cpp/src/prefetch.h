@@ -1,4 +1,4 @@
-// Asking for a cache line before it is read.
+// Asking for a cache line before it is needed.
 #pragma once
 
 #if defined(_MSC_VER)
@@ -12,6 +12,15 @@ inline void prefetch(const void* p) {
     _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 #else
     __builtin_prefetch(p);
+#endif
+}
+
+// The same, of a line that will be written.
+inline void prefetch_for_write(const void* p) {
+#if defined(_MSC_VER)
+    _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+#else
+    __builtin_prefetch(p, 1);
 #endif
 }
 
