@@ -108,7 +108,7 @@ class ByteCuts {
         uint64_t word, bits;
     };
     static Place place(uint64_t key, uint32_t shift) {
-        const uint64_t hash = key * 0x9E3779B97F4A7C15ull;
+        const uint64_t hash = key_hash(key);
         // No shift by all 64 bits, when there is one word.
         return {hash >> 1 >> (shift - 1),
                 uint64_t(1) << (hash >> (shift - 6) & 63) | uint64_t(1) << (hash >> (shift - 12) & 63)};

@@ -47,12 +47,12 @@ class Builder {
         // The pairs of pilot p are by_pilot_[begin_[p]] up to [begin_[p + 1]].
         const uint32_t shift = 64 - pilot_bits;
         begin_.assign(out_.pilots.size() + 1, 0);
-        for (const uint64_t pair : pairs) ++begin_[live_hash(key_of(pair)) >> shift];
+        for (const uint64_t pair : pairs) ++begin_[key_hash(key_of(pair)) >> shift];
         uint32_t total = 0;
         for (uint32_t& begin : begin_) total += std::exchange(begin, total);
         by_pilot_.resize(pairs.size());
         std::vector<uint32_t> next(begin_);
-        for (const uint64_t pair : pairs) by_pilot_[next[live_hash(key_of(pair)) >> shift]++] = pair;
+        for (const uint64_t pair : pairs) by_pilot_[next[key_hash(key_of(pair)) >> shift]++] = pair;
     }
 
     // Those with most pairs first, while there is room.
@@ -75,7 +75,7 @@ class Builder {
         for (uint32_t value = 0; value < kPilots; ++value) {
             uint32_t i = 0;
             for (; i < n; ++i) {
-                homes[i] = live_slot(live_hash(key_of(pairs[i])), value, slot_shift_);
+                homes[i] = live_slot(key_hash(key_of(pairs[i])), value, slot_shift_);
                 if (out_.slots[homes[i]] != kEmptyPair || std::find(homes, homes + i, homes[i]) != homes + i) break;
             }
             if (i < n) continue;

@@ -34,7 +34,7 @@ struct MergeTables {
     bool has_live() const { return live_slots != nullptr; }
     // As rank(), of the merges that happen alone; without a branch that is hard to guess.
     uint32_t live_rank(uint32_t left, uint32_t right) const {
-        const uint64_t key = pair_key(left, right), hash = live_hash(key);
+        const uint64_t key = pair_key(left, right), hash = key_hash(key);
         const uint64_t slot = live_slots[live_slot(hash, live_pilots[hash >> live_pilot_shift], live_slot_shift)];
         return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
     }

@@ -29,7 +29,7 @@ inline __m256i lane_numbers(int from) {
 
 // The lane of a pair that begins at `place`.
 inline uint32_t lane_of(const MergeTables& t, uint32_t left, uint32_t right, uint32_t place) {
-    const uint64_t key = pair_key(left, right), hash = live_hash(key);
+    const uint64_t key = pair_key(left, right), hash = key_hash(key);
     const uint64_t slot = t.live_slots[live_slot(hash, t.live_pilots[hash >> t.live_pilot_shift], t.live_slot_shift)];
     uint32_t missing = uint32_t(slot >> kRankBits == key) - 1;
 #if defined(__GNUC__)

@@ -113,16 +113,17 @@ constexpr uint32_t kMaxMerges = (1u << kRankBits) - 1;
 inline uint64_t pair_key(uint32_t left, uint32_t right) {
     return uint64_t(left) << kIdBits | right;
 }
-// Fibonacci hashing: the upper bits of key * 2^64 / phi, `shift` = 64 - log2(slots). Then linear probing.
-inline uint64_t pair_hash(uint64_t key, uint32_t shift) {
-    return key * 0x9E3779B97F4A7C15ull >> shift;
-}
-
-// The table of the merges that happen: the upper bits of live_hash(key) name a pilot, and this a pair's only slot.
-// `shift` = 32 - log2(slots).
-inline uint64_t live_hash(uint64_t key) {
+// Fibonacci hashing: key * 2^64 / phi, whose upper bits depend on all of the key.
+inline uint64_t key_hash(uint64_t key) {
     return key * 0x9E3779B97F4A7C15ull;
 }
+// `shift` = 64 - log2(slots). Then linear probing.
+inline uint64_t pair_hash(uint64_t key, uint32_t shift) {
+    return key_hash(key) >> shift;
+}
+
+// The table of the merges that happen: the upper bits of key_hash(key) name a pilot, and this a pair's only slot.
+// `shift` = 32 - log2(slots).
 inline uint32_t live_slot(uint64_t hash, uint32_t pilot, uint32_t shift) {
     return uint32_t(hash >> 12) * (2 * pilot + 1) >> shift;
 }
