@@ -32,10 +32,14 @@ struct MergeTables {
     MergeBatch batch = merge_batch_scalar;
 
     bool has_live() const { return live_slots != nullptr; }
+    // The only place in live_slots where the pair can be.
+    uint32_t live_place(uint64_t key) const {
+        const uint64_t hash = key_hash(key);
+        return live_slot(hash, live_pilots[hash >> live_pilot_shift], live_slot_shift);
+    }
     // As rank(), of the merges that happen alone; without a branch that is hard to guess.
     uint32_t live_rank(uint32_t left, uint32_t right) const {
-        const uint64_t key = pair_key(left, right), hash = key_hash(key);
-        const uint64_t slot = live_slots[live_slot(hash, live_pilots[hash >> live_pilot_shift], live_slot_shift)];
+        const uint64_t key = pair_key(left, right), slot = live_slots[live_place(key)];
         return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
     }
 

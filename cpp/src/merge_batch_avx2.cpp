@@ -29,8 +29,7 @@ inline __m256i lane_numbers(int from) {
 
 // The lane of a pair that begins at `place`.
 inline uint32_t lane_of(const MergeTables& t, uint32_t left, uint32_t right, uint32_t place) {
-    const uint64_t key = pair_key(left, right), hash = key_hash(key);
-    const uint64_t slot = t.live_slots[live_slot(hash, t.live_pilots[hash >> t.live_pilot_shift], t.live_slot_shift)];
+    const uint64_t key = pair_key(left, right), slot = t.live_slots[t.live_place(key)];
     uint32_t missing = uint32_t(slot >> kRankBits == key) - 1;
 #if defined(__GNUC__)
     asm("" : "+r"(missing));  // else it becomes a branch, which is taken as often as not

@@ -187,11 +187,10 @@ void check_live_merges(const Cartridge& c, const MergeTables& tables) {
         const uint64_t slot = c.live_slots[i];
         if (slot == kEmptyPair) continue;
         const uint32_t rank = uint32_t(slot & kMaxMerges);
-        const uint64_t key = slot >> kRankBits, hash = key_hash(key);
+        const uint64_t key = slot >> kRankBits;
         check(tables.rank(uint32_t(key >> kIdBits), uint32_t(key) & kMaxIds) == rank,
               "section live_slots has a merge that is not in section pair_table");
-        check(live_slot(hash, tables.live_pilots[hash >> tables.live_pilot_shift], tables.live_slot_shift) == i,
-              "section live_slots has a merge where a search does not find it");
+        check(tables.live_place(key) == i, "section live_slots has a merge where a search does not find it");
         has[rank] = true;
     }
     std::vector<std::string_view> tokens(c.program().n_ids);
