@@ -111,10 +111,7 @@ size_t Merger::merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out)
     const size_t n = bytes.size;
     for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
     for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
-    for (size_t i = 0; i + 1 < n; ++i) {
-        const uint32_t rank = tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]];
-        if (rank != kNoRank) keys[i] = int32_t(rank << kFewBits | i);
-    }
+    for (size_t i = 0; i + 1 < n; ++i) keys[i] = few_key(tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]], i);
     const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.live_rank(left, right); };
     return merge_few(tables.products, rank_of, out, keys, n);
 }

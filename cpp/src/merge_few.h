@@ -12,7 +12,12 @@ constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
 constexpr uint32_t kMostFewMerges = uint32_t(1) << (31 - kFewBits);  // their ranks leave room for a place
 constexpr int32_t kNoKey = INT32_MAX;
 
-// In place, for symbols that stay where they are. `keys`: the rank of each with the next, kNoKey when they never merge;
+// What orders merges: the rank, then the place of the left symbol. kNoKey when there is no merge.
+inline int32_t few_key(uint32_t rank, size_t place) {
+    return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | place);
+}
+
+// In place, for symbols that stay where they are. `keys`: few_key of each with the next;
 // kSlots of them, so that the least is found without a branch. `rank_of` says what later pairs have.
 template <size_t kSlots, typename RankOf>
 size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
@@ -21,10 +26,7 @@ size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, 
         next[i] = uint8_t(i + 1);
         previous[i] = uint8_t(i - 1);
     }
-    const auto key = [&](size_t i, size_t j) {
-        const uint32_t rank = j < n ? rank_of(symbols[i], symbols[j]) : kNoRank;
-        return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | i);
-    };
+    const auto key = [&](size_t i, size_t j) { return j < n ? few_key(rank_of(symbols[i], symbols[j]), i) : kNoKey; };
     for (;;) {
         int32_t least = kNoKey;
         for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;

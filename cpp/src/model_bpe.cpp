@@ -330,10 +330,7 @@ const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
     std::unique_ptr<int32_t[]> keys(new int32_t[128 * 128]);
     const auto symbol = [this](uint32_t c) { return c == ' ' ? mark_id_ : ascii_ids_[c]; };
     for (uint32_t a = 0; a < 128; ++a) {
-        for (uint32_t b = 0; b < 128; ++b) {
-            const uint32_t rank = tables_.rank(symbol(a), symbol(b));
-            keys[a << 7 | b] = rank == kNoRank ? kNoKey : int32_t(rank << kFewBits);
-        }
+        for (uint32_t b = 0; b < 128; ++b) keys[a << 7 | b] = few_key(tables_.rank(symbol(a), symbol(b)), 0);
     }
     // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
     if (ascii_keys_.compare_exchange_strong(found, keys.get())) found = keys.release();
@@ -343,10 +340,8 @@ const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
 size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
     if (n <= kFewSymbols && tables_.n_merges < kMostFewMerges) {
         int32_t keys[kFewSymbols];
-        for (size_t i = 0; i < kFewSymbols; ++i) {
-            const uint32_t rank = i + 1 < n ? tables_.rank(symbols[i], symbols[i + 1]) : kNoRank;
-            keys[i] = rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | i);
-        }
+        for (size_t i = 0; i < kFewSymbols; ++i)
+            keys[i] = i + 1 < n ? few_key(tables_.rank(symbols[i], symbols[i + 1]), i) : kNoKey;
         return merge_few(tables_, symbols, keys, n);
     }
     uint32_t sizes[Merger::kShort];  // of no use here
