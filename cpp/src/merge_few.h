@@ -9,7 +9,7 @@
 namespace crayon {
 
 constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
-constexpr uint32_t kMostFewMerges = uint32_t(1) << (31 - kFewBits);  // their ranks leave room for a place
+static_assert(kMaxMerges < INT32_MAX >> kFewBits, "a rank leaves room for a place");
 constexpr int32_t kNoKey = INT32_MAX;
 
 // What orders merges: the rank, then the place of the left symbol. kNoKey when there is no merge.
@@ -17,8 +17,8 @@ inline int32_t few_key(uint32_t rank, size_t place) {
     return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | place);
 }
 
-// In place, for symbols that stay where they are. `keys`: few_key of each with the next;
-// kSlots of them, so that the least is found without a branch. `rank_of` says what later pairs have.
+// In place, for symbols that stay where they are. `keys`: few_key of each with the next; kSlots of them, so that the
+// least is found without a branch. `rank_of` says what later pairs have.
 template <size_t kSlots, typename RankOf>
 size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
     uint8_t next[kSlots + 1], previous[kSlots + 1];
@@ -44,7 +44,7 @@ size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, 
     return count;
 }
 
-// Up to kFewSymbols, of tables with fewer than kMostFewMerges; kFewSymbols keys. Returns how many symbols are left.
+// Up to kFewSymbols; as many keys. Returns how many symbols are left.
 template <typename RankOf>
 size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
     return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(products, rank_of, symbols, keys, n)

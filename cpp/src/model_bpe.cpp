@@ -338,7 +338,7 @@ const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
 }
 
 size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
-    if (n <= kFewSymbols && tables_.n_merges < kMostFewMerges) {
+    if (n <= kFewSymbols) {
         int32_t keys[kFewSymbols];
         for (size_t i = 0; i < kFewSymbols; ++i)
             keys[i] = i + 1 < n ? few_key(tables_.rank(symbols[i], symbols[i + 1]), i) : kNoKey;
@@ -366,7 +366,7 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
     }
     uint32_t symbols[Merger::kShort];
     size_t n = 0;
-    if (word.size <= kFewSymbols && tables_.n_merges < kMostFewMerges) {
+    if (word.size <= kFewSymbols) {
         if (const int32_t* const table = ascii_keys(s)) {
             uint8_t all = 0;
             int32_t keys[kFewSymbols];
