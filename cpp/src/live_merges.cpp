@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "merge_scan.h"
+
 namespace crayon {
 namespace {
 
@@ -14,24 +16,13 @@ uint64_t key_of(uint64_t slot) {
     return slot >> kRankBits;
 }
 
-// The merge that makes one token of 2 to kLongestTraced bytes; kNoRank when they become several. As merge_short does
-// it.
+// The merge that makes one token of 2 to kLongestTraced bytes; kNoRank when they become several.
 uint32_t last_merge(const MergeTables& tables, Bytes bytes) {
     uint32_t ids[kLongestTraced], ranks[kLongestTraced];
-    size_t n = bytes.size;
+    const size_t n = bytes.size;
     for (size_t i = 0; i < n; ++i) ids[i] = tables.byte_ids[bytes[i]];
     for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables.rank(ids[i], ids[i + 1]);
-    while (true) {
-        const size_t best = size_t(std::min_element(ranks, ranks + n - 1) - ranks);
-        const uint32_t rank = ranks[best];
-        if (rank == kNoRank || n == 2) return rank;
-        ids[best] = tables.products[rank];
-        std::copy(ids + best + 2, ids + n, ids + best + 1);
-        --n;
-        std::copy(ranks + best + 1, ranks + n, ranks + best);
-        if (best + 1 < n) ranks[best] = tables.rank(ids[best], ids[best + 1]);
-        if (best > 0) ranks[best - 1] = tables.rank(ids[best - 1], ids[best]);
-    }
+    return merge_scan(tables, ids, ranks, n, 2) == 2 ? ranks[0] : kNoRank;
 }
 
 class Builder {

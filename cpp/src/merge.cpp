@@ -1,11 +1,11 @@
 #include "merge.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 
 #include "crayon/error.h"
 #include "merge_few.h"
+#include "merge_scan.h"
 #include "scan_kernels.h"
 
 namespace crayon {
@@ -116,25 +116,12 @@ size_t Merger::merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out)
     return merge_few(tables.products, rank_of, out, keys, n);
 }
 
-// Arrays small enough for the first-level cache: find the least rank by a scan, close the gap by a move.
 size_t Merger::merge_short(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     uint32_t ranks[kShort];
-    size_t n = bytes.size;
+    const size_t n = bytes.size;
     for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
     for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]];
-    while (n > 1) {
-        size_t best = 0;
-        for (size_t i = 1; i + 1 < n; ++i)
-            if (ranks[i] < ranks[best]) best = i;
-        if (ranks[best] == kNoRank) break;
-        out[best] = tables.products[ranks[best]];
-        std::memmove(out + best + 1, out + best + 2, (n - best - 2) * sizeof *out);
-        if (n - best > 2) std::memmove(ranks + best, ranks + best + 1, (n - best - 2) * sizeof *ranks);
-        --n;
-        if (best + 1 < n) ranks[best] = tables.rank(out[best], out[best + 1]);
-        if (best > 0) ranks[best - 1] = tables.rank(out[best - 1], out[best]);
-    }
-    return n;
+    return merge_scan(tables, out, ranks, n, 1);
 }
 
 void Merger::start(const MergeTables& tables, Bytes bytes) {
