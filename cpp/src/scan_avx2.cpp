@@ -48,12 +48,8 @@ struct Avx2 {
     };
 
     static Bytes load(const uint8_t* p, size_t left) {
-        uint8_t padded[kWindow];
-        if (left < kWindow) {
-            std::memset(padded, 0, kWindow);
-            std::memcpy(padded, p, left);
-            p = padded;
-        }
+        uint8_t room[kWindow];
+        p = padded(p, left, room);
         return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))};
     }

@@ -31,12 +31,8 @@ struct Neon {
     using Bytes = uint8x16x4_t;
 
     static Bytes load(const uint8_t* p, size_t left) {
-        uint8_t padded[kWindow];
-        if (left < kWindow) {
-            std::memset(padded, 0, kWindow);
-            std::memcpy(padded, p, left);
-            p = padded;
-        }
+        uint8_t room[kWindow];
+        p = padded(p, left, room);
         Bytes bytes;
         for (int i = 0; i < 4; ++i) bytes.val[i] = vld1q_u8(p + 16 * i);
         return bytes;

@@ -83,6 +83,14 @@ inline uint64_t flood(uint64_t run, uint64_t from) {
     return (run & ~(run + from)) | from;
 }
 
+// Where 64 bytes can be read: at p if so many are left, else in `room`, which gets them and zeros behind them.
+inline const uint8_t* padded(const uint8_t* p, size_t left, uint8_t (&room)[kWindow]) {
+    if (left >= kWindow) return p;
+    std::memset(room, 0, kWindow);
+    std::memcpy(room, p, left);
+    return room;
+}
+
 struct Starts {
     uint64_t bits;   // where pretokens start; bit 0 may be anything
     uint32_t limit;  // bits above this one are not to be used
