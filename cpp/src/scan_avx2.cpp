@@ -90,7 +90,7 @@ struct Avx2 {
                        _mm256_cmpeq_epi8(_mm256_max_epu8(v.b, least), v.b));
     }
     static Bytes rows(const Bytes& v, const uint8_t* row) {
-        const __m256i flags = both_halves(kClassFlags);
+        const __m256i flags = both_halves(kClassFlags.of);
         const __m256i mask = _mm256_set1_epi8(kClassMask);
         __m256i entries[4];
         for (int i = 0; i < 4; ++i) {

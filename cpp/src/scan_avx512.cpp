@@ -115,7 +115,7 @@ struct Avx512 {
     static uint64_t at_least(Bytes v, uint8_t byte) { return _mm512_cmpge_epu8_mask(v, all(byte)); }
     static __m512i rows(Bytes v, const uint8_t* row) {
         const __m512i classes = _mm512_and_si512(_mm512_permutexvar_epi8(v, _mm512_loadu_si512(row)), all(kClassMask));
-        const __m128i flags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kClassFlags));
+        const __m128i flags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kClassFlags.of));
         return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(flags), classes);
     }
     static uint64_t has(__m512i flags, uint8_t flag) { return _mm512_test_epi8_mask(flags, all(flag)); }

@@ -22,24 +22,27 @@ constexpr uint8_t kMarkFlag = 8;
 constexpr uint8_t kStopFlag = 16;  // not for windows: numbers and white space
 
 // By class, twice: table look-ups want 16 bytes.
-constexpr uint8_t kClassFlags[16] = {
-    0,
-    kLetterFlag | kUpperFlag,
-    kLetterFlag,
-    kLetterFlag | kCaselessFlag,
-    kCaselessFlag | kMarkFlag,
-    kStopFlag,
-    kStopFlag,
-    kStopFlag,
-    0,
-    kLetterFlag | kUpperFlag,
-    kLetterFlag,
-    kLetterFlag | kCaselessFlag,
-    kCaselessFlag | kMarkFlag,
-    kStopFlag,
-    kStopFlag,
-    kStopFlag,
+struct ClassFlags {
+    uint8_t of[16];
 };
+
+constexpr ClassFlags class_flags() {
+    constexpr uint8_t kFlags[8] = {
+        0,
+        kLetterFlag | kUpperFlag,
+        kLetterFlag,
+        kLetterFlag | kCaselessFlag,
+        kCaselessFlag | kMarkFlag,
+        kStopFlag,
+        kStopFlag,
+        kStopFlag,
+    };
+    ClassFlags flags{};
+    for (int i = 0; i < 16; ++i) flags.of[i] = kFlags[i % 8];
+    return flags;
+}
+
+constexpr ClassFlags kClassFlags = class_flags();
 
 // `size` less what is behind an invalid byte or in a character that ends behind `size`. First bytes of characters of at
 // least two, three and four bytes are in the masks. Which second bytes are allowed is not looked at.

@@ -75,7 +75,7 @@ struct Neon {
         return where(v, [byte](uint8x16_t x) { return vcgeq_u8(x, vdupq_n_u8(byte)); });
     }
     static Bytes rows(const Bytes& v, const uint8_t* row) {
-        const uint8x16_t flags = vld1q_u8(kClassFlags);
+        const uint8x16_t flags = vld1q_u8(kClassFlags.of);
         Bytes entries, found;
         for (int i = 0; i < 4; ++i) {
             entries.val[i] = vqtbl1q_u8(flags, vandq_u8(vld1q_u8(row + 16 * i), vdupq_n_u8(kClassMask)));
