@@ -80,14 +80,8 @@ std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextVi
                                   const EncodeOptions& options, size_t threads) {
     std::vector<int64_t> counts(texts.size());
     const auto count = [&](const TextTask* tasks, const auto* parts, size_t n) {
-        for (size_t t = 0; t < n; ++t) {
-            size_t start = 0;
-            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
-                const size_t end = parts[t]->ends[i - tasks[t].begin];
-                counts[i] += int64_t(end - start);
-                start = end;
-            }
-        }
+        for_each_text(tasks, parts, n,
+                      [&](size_t i, const int32_t*, size_t size, bool) { counts[i] += int64_t(size); });
     };
     encode_texts(engine, texts, options, thread_count(threads), 1, count);
     return counts;
@@ -98,14 +92,9 @@ void encode_each(const Engine& engine, const std::vector<TextView>& texts, const
     std::vector<ReadyIds> ready;
     const auto list = [&](const TextTask* tasks, const auto* parts, size_t n) {
         ready.clear();
-        for (size_t t = 0; t < n; ++t) {
-            size_t start = 0;
-            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
-                const size_t end = parts[t]->ends[i - tasks[t].begin];
-                ready.push_back({i, parts[t]->ids.data() + start, end - start, tasks[t].is_last});
-                start = end;
-            }
-        }
+        for_each_text(tasks, parts, n, [&](size_t i, const int32_t* ids, size_t size, bool is_last) {
+            ready.push_back({i, ids, size, is_last});
+        });
         on_ready(ready);
     };
     encode_texts(engine, texts, options, thread_count(threads), 8, list);  // enough to take a lock for

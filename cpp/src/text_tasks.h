@@ -34,6 +34,19 @@ struct TextIds {
     std::vector<size_t> ends;
 };
 
+// visit(text, its ids, how many, whether the text ends with them) for all that n tasks made.
+template <typename Visit>
+void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
+    for (size_t t = 0; t < n; ++t) {
+        size_t start = 0;
+        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
+            const size_t end = made[t]->ends[i - tasks[t].begin];
+            visit(i, made[t]->ids.data() + start, end - start, tasks[t].is_last);
+            start = end;
+        }
+    }
+}
+
 // Appends the ids of a task's texts, or of its part of one.
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
                  const EncodeOptions& options, Utf8Reader* reader, Scratch& scratch, TextIds* out);
