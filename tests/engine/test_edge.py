@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import json
 import pickle
 import random
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -159,6 +161,19 @@ def test_wrong_arguments_are_named_as_before() -> None:
         _core.Engine.encode_ids("no engine", "a")  # type: ignore[arg-type]
 
 
+@contextlib.contextmanager
+def collections_that(disturb: Callable[[str, dict[str, int]], None]) -> Iterator[None]:
+    """Garbage is collected as often as can be, and `disturb` called before and after."""
+    before = gc.get_threshold()
+    gc.callbacks.append(disturb)
+    try:
+        gc.set_threshold(2)
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(disturb)
+
+
 def test_garbage_collections_that_encode() -> None:
     """Up to Python 3.11 a new list may set one off, and what it finalizes runs in the middle of a call."""
     engine = engine_of("byte level")
@@ -172,17 +187,11 @@ def test_garbage_collections_that_encode() -> None:
         while waiting:
             waiting.pop().tokens  # noqa: B018  # from then on it waits no more
 
-    before = gc.get_threshold()
     kept: list[Any] = []
-    gc.callbacks.append(disturb)
-    try:
-        gc.set_threshold(2)
+    with collections_that(disturb):
         for encoding in encodings:
             waiting.append(encoding)
             kept += [[engine.encode_ids(text)], [encoding.ids], engine.encode_lists([text])]
-    finally:
-        gc.set_threshold(*before)
-        gc.callbacks.remove(disturb)
     assert all(ids == want for (ids,) in kept)
 
 
@@ -201,15 +210,9 @@ def test_garbage_collections_and_far_ids() -> None:
         while waiting:
             waiting.pop().tokens  # noqa: B018
 
-    before = gc.get_threshold()
     kept: list[Any] = []
-    gc.callbacks.append(disturb)
-    try:
-        gc.set_threshold(2)
+    with collections_that(disturb):
         for encoding in encodings:
             waiting.append(encoding)
             kept.append([encoding.ids])
-    finally:
-        gc.set_threshold(*before)
-        gc.callbacks.remove(disturb)
     assert all(ids == engine.encode_ids("crayon box") for (ids,) in kept)
