@@ -126,16 +126,19 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     const ByteTables tables(spec);
     const MergeTables merges = tables.view();
     std::vector<std::pair<std::string_view, int32_t>> keys;
-    std::vector<uint32_t> ids;
+    std::vector<uint32_t> ids, last(spec.tokens.size(), kNoRank);
+    std::vector<std::string_view> tokens(spec.tokens.size());
     WordTableBuilder words;
     Merger merger;
     for (size_t id = 0; id < spec.tokens.size(); ++id) {
         const auto& token = spec.tokens[id];
         if (!token.in_model || token.raw) continue;
         keys.emplace_back(token.bytes, int32_t(id));
+        tokens[id] = token.bytes;
         // What the pretoken of these bytes becomes is the merges' word, not the entry's (docs/cartridge-format.md).
         ids.resize(token.bytes.size());
-        size_t count = merger.merge_whole(merges, token.bytes, ids.data());
+        size_t count = token.bytes.size() <= kLongestTraced ? merge_traced(merges, token.bytes, ids.data(), &last[id])
+                                                            : merger.merge_whole(merges, token.bytes, ids.data());
         if (count == 1 && ids[0] == id) (*flags)[id] |= kMerged;
         if (spec.ignore_merges) ids[0] = uint32_t(id), count = 1;
         if (count == 1 && ids[0] == id) (*flags)[id] |= kWhole;
@@ -150,10 +153,7 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     const auto bytes_of = [&](uint32_t id) { return std::string_view(spec.tokens[id].bytes); };
     writer->add_array(Section::byte_cuts, build_byte_cuts(tables.merges.products, bytes_of));
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
-    std::vector<std::string_view> tokens(spec.tokens.size());
-    for (size_t id = 0; id < tokens.size(); ++id)
-        if (spec.tokens[id].in_model && !spec.tokens[id].raw) tokens[id] = spec.tokens[id].bytes;
-    const LiveMerges live = build_live_merges(merges, live_ranks(merges, tokens));
+    const LiveMerges live = build_live_merges(merges, live_ranks(merges, tokens, last));
     writer->add_array(Section::live_pilots, live.pilots);
     writer->add_array(Section::live_slots, live.slots);
     return uint32_t(tables.merges.products.size());

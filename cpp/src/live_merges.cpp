@@ -16,15 +16,6 @@ uint64_t key_of(uint64_t slot) {
     return slot >> kRankBits;
 }
 
-// The merge that makes one token of 2 to kLongestTraced bytes; kNoRank when they become several.
-uint32_t last_merge(const MergeTables& tables, Bytes bytes) {
-    uint32_t ids[kLongestTraced], ranks[kLongestTraced];
-    const size_t n = bytes.size;
-    for (size_t i = 0; i < n; ++i) ids[i] = tables.byte_ids[bytes[i]];
-    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables.rank(ids[i], ids[i + 1]);
-    return merge_scan(tables, ids, ranks, n, 2) == 2 ? ranks[0] : kNoRank;
-}
-
 class Builder {
   public:
     explicit Builder(const std::vector<uint64_t>& pairs) {
@@ -85,13 +76,23 @@ class Builder {
 
 }  // namespace
 
-std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens) {
+size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last) {
+    uint32_t ranks[kLongestTraced];
+    size_t n = bytes.size;
+    for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
+    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]];
+    n = merge_scan(tables, out, ranks, n, 2);
+    *last = n == 2 ? ranks[0] : kNoRank;
+    if (*last == kNoRank) return n;
+    out[0] = tables.products[*last];
+    return 1;
+}
+
+std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
+                                 const std::vector<uint32_t>& last) {
     std::vector<uint32_t> ranks;
-    for (uint32_t id = 0; id < tokens.size(); ++id) {
-        if (tokens[id].size() < 2 || tokens[id].size() > kLongestTraced) continue;
-        const uint32_t last = last_merge(tables, tokens[id]);
-        if (last != kNoRank && tables.products[last] == id) ranks.push_back(last);
-    }
+    for (uint32_t id = 0; id < tokens.size(); ++id)
+        if (last[id] != kNoRank && tables.products[last[id]] == id) ranks.push_back(last[id]);
     for (uint64_t i = 0; i <= tables.slot_mask; ++i) {
         const uint64_t slot = tables.slots[i];
         if (slot != kEmptyPair && tokens[tables.products[slot & kMaxMerges]].size() > kLongestTraced)
@@ -101,14 +102,24 @@ std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<st
     return ranks;
 }
 
+std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens) {
+    std::vector<uint32_t> last(tokens.size(), kNoRank);
+    uint32_t ids[kLongestTraced];
+    for (size_t id = 0; id < tokens.size(); ++id)
+        if (!tokens[id].empty() && tokens[id].size() <= kLongestTraced)
+            merge_traced(tables, tokens[id], ids, &last[id]);
+    return live_ranks(tables, tokens, last);
+}
+
 LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks) {
     if (ranks.empty()) return {};
+    std::vector<bool> is_live(tables.n_merges);
+    for (const uint32_t rank : ranks) is_live[rank] = true;
     std::vector<uint64_t> pairs;
     pairs.reserve(ranks.size());
     for (uint64_t i = 0; i <= tables.slot_mask; ++i) {
         const uint64_t slot = tables.slots[i];
-        if (slot != kEmptyPair && std::binary_search(ranks.begin(), ranks.end(), uint32_t(slot & kMaxMerges)))
-            pairs.push_back(slot);
+        if (slot != kEmptyPair && is_live[slot & kMaxMerges]) pairs.push_back(slot);
     }
     return Builder(pairs).build();
 }

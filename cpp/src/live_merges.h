@@ -27,7 +27,15 @@ struct LiveMerges {
 // Of a token of more bytes than this every merge counts as one that happens.
 constexpr size_t kLongestTraced = 256;
 
-// The ranks of the merges that happen, in order. `tokens` has the bytes of every id that text becomes, else nothing.
+// Merges the bytes of a token, 1 to kLongestTraced, as Merger::merge_whole does. `*last` gets the merge that made one
+// token of them, kNoRank when they are several or were one byte.
+size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last);
+
+// The ranks of the merges that happen, in order. `tokens` has the bytes of every id that text becomes, else nothing;
+// `last` what merge_traced says of those that are short enough, else kNoRank.
+std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
+                                 const std::vector<uint32_t>& last);
+// The same, with nothing known of the tokens.
 std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
 // Both empty when there is none, or when merges were made to collide.
