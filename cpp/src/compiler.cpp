@@ -60,7 +60,7 @@ struct ByteTables {
 
 DoubleArray trie_of(std::vector<std::pair<std::string_view, int32_t>> keys) {
     if (keys.empty()) return {};
-    std::sort(keys.begin(), keys.end());
+    sort_keys(&keys);
     return build_double_array(keys);
 }
 

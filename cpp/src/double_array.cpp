@@ -174,6 +174,25 @@ std::vector<int32_t> place(const std::vector<Node>& nodes) {
 
 }  // namespace
 
+// By the first eight bytes as a number: most keys differ in them, and need no look at the text.
+void sort_keys(Keys* keys) {
+    struct Entry {
+        uint64_t prefix;
+        std::pair<std::string_view, int32_t> key;
+    };
+    std::vector<Entry> entries;
+    entries.reserve(keys->size());
+    for (const auto& key : *keys) {
+        uint64_t prefix = 0;
+        for (size_t i = 0; i < 8; ++i) prefix = prefix << 8 | (i < key.first.size() ? uint8_t(key.first[i]) : 0);
+        entries.push_back({prefix, key});
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.prefix != b.prefix ? a.prefix < b.prefix : a.key < b.key;
+    });
+    for (size_t i = 0; i < entries.size(); ++i) (*keys)[i] = entries[i].key;
+}
+
 DoubleArray build_double_array(const Keys& keys) {
     check_keys(keys);
     const std::vector<Node> nodes = make_nodes(keys);

@@ -30,7 +30,7 @@ DoubleArray trie_of(const ModelSpec& spec) {
     std::vector<std::pair<std::string_view, int32_t>> keys;
     for (size_t id = 0; id < spec.tokens.size(); ++id)
         if (spec.present[id] && !spec.tokens[id].empty()) keys.emplace_back(spec.tokens[id], int32_t(id));
-    std::sort(keys.begin(), keys.end());
+    sort_keys(&keys);
     size_t n = 0;
     for (size_t i = 0; i < keys.size(); ++i)
         if (i + 1 == keys.size() || keys[i].first != keys[i + 1].first) keys[n++] = keys[i];

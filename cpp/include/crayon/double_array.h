@@ -20,6 +20,9 @@ struct DoubleArray {
     double density() const { return base.empty() ? 0 : double(used) / double(base.size()); }
 };
 
+// Sorts keys bytewise, equal ones by value.
+void sort_keys(std::vector<std::pair<std::string_view, int32_t>>* keys);
+
 // Keys must be sorted bytewise, unique and not empty; values must be >= 0. Error(vocabulary) otherwise.
 // First-fit packing, parents with most children first, with a free list that is cached between placements.
 DoubleArray build_double_array(const std::vector<std::pair<std::string_view, int32_t>>& keys);
