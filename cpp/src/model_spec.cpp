@@ -5,16 +5,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <unordered_map>
 
 #include "crayon/error.h"
 #include "model_parts.h"
+#include "token_index.h"
 
 namespace crayon {
 namespace {
 
 using json::Value;
-using Index = std::unordered_map<std::string_view, uint32_t>;
 
 constexpr const char* kTypeNames[] = {"BPE", "WordPiece", "WordLevel", "Unigram"};
 
@@ -72,22 +71,22 @@ uint32_t id_of(const Value& v) {
     return uint32_t(id);
 }
 
-void read_vocab(const Value& model, ModelSpec* spec, Index* index) {
+void read_vocab(const Value& model, ModelSpec* spec, TokenIndex* index) {
     const auto& entries = required(model, "vocab").as_object("model.vocab");
-    index->reserve(entries.size() * 2);
-    for (const auto& [token, id] : entries) (*index)[token] = id_of(id);
+    index->reserve(entries.size());
+    for (const auto& [token, id] : entries) index->set(token, id_of(id));
     uint32_t n_ids = 0;
-    for (const auto& [token, id] : *index) n_ids = std::max(n_ids, id + 1);
+    for (const auto& [token, id] : index->entries()) n_ids = std::max(n_ids, id + 1);
     if (n_ids > 2 * entries.size() + 65536) unsupported("a vocabulary with mostly unused ids");
     spec->tokens.resize(n_ids);
     spec->present.assign(n_ids, 0);
-    for (const auto& [token, id] : *index) {
+    for (const auto& [token, id] : index->entries()) {
         // The reference then shows now one of them, now the other.
         if (spec->present[id]) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
         spec->present[id] = 1;
         spec->tokens[id] = std::string(token);
     }
-    spec->model_size = uint32_t(index->size());
+    spec->model_size = uint32_t(index->entries().size());
 }
 
 void read_pieces(const Value& model, const ModelOptions& options, ModelSpec* spec) {
@@ -112,12 +111,12 @@ std::pair<std::string_view, std::string_view> split_merge(std::string_view line)
     return {line.substr(0, space), line.substr(space + 1)};
 }
 
-void read_merges(const Value& model, const ModelOptions& options, const Index& index, ModelSpec* spec) {
+void read_merges(const Value& model, const ModelOptions& options, const TokenIndex& index, ModelSpec* spec) {
     const auto find = [&](std::string_view token, const char* role) {
-        const auto found = index.find(token);
-        if (found == index.end())
+        const uint32_t id = index.find(token);
+        if (id == kNoId)
             malformed(std::string("the ") + role + " of a merge is not in the vocabulary: " + json::quote(token));
-        return found->second;
+        return id;
     };
     const size_t prefix_size = options.continuing_subword_prefix.value_or("").size();
     const auto& list = required(model, "merges").as_array("model.merges");
@@ -151,7 +150,7 @@ void read_merges(const Value& model, const ModelOptions& options, const Index& i
 
 ModelSpec read_as(const Value& model, ModelType type) {
     ModelSpec spec;
-    Index index;
+    TokenIndex index;
     const ModelOptions options = read_model_options(model, type);
     if (type == ModelType::unigram)
         read_pieces(model, options, &spec);

@@ -9,12 +9,12 @@
 #include "crayon/json.h"
 #include "model_parts.h"
 #include "pipeline.h"
+#include "token_index.h"
 
 namespace crayon {
 namespace {
 
 using json::Value;
-using Index = std::unordered_map<std::string_view, uint32_t>;
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, what);
@@ -39,15 +39,15 @@ uint32_t id_of(const Value& v, const char* what) {
     return uint32_t(id);
 }
 
-void read_byte_vocab(const Value& vocab, TokenizerSpec* spec, Index* index) {
+void read_byte_vocab(const Value& vocab, TokenizerSpec* spec, TokenIndex* index) {
     const auto& entries = vocab.as_object("model.vocab");
-    index->reserve(entries.size() * 2);
+    index->reserve(entries.size());
     uint32_t n_ids = 0;
-    for (const auto& [token, id] : entries) (*index)[token] = id_of(id, "an id in model.vocab");
-    for (const auto& [token, id] : *index) n_ids = std::max(n_ids, id + 1);
+    for (const auto& [token, id] : entries) index->set(token, id_of(id, "an id in model.vocab"));
+    for (const auto& [token, id] : index->entries()) n_ids = std::max(n_ids, id + 1);
     if (n_ids > 2 * entries.size() + 65536) unsupported("a vocabulary with mostly unused ids");
     spec->tokens.resize(n_ids);
-    for (const auto& [text, id] : *index) {
+    for (const auto& [text, id] : index->entries()) {
         TokenizerSpec::Token& token = spec->tokens[id];
         if (token.present) unsupported("a vocabulary where two tokens share the id " + std::to_string(id));
         token.present = token.in_model = true;
@@ -55,10 +55,10 @@ void read_byte_vocab(const Value& vocab, TokenizerSpec* spec, Index* index) {
         token.raw = text.empty() || !from_byte_level(text, &token.bytes);
         if (token.raw) token.bytes = token.text;
     }
-    spec->model_size = uint32_t(index->size());
+    spec->model_size = uint32_t(index->entries().size());
 }
 
-void read_bpe(const Value& model, TokenizerSpec* spec, Index* index) {
+void read_bpe(const Value& model, TokenizerSpec* spec, TokenIndex* index) {
     const Value* type = model.find("type");
     const Value* merges = model.find("merges");
     const Value* vocab = model.find("vocab");
@@ -81,14 +81,15 @@ void read_bpe(const Value& model, TokenizerSpec* spec, Index* index) {
     read_byte_vocab(*vocab, spec, index);
 
     const auto find = [&](std::string_view text, const char* role) {
-        const auto found = index->find(text);
-        if (found == index->end())
+        const uint32_t id = index->find(text);
+        if (id == kNoId)
             malformed(std::string("the ") + role + " of a merge is not in the vocabulary: " + json::quote(text));
-        return found->second;
+        return id;
     };
     const auto& list = merges->as_array("model.merges");
     spec->merges.reserve(list.size());
     std::string product;
+    uint32_t product_id = 0;
     for (const Value& merge : list) {
         std::string_view left, right;
         if (merge.is_string() != list[0].is_string()) malformed("some merges are strings and some are pairs");
@@ -107,12 +108,18 @@ void read_bpe(const Value& model, TokenizerSpec* spec, Index* index) {
             right = two[1].as_string("a merge");
         }
         product.assign(left).append(right);
-        spec->merges.push_back({find(left, "left part"), find(right, "right part"), find(product, "product")});
+        const uint32_t left_id = find(left, "left part"), right_id = find(right, "right part");
+        // Trained vocabularies number products in the order of merges.
+        ++product_id;
+        if (product_id >= spec->tokens.size() || !spec->tokens[product_id].in_model ||
+            spec->tokens[product_id].text != product)
+            product_id = find(product, "product");
+        spec->merges.push_back({left_id, right_id, product_id});
     }
     if (spec->merges.size() >= kMaxMerges) unsupported("more than 4 million merges");
 }
 
-void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Index& index) {
+void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const TokenIndex& index) {
     if (list == nullptr) return;
     std::unordered_map<std::string, uint32_t> seen;
     uint32_t next = spec->model_size;
@@ -144,8 +151,8 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Ind
         seen.emplace(token.content, token.flags);
         // The reference gives a token that the model knows the model's id, and any other the next free one, whatever
         // the file says.
-        const auto known = index.find(token.content);
-        token.id = known != index.end() ? known->second : next;
+        const uint32_t known = index.find(token.content);
+        token.id = known != kNoId ? known : next;
         if (token.id >= spec->tokens.size()) spec->tokens.resize(size_t(token.id) + 1);
         TokenizerSpec::Token& slot = spec->tokens[token.id];
         if (slot.present && slot.text != token.content) unsupported("the added token " + quoted + " on a used id");
@@ -179,7 +186,7 @@ std::string bpe_options(const Value& model) {
 }
 
 // A vocabulary that has a token for every byte, spelled in the byte-level alphabet.
-void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {
+void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec, TokenIndex* index) {
     spec->longest_match = is_longest_match(model);
     std::string options;
     if (spec->longest_match) {
@@ -193,13 +200,13 @@ void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec,
     }
     for (int b = 0; b < 256; ++b) {
         const uint8_t byte = uint8_t(b);
-        if (index->find(to_byte_level({&byte, 1})) == index->end())
+        if (index->find(to_byte_level({&byte, 1})) == kNoId)
             unsupported("a vocabulary without a token for byte " + std::to_string(b));
     }
     spec->components = components_of(root, options);
 }
 
-void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec, Index* index) {
+void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec, TokenIndex* index) {
     spec->text_model = read_model_spec(model);
     const ModelSpec& text = *spec->text_model;
     spec->model_size = text.model_size;
@@ -209,7 +216,7 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
         TokenizerSpec::Token& token = spec->tokens[id];
         token.present = token.in_model = true;
         token.text = token.bytes = text.tokens[id];
-        index->emplace(text.tokens[id], uint32_t(id));
+        index->add(text.tokens[id], uint32_t(id));
     }
     spec->components = components_of(root, text.options);
 }
@@ -232,7 +239,7 @@ TokenizerSpec read_tokenizer_json(std::string_view text) {
     if (!given(model)) malformed("it has no model");
 
     TokenizerSpec spec;
-    Index index;
+    TokenIndex index;
     const Value* normalizer = root.find("normalizer");
     bool on_bytes = can_work_on_bytes(normalizer, root.find("pre_tokenizer"));
     try {
