@@ -15,6 +15,7 @@ from crayon_hf._core import Encoding, __version__
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     CartridgeError,
+    CorpusError,
     CrayonError,
     DelegatedWarning,
     InvalidUtf8Error,
@@ -32,12 +33,14 @@ from crayon_hf.transformers_face import registration
 if TYPE_CHECKING:
     from crayon_hf import tiktoken
     from crayon_hf.pipeline import Pipeline
+    from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
     from crayon_hf.vocab import CrayonVocab
 
 __all__ = [
     "AutoTokenizer",
     "CartridgeError",
+    "CorpusError",
     "CrayonError",
     "CrayonTokenizerFast",
     "CrayonVocab",
@@ -57,6 +60,10 @@ __all__ = [
     "__version__",
     "install",
     "tiktoken",
+    "train_bpe",
+    "train_unigram",
+    "train_wordlevel",
+    "train_wordpiece",
     "uninstall",
 ]
 
@@ -69,6 +76,10 @@ _LAZY = {
     "install": "transformers_face",
     "uninstall": "transformers_face",
     "tiktoken": "",
+    "train_bpe": "training",
+    "train_unigram": "training",
+    "train_wordlevel": "training",
+    "train_wordpiece": "training",
 }
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.delegated import TiktokenEngine, TokenizersEngine
+    from crayon_hf.training.counting import Untrained
 
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
 
@@ -249,6 +250,37 @@ class Assembly:
         for kind, component in self._live.items():
             setattr(reference, kind, component)
         return reference
+
+    def untrained(self, special_as_text: bool) -> Untrained:
+        """What training has to know; nothing of it changes with the tokenizer."""
+        from crayon_hf.training.counting import Untrained
+
+        self._look()
+        return Untrained(dict(self._read_parts()), dict(self._live), self.added().copy(), special_as_text, self._metadata)
+
+    def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
+        """Put a trained model in the place of what is there, and add tokens; who holds the model holds this one."""
+        handed = self._handed.get("model")
+        if handed is not None:
+            handed.component.__setstate__(tokenizer_json.dump(model).encode())
+        self._put_model(model)
+        added = self.added().copy()
+        added.add(special_tokens, model["vocab"].get, len(model["vocab"]))
+        self._added = added
+        if handed is not None:
+            handed.look()
+
+    def emptied(self) -> Assembly:
+        """The same without vocabulary and added tokens."""
+        self._look()
+        parts = dict(self._read_parts())
+        empty: Any = {}
+        if parts["model"].get("type") == "Unigram":
+            parts["model"], empty = parts["model"] | {"unk_id": None}, []
+        twin = Assembly(None, Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode()))
+        twin.mode, twin._metadata, twin._live = self.mode, self._metadata, dict(self._live)
+        twin.change(parts, AddedTokens(()))
+        return twin
 
     def take_trained(self, reference: tokenizers.Tokenizer) -> None:
         """Take over the model and the added tokens of one that was trained."""

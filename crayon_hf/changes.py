@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.assembly import AnyEngine, Assembly
+    from crayon_hf.training.corpus import Corpus
+    from crayon_hf.training.models import Trained
 
 
 class Changes:
@@ -173,8 +176,20 @@ class Changes:
     # -- training
 
     def train(self, files: list[str], trainer: tokenizers.trainers.Trainer | None = None) -> None:
-        """Train the model on files, read line by line; without a `trainer`, with the default one of the model."""
-        self._train(lambda reference: reference.train(files, trainer))
+        """Train the model on files, read line by line; without a `trainer`, with the default one of the model.
+
+        A BPE model is trained by the native trainer, any other by that of the ``tokenizers`` library.
+        """
+        from crayon_hf.training.corpus import Corpus
+        from crayon_hf.training.files import corpus_of_files
+
+        if not isinstance(files, (list, tuple)) or not all(isinstance(name, (str, os.PathLike)) for name in files):
+            raise TypeError("files is no list of str and os.PathLike")
+
+        def corpus() -> Corpus:
+            return corpus_of_files(files, format="text")
+
+        self._train(trainer, corpus, lambda reference: reference.train(list(map(os.fspath, files)), trainer))
 
     def train_from_iterator(
         self,
@@ -182,8 +197,18 @@ class Changes:
         trainer: tokenizers.trainers.Trainer | None = None,
         length: int | None = None,
     ) -> None:
-        """Train the model on texts, or lists of texts; `length` is how many, for the progress bar."""
-        self._train(lambda reference: reference.train_from_iterator(iterator, trainer, length))
+        """Train the model on texts, or lists of texts; `length` is how many, for the progress bar.
+
+        When the iterator raises, the tokenizer is what it was.
+        """
+        from crayon_hf.training.corpus import corpus_of_texts
+
+        length = None if length is None else inputs.unsigned(length, "length", 64)
+        self._train(
+            trainer,
+            lambda: corpus_of_texts(iterator, length),
+            lambda reference: reference.train_from_iterator(iterator, trainer, length),
+        )
 
     # -- inside
 
@@ -207,12 +232,36 @@ class Changes:
             self._assembly.set_component(kind, component)
             self._engine = None
 
-    def _train(self, train: Callable[[tokenizers.Tokenizer], None]) -> None:
+    def _train(
+        self,
+        trainer: tokenizers.trainers.Trainer | None,
+        corpus: Callable[[], Corpus],
+        by_reference: Callable[[tokenizers.Tokenizer], None],
+    ) -> None:
+        from crayon_hf.training.models import train_model
+        from crayon_hf.training.options import native_options
+        from crayon_hf.training.progress import reporter_of
+
+        with assembly.lock:
+            untrained = self._assembly.untrained(self._special_as_text)
+        options = native_options(untrained.parts["model"], trainer)
+        if options is None:
+            self._train_by_reference(by_reference)
+        else:
+            self._take(train_model(untrained, corpus(), options, reporter_of(trainer)))
+
+    def _train_by_reference(self, train: Callable[[tokenizers.Tokenizer], None]) -> None:
         with assembly.lock:
             reference = self._assembly.reference()
+        reference.encode_special_tokens = self._special_as_text
         train(reference)  # runs the caller's code, which may use this very tokenizer
         with assembly.lock:
             self._assembly.take_trained(reference)
+            self._engine = None
+
+    def _take(self, trained: Trained) -> None:
+        with assembly.lock:
+            self._assembly.take_model(trained.model, trained.special_tokens)
             self._engine = None
 
 

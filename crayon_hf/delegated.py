@@ -27,12 +27,12 @@ _MOST_SETTINGS = 16
 """How many settings of truncation and padding an engine keeps a tokenizer for."""
 
 
-def warn_delegated(reason: str, reference: str) -> None:
+def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
     """The one warning of a delegated tokenizer, attributed to the caller of this package."""
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("crayon_hf."):
         depth, frame = depth + 1, frame.f_back
-    message = f"not native: {reason}; the {reference} library encodes instead, with the same result but slower"
+    message = f"not native: {reason}; the {reference} library {does} instead, with the same result but slower"
     warnings.warn(message, DelegatedWarning, stacklevel=depth)
 
 

@@ -23,6 +23,10 @@ class InvalidUtf8Error(CrayonError, ValueError):
     """Bytes that had to be UTF-8 text are not; the message gives the offset."""
 
 
+class CorpusError(CrayonError, ValueError):
+    """A file to train on is not what it should be; the message names the file, and the line or the column."""
+
+
 class TokenIdError(CrayonError, ValueError):
     """An id that the vocabulary does not have."""
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import _core, cache
+from crayon_hf import _core, cache, tokenizer_json
+from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.assembly import Assembly
+from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
@@ -131,6 +133,15 @@ def open_model(model: Any) -> Assembly:
     """A model of the ``tokenizers`` library and nothing else."""
     assembly = Assembly(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
     assembly.set_component("model", model)
+    return assembly
+
+
+def open_untrained(document: dict[str, Any]) -> Assembly:
+    """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
+    assembly = Assembly(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()))
+    parts = {kind: document.get(kind) for kind in COMPONENTS}
+    parts["model"] = tokenizer_json.without_vocabulary(document["model"])
+    assembly.change(parts, AddedTokens(document.get("added_tokens") or ()))
     return assembly
 
 

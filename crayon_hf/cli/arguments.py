@@ -20,6 +20,7 @@ examples:
   crayon-hf count -t llama3/tokenizer.json -f book.txt
   crayon-hf convert llama3/tokenizer.json -o llama3.dat
   crayon-hf convert mistral.gguf -o mistral/      a directory that transformers opens
+  crayon-hf train *.txt -o my-model/            a tokenizer of one's own
 
 A tokenizer (-t) is the name of a profile, or the path of whatever convert takes: a tokenizer.json, a directory, a
 cartridge (.dat), a GGUF file, a SentencePiece model, a rank file and so on; what it is, its content says. Without -t it
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_count(subparsers)
     _add_inspect(subparsers)
     _add_convert(subparsers)
+    _add_train(subparsers)
     _add_info(subparsers)
     _add_bench(subparsers)
     _add_parity(subparsers)
@@ -204,6 +206,58 @@ def _add_convert(subparsers: Any) -> None:
     )
 
 
+def _add_train(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "train",
+        _train,
+        "files to a tokenizer",
+        "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with its\n"
+        "ending; .jsonl, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are unpacked on the way.\n"
+        "BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by that library.",
+    )
+    command.add_argument("file", nargs="+", metavar="FILE", help='a file, a pattern ("**/*.txt"), or "-" alone')
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="a directory, or OUT.json or OUT.dat for these two files alone",
+    )
+    command.add_argument(
+        "--model",
+        choices=("bpe", "unigram", "wordpiece", "wordlevel"),
+        default="bpe",
+        help="default: %(default)s, over bytes",
+    )
+    command.add_argument("--vocab-size", type=_number, metavar="N", help="ids in all (default: the trainer's)")
+    command.add_argument("--min-frequency", type=_number, metavar="N", help="pairs or words that are rarer do not count")
+    command.add_argument(
+        "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
+    )
+    command.add_argument("--limit-alphabet", type=_number, metavar="N", help="the most frequent characters alone")
+    command.add_argument("--max-token-length", type=_number, metavar="N", help="characters of a token, at most")
+    command.add_argument(
+        "--no-byte-alphabet", action="store_true", help="only bytes that occur: some texts cannot be encoded then"
+    )
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
+    how.add_argument("--regex", metavar="REGEX", help="a pattern of one's own")
+    how.add_argument(
+        "-t", "--tokenizer", metavar="NAME_OR_PATH", help="a tokenizer whose components and special tokens are taken over"
+    )
+    command.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
+    command.add_argument("--format", choices=("text", "jsonl", "parquet", "arrow"), help="whatever the names say")
+    command.add_argument("--threads", type=_number, metavar="N", help="default: one for each core")
+    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    from crayon_hf.cli.training import train  # most commands do not need it
+
+    return train(arguments)
+
+
 def _add_info(subparsers: Any) -> None:
     command = _command(
         subparsers,
@@ -264,3 +318,9 @@ def _special_token(text: str) -> tuple[str, int]:
     if not separator or not token or not id.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
     return token, int(id)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)

@@ -133,6 +133,14 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         made = calling.decode_many(self, sequences, args, kwargs)
         return super().batch_decode(sequences, *args, **kwargs) if made is None else made
 
+    # -- training
+
+    def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
+        """A new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` makes it."""
+        from crayon_hf.transformers_face.retraining import natively
+
+        return natively(self, super().train_new_from_iterator)(*args, **kwargs)
+
     # -- copies
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
@@ -158,7 +166,7 @@ def _like(name: str, ours: Callable[..., Any]) -> None:
     ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
 
 
-for _name in ("__call__", "encode", "decode", "batch_decode"):
+for _name in ("__call__", "encode", "decode", "batch_decode", "train_new_from_iterator"):
     _like(_name, CrayonTokenizerFast.__dict__[_name])
 
 __all__ = ["Backend", "CrayonTokenizerFast", "class_for"]

@@ -1,0 +1,104 @@
+"""The command ``train``: files to a tokenizer."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import glob
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from crayon_hf.errors import CrayonError
+
+_BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
+_OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
+
+
+def train(arguments: argparse.Namespace) -> int:
+    """Train a tokenizer, write it, and say what it is."""
+    source = _source(arguments.file, arguments.column, arguments.format)
+    values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
+    if arguments.special_token:
+        values["special_tokens"] = arguments.special_token
+    if arguments.tokenizer is not None:
+        from crayon_hf.cli.commands import open_tokenizer
+
+        values["tokenizer"] = open_tokenizer(arguments.tokenizer)
+    values |= {"column": arguments.column, "format": arguments.format, "output": arguments.output}
+    if arguments.progress:
+        from crayon_hf.training.progress import Bar
+
+        values["show_progress"] = Bar()
+    if arguments.model == "bpe":
+        run = _bpe(source, arguments, values)
+    else:
+        _refuse(arguments)
+        from crayon_hf.training.by_reference import run_by_reference
+
+        kind = {"unigram": "Unigram", "wordpiece": "WordPiece", "wordlevel": "WordLevel"}[arguments.model]
+        run = run_by_reference(kind, source, **values)
+    for line in _summary(run):
+        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
+    return 0
+
+
+def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
+    from crayon_hf.training.native import run_bpe
+
+    if arguments.regex is not None:
+        from tokenizers import Regex
+
+        try:
+            values["pattern"] = Regex(arguments.regex)
+        except Exception as error:  # the library raises Exception itself
+            raise CrayonError(f"--regex is no regular expression: {error}") from error
+    elif arguments.pattern is not None:
+        values["pattern"] = arguments.pattern
+    if arguments.no_byte_alphabet:
+        values["initial_alphabet"] = ()
+    return run_bpe(source, **values)
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    from crayon_hf.cli.arguments import UsageError
+
+    given = [f"--{name.replace('_', '-')}" for name in _BPE_ALONE if getattr(arguments, name) not in (None, False)]
+    if given:
+        raise UsageError(f"{', '.join(given)}: for --model bpe alone")
+
+
+def _source(names: list[str], column: str, format: str | None) -> Any:
+    if names == ["-"]:
+        return sys.stdin.buffer
+    if "-" in names:
+        from crayon_hf.cli.arguments import UsageError
+
+        raise UsageError("standard input (-) does not go together with files")
+    return [Path(name) for name in _found(names)]
+
+
+def _found(names: Iterable[str]) -> Iterable[str]:
+    """The names, and what patterns stand for, in order."""
+    for name in names:
+        if os.path.lexists(name) or not glob.has_magic(name):
+            yield name
+            continue
+        found = sorted(filter(os.path.isfile, glob.glob(name, recursive=True)))
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        yield from found
+
+
+def _summary(run: Any) -> Iterable[str]:
+    yield f"wrote {' and '.join(run.files)}: {run.tokenizer.get_vocab_size()} tokens"
+    if run.trained is None:
+        yield f"time: {run.seconds:.1f} s (trained by the tokenizers library)"
+        return
+    trained = run.trained
+    yield f"merges: {len(trained.model['merges'])}"
+    yield f"words: {trained.words}, {trained.unique_words} of them different"
+    speed = f", {trained.bytes / 1e6:.1f} MB of text, {trained.bytes / 1e6 / run.seconds:.1f} MB/s" if trained.bytes else ""
+    yield f"time: {run.seconds:.1f} s{speed}"

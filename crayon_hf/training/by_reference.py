@@ -1,0 +1,122 @@
+"""Unigram, WordPiece and WordLevel models, trained by the ``tokenizers`` library from the sources of `train_bpe`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.training import output as outputs
+from crayon_hf.training import templates
+from crayon_hf.training.corpus import Corpus, corpus_of
+from crayon_hf.training.counting import STAGE
+from crayon_hf.training.native import Run, Source
+from crayon_hf.training.progress import Report, end, reporter
+
+if TYPE_CHECKING:
+    from crayon_hf.tokenizer import Tokenizer
+
+_BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_SPECIAL_TOKENS = {"Unigram": ("<unk>",), "WordPiece": _BERT, "WordLevel": ("[UNK]",)}
+
+
+def train_unigram(source: Source, **options: Any) -> Tokenizer:
+    """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``, whose options are taken by their names.
+
+    `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template) and `output` are those of
+    `train_bpe`. Without a template it is SentencePiece's way: NFKC, runs of spaces as one, U+2581 for a space, and
+    ``<unk>``. Once all is read, nothing interrupts the library until it is done.
+    """
+    return run_by_reference("Unigram", source, **options).tokenizer
+
+
+def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
+    """`train_unigram` for a WordPiece model; without a template it is BERT's way, with its special tokens."""
+    return run_by_reference("WordPiece", source, **options).tokenizer
+
+
+def train_wordlevel(source: Source, **options: Any) -> Tokenizer:
+    """`train_unigram` for a WordLevel model; without a template words are cut at white space, with ``[UNK]``."""
+    return run_by_reference("WordLevel", source, **options).tokenizer
+
+
+def run_by_reference(
+    kind: str,
+    source: Source,
+    *,
+    tokenizer: Any = None,
+    show_progress: bool | Report = True,
+    column: str = "text",
+    format: str | None = None,
+    length: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    **values: Any,
+) -> Run:
+    """One of the functions above, and what is to be told about it."""
+    from tokenizers import trainers
+
+    begun = time.monotonic()
+    start = templates.Start(_fresh(kind), []) if tokenizer is None else templates.like(tokenizer, kind)
+    trainer_class = getattr(trainers, f"{kind}Trainer")
+    unknown = sorted(name for name in values if not hasattr(trainer_class, name) and name != "unk_token")
+    if unknown:
+        raise TypeError(f"{trainer_class.__name__} has no option {', '.join(unknown)}")
+    given = values.pop("special_tokens", () if tokenizer is not None else _SPECIAL_TOKENS[kind])
+    values["special_tokens"] = [*start.special_tokens, *given]
+    if kind == "Unigram":
+        values.setdefault("unk_token", start.unk_token if tokenizer is not None else "<unk>")
+    trainer = trainer_class(show_progress=False, **values)
+    if output is not None:
+        outputs.check(output)
+    corpus = corpus_of(source, column, format, length)
+    report = reporter(show_progress)
+    made = start.tokenizer
+    try:
+        made.train_from_iterator(_texts(corpus, report), trainer)
+    finally:
+        end(report)
+    templates.settle_ids(start)
+    if tokenizer is None and kind == "WordPiece" and all(made.token_to_id(token) is not None for token in _BERT[2:4]):
+        _put_template(made)
+    files = [] if output is None else outputs.save(made, output)
+    return Run(made, time.monotonic() - begun, files)
+
+
+def _texts(corpus: Corpus, report: Report | None) -> Iterator[str]:
+    for batch in corpus.batches:
+        yield from batch.each()
+        if report is not None:
+            report(STAGE, batch.done, corpus.total)
+
+
+def _fresh(kind: str) -> Tokenizer:
+    from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
+
+    from crayon_hf.tokenizer import Tokenizer
+
+    if kind == "Unigram":
+        tokenizer = Tokenizer(models.Unigram())
+        spaces = normalizers.Replace(Regex(" {2,}"), " ")
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), spaces])
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
+    elif kind == "WordPiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+    else:
+        tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+def _put_template(tokenizer: Tokenizer) -> None:
+    from tokenizers import processors
+
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in _BERT[2:4]],
+    )

@@ -1,0 +1,140 @@
+"""What can be trained on, as batches of a few megabytes: texts from Python, and files."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from mmap import mmap
+from typing import Any, NamedTuple
+
+from crayon_hf import inputs
+from crayon_hf.errors import InvalidUtf8Error
+
+BATCH = 4 << 20
+"""How many bytes or characters a batch has, about."""
+
+_MOST_TEXTS = 1 << 14
+
+
+class Texts(NamedTuple):
+    """Texts, each one on its own."""
+
+    texts: list[str]
+    name: Callable[[int], str]
+    """What an error calls one of them, by its index."""
+    done: int
+    """How far the corpus is read with this batch, in the unit of its `total`."""
+
+    def each(self) -> Iterator[str]:
+        """The texts; TypeError names the first that is none."""
+        for i, text in enumerate(self.texts):
+            refused = inputs.refusal(text, False, self.name(i))
+            if refused is not None:
+                raise refused
+            yield text
+
+
+class Lines(NamedTuple):
+    """Lines of UTF-8, each one a text with its ending."""
+
+    data: bytes | mmap
+    path: str
+    first: int
+    """The number of the first line in its file, from 1."""
+    done: int
+
+    def each(self) -> Iterator[str]:
+        """The lines; InvalidUtf8Error names the first that is not UTF-8."""
+        begin, number = 0, self.first
+        while begin < len(self.data):
+            end = self.data.find(b"\n", begin) + 1 or len(self.data)
+            try:
+                line = self.data[begin:end].decode()
+            except UnicodeDecodeError as error:
+                raise InvalidUtf8Error(
+                    f"{self.path}, line {number} is not UTF-8: invalid byte at offset {error.start} of the line"
+                ) from None
+            yield line
+            begin, number = end, number + 1
+
+
+Batch = Texts | Lines
+
+
+class Corpus(NamedTuple):
+    """Batches, to be gone through once. `total` is where the last one's `done` will be; 0: nobody knows."""
+
+    batches: Iterator[Batch]
+    total: int = 0
+
+    def texts(self) -> Iterator[str]:
+        """All texts, one after the other."""
+        for batch in self.batches:
+            yield from batch.each()
+
+
+def corpus_of(source: Any, column: str = "text", format: str | None = None, length: int | None = None) -> Corpus:
+    """What a user gave: a path, a binary file, or an iterable of texts, of lists of texts and of paths.
+
+    A str alone is a path, in an iterable it is a text. `length` is how many items the iterable has.
+    """
+    from crayon_hf.training import files
+
+    if isinstance(source, (str, os.PathLike)):
+        return files.corpus_of_files([source], column, format)
+    if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
+        return files.corpus_of_stream(source, column, format)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
+        return files.corpus_of_files(source, column, format)
+    return corpus_of_texts(source, length, lambda path: files.corpus_of_files([path], column, format))
+
+
+def corpus_of_texts(
+    source: Iterable[Any], length: int | None = None, open_file: Callable[[Any], Corpus] | None = None
+) -> Corpus:
+    """An iterable of texts and of iterables of texts, gone through as far as there is use for it.
+
+    `open_file` says what a path stands for; without it a path is no text.
+    """
+    return Corpus(_batches(iter(source), open_file), length or 0)
+
+
+def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) -> Iterator[Batch]:
+    texts: list[str] = []
+    first = size = done = 0
+
+    def batch() -> Texts:
+        begin = first
+        return Texts(texts, lambda i: f"text {begin + i}", done)
+
+    for item in items:
+        if open_file is not None and isinstance(item, os.PathLike):
+            if texts:
+                yield batch()
+                first, texts, size = first + len(texts), [], 0
+            yield from (part._replace(done=done) for part in open_file(item).batches)
+            done += 1
+            continue
+        if isinstance(item, str):
+            texts.append(item)
+            size += len(item)
+        else:
+            before = len(texts)
+            texts.extend(_texts_of(item, first + before))
+            size += sum(len(text) for text in texts[before:] if isinstance(text, str))
+        done += 1
+        if size >= BATCH or len(texts) >= _MOST_TEXTS:
+            yield batch()
+            first, texts, size = first + len(texts), [], 0
+    if texts:
+        yield batch()
+
+
+def _texts_of(item: Any, number: int) -> Iterable[Any]:
+    try:
+        if not isinstance(item, (bytes, bytearray)):
+            return iter(item)
+    except TypeError:
+        pass
+    raise TypeError(f"text {number} is {inputs.kind(item)}, expected str or a list of str")

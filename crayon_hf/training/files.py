@@ -1,0 +1,147 @@
+"""Files to train on: text, mapped or unpacked on the way; what they are, their names say."""
+
+from __future__ import annotations
+
+import contextlib
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from mmap import ACCESS_READ, mmap
+from typing import IO, Any
+
+from crayon_hf.errors import CorpusError
+from crayon_hf.training.corpus import BATCH, Batch, Corpus, Lines
+
+FORMATS = ("text", "jsonl", "parquet", "arrow")
+_ENDINGS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+
+
+def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
+    """Files one after the other, `total` in bytes. `format` is one of FORMATS; without it the name's ending says it."""
+    names = [os.fsdecode(path) for path in paths]
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
+    sizes = []
+    for name in names:  # what is missing is found out before anything is counted
+        with open(name, "rb") as file:
+            status = os.fstat(file.fileno())
+            sizes.append(status.st_size if stat.S_ISREG(status.st_mode) else 0)
+    total = sum(sizes) if all(sizes) else 0
+    return Corpus(_all_batches(list(zip(names, sizes, strict=True)), column, format), total)
+
+
+def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None = None) -> Corpus:
+    """A binary file that is open: ``sys.stdin.buffer``, a socket's file. Text, or JSON lines, not packed."""
+    name = str(getattr(file, "name", "the stream"))
+    if format not in (None, "text", "jsonl"):
+        raise ValueError(f"format is {format!r}: what is read from a stream is text or jsonl")
+    return Corpus(_stream(file, name, column, format or "text", None))
+
+
+def _all_batches(files: list[tuple[str, int]], column: str, format: str | None) -> Iterator[Batch]:
+    before = 0
+    for path, size in files:
+        for batch in _batches(path, size, column, format):
+            yield batch._replace(done=before + batch.done)
+        before += size
+
+
+def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[Batch]:
+    stem, ending = os.path.splitext(path)
+    packed = ending.lower() if ending.lower() in _PACKED else ""
+    kind = format or _ENDINGS.get(os.path.splitext(stem if packed else path)[1].lower(), "text")
+    if kind in ("parquet", "arrow"):
+        if packed:
+            raise CorpusError(f"{path}: a {kind} file is packed within; unpack this one first")
+        from crayon_hf.training.columns import arrow_batches, parquet_batches
+
+        yield from (parquet_batches if kind == "parquet" else arrow_batches)(path, size, column)
+    elif packed:
+        yield from _unpacked(path, packed, column, kind)
+    elif kind == "text" and size:
+        with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            yield Lines(data, path, 1, size)
+    else:
+        with open(path, "rb") as file:
+            yield from _stream(file, path, column, kind, file if size else None)
+
+
+def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]:
+    with open(path, "rb") as raw, contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(_unpacking(raw, packed, path))
+            yield from _stream(file, path, column, kind, raw)
+        except (EOFError, lzma.LZMAError, zlib.error) as error:
+            raise CorpusError(f"{path}: damaged {packed} file: {error}") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise CorpusError(f"{path}: damaged {packed} file: {error}") from error  # BadGzipFile, bz2's own
+        except Exception as error:
+            if type(error).__name__ in ("ZstdError", "ZstandardError"):
+                raise CorpusError(f"{path}: damaged {packed} file: {error}") from error
+            raise
+
+
+def _unpacking(raw: IO[bytes], packed: str, path: str) -> Any:
+    if packed == ".gz":
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw)
+    if packed == ".bz2":
+        import bz2
+
+        return bz2.BZ2File(raw)
+    if packed in (".xz", ".lzma"):
+        return lzma.LZMAFile(raw)
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+
+        return zstd.ZstdFile(raw)
+    except ImportError:
+        pass
+    try:
+        import zstandard  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise CorpusError(
+            f"{path}: reading .zst needs zstandard, or Python 3.14: pip install 'crayon-hf[training]'"
+        ) from error
+    import io
+
+    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return io.BufferedReader(reader, 1 << 20)
+
+
+def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:
+    """`raw` is the file whose position says how far it is; None: nobody knows."""
+    if kind == "jsonl":
+        from crayon_hf.training.records import json_batches
+
+        yield from json_batches(file, path, column, raw)
+        return
+    rest: list[bytes] = []  # of a line that has not ended yet
+    number, read = 1, 0
+    while block := file.read(BATCH):
+        if not isinstance(block, bytes):
+            raise TypeError(f"file gives {type(block).__name__}, expected bytes: open it in binary mode")
+        cut = block.rfind(b"\n") + 1
+        read += len(block)
+        if not cut:
+            rest.append(block)
+            continue
+        data = b"".join((*rest, block[:cut]))
+        rest = [block[cut:]]
+        yield Lines(data, path, number, read if raw is None else raw.tell())
+        number += data.count(b"\n")
+    if data := b"".join(rest):
+        yield Lines(data, path, number, read if raw is None else raw.tell())

@@ -1,0 +1,129 @@
+"""`train_bpe`: byte-level BPE, or BPE after the likeness of any tokenizer, trained by the engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import assembly
+from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.training import options as bpe_options
+from crayon_hf.training import output as outputs
+from crayon_hf.training import templates
+from crayon_hf.training.corpus import corpus_of
+from crayon_hf.training.models import Trained, train_model
+from crayon_hf.training.progress import Report, reporter
+
+if TYPE_CHECKING:
+    import tokenizers
+    from tokenizers import AddedToken
+
+    from crayon_hf.tokenizer import Tokenizer
+
+Source = str | os.PathLike[str] | IO[bytes] | Iterable[Any]
+
+
+class Run(NamedTuple):
+    """A training that is over."""
+
+    tokenizer: Tokenizer
+    seconds: float
+    files: list[str]
+    """What was written."""
+    trained: Trained | None = None
+    """None where the reference trained, which says nothing."""
+
+
+def train_bpe(
+    source: Source,
+    *,
+    vocab_size: int = 30_000,
+    min_frequency: int = 0,
+    special_tokens: Sequence[str | AddedToken] = (),
+    limit_alphabet: int | None = None,
+    initial_alphabet: Iterable[str] | None = None,
+    continuing_subword_prefix: str | None = None,
+    end_of_word_suffix: str | None = None,
+    max_token_length: int | None = None,
+    show_progress: bool | Report = True,
+    tokenizer: Tokenizer | tokenizers.Tokenizer | str | os.PathLike[str] | None = None,
+    pattern: str | tokenizers.Regex | None = None,
+    pre_tokenizer: tokenizers.pre_tokenizers.PreTokenizer | None = None,
+    column: str = "text",
+    format: str | None = None,
+    length: int | None = None,
+    threads: int = 0,
+    output: str | os.PathLike[str] | None = None,
+) -> Tokenizer:
+    """Train a BPE tokenizer: the merges and ids of ``tokenizers.trainers.BpeTrainer``, with its options and defaults.
+
+    `source` is an iterable of texts, of lists of texts or of `os.PathLike`; or the path of one file (a str alone is a
+    path, too); or a binary file. A text file gives its lines, each with its ending, as ``Tokenizer.train`` has it;
+    JSON lines, parquet and Arrow files give the strings in `column`. Files may be packed (.gz, .bz2, .xz, .zst).
+    `format` (``text``, ``jsonl``, ``parquet``, ``arrow``) overrules the ending of a name. `length` is how many items
+    an iterable has, for the progress bar.
+
+    The tokenizer is byte-level, with the `pattern` of the profile ``lite``, another published one by its name
+    (``gpt2``, ``llama3``, ``o200k``, ...), a ``tokenizers.Regex``, or a `pre_tokenizer`. Or it is like another
+    `tokenizer`, which stays as it is: its components, its special tokens (they come before `special_tokens`), its
+    prefix and suffix. `initial_alphabet` is, unless it is given, the whole byte alphabet where the pre-tokenizer is
+    byte-level, so that every text can be encoded, and nothing elsewhere.
+
+    `threads` 0 means one for each core. `show_progress` draws a bar on standard error if that is a terminal; a
+    function in its place is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
+    cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens.
+
+    CorpusError and InvalidUtf8Error name file and line; OSError for a file that cannot be read or an `output` that
+    cannot be written, which is found out before anything is counted.
+    """
+    return run_bpe(**locals()).tokenizer
+
+
+def run_bpe(
+    source: Source,
+    *,
+    tokenizer: Any = None,
+    pattern: Any = None,
+    pre_tokenizer: Any = None,
+    initial_alphabet: Iterable[str] | None = None,
+    special_tokens: Iterable[Any] = (),
+    show_progress: bool | Report = True,
+    column: str = "text",
+    format: str | None = None,
+    length: int | None = None,
+    threads: int = 0,
+    output: str | os.PathLike[str] | None = None,
+    **values: Any,
+) -> Run:
+    """`train_bpe`, and what is to be told about it."""
+    begun = time.monotonic()
+    if sum(choice is not None for choice in (tokenizer, pattern, pre_tokenizer)) > 1:
+        raise ValueError("tokenizer, pattern and pre_tokenizer say the same thing: give one of them")
+    if tokenizer is None:
+        start = templates.Start(templates.byte_level(pattern, pre_tokenizer), [])
+    else:
+        start = templates.like(tokenizer, "BPE")
+    made = start.tokenizer
+    if initial_alphabet is None:
+        initial_alphabet = map(chr, BYTE_LEVEL.values()) if templates.has_byte_level(made) else ()
+    bpe_options.special_tokens_of(special_tokens)
+    with assembly.lock:
+        untrained = made._assembly.untrained(False)
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if values.get(name) is None:
+            values[name] = untrained.parts["model"].get(name)
+    specials = [*start.special_tokens, *special_tokens]
+    defaults = bpe_options.BpeOptions()._asdict()
+    options = bpe_options.checked(
+        **{**defaults, **values, "special_tokens": specials, "initial_alphabet": initial_alphabet}
+    )
+    if output is not None:
+        outputs.check(output)
+    corpus = corpus_of(source, column, format, length)
+    trained = train_model(untrained, corpus, options, reporter(show_progress), threads)
+    made._take(trained)
+    templates.settle_ids(start)
+    files = [] if output is None else outputs.save(made, output)
+    return Run(made, time.monotonic() - begun, files, trained)

@@ -1,0 +1,138 @@
+"""What a training starts from: a tokenizer without vocabulary, made anew or after the likeness of another one."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import assembly, inputs, opening
+from crayon_hf.errors import VocabularyError
+from crayon_hf.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import tokenizers
+    from tokenizers import AddedToken
+
+DEFAULT_PATTERN = "llama3"
+"""The pattern of the profile `lite`."""
+
+_ALIASES = {"gpt2": "gpt-2", "cl100k": "llama3", "o200k": "gpt-4o"}
+
+
+class Start(NamedTuple):
+    """A tokenizer to train."""
+
+    tokenizer: Tokenizer
+    special_tokens: list[AddedToken]
+    """The template's own, which come first."""
+    post_processor: dict[str, Any] | None = None
+    """The template's. It says ids, so it waits for the new ones."""
+    unk_token: str | None = None
+    """That of a Unigram model, which has its id alone."""
+
+
+def pattern_names() -> list[str]:
+    """The names that `byte_level` takes."""
+    from crayon_hf.conversion.gguf_patterns import PRE_TOKENIZERS
+
+    published = {name for name, meaning in PRE_TOKENIZERS.items() if not meaning.spaces_escaped}
+    return sorted(published | _ALIASES.keys())
+
+
+def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
+    """Byte-level BPE without vocabulary. `pattern` is a published one by its name, or a ``tokenizers.Regex``."""
+    from tokenizers import decoders, models, processors
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = _cuts(pattern) if pre_tokenizer is None else pre_tokenizer
+    if pre_tokenizer is None or "ByteLevel" in str(pre_tokenizer):
+        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.post_processor = processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True)
+    return tokenizer
+
+
+def _cuts(pattern: Any) -> Any:
+    from difflib import get_close_matches
+
+    from tokenizers import Regex, pre_tokenizers
+
+    from crayon_hf.conversion.gguf_patterns import GPT2, PRE_TOKENIZERS
+
+    if isinstance(pattern, Regex):
+        patterns: Any = [pattern]
+    else:
+        name = inputs.text(DEFAULT_PATTERN if pattern is None else pattern, "pattern")
+        if name not in pattern_names():
+            near = get_close_matches(name, pattern_names(), 3, 0.4) or ["gpt2", "llama3", "o200k"]
+            raise ValueError(
+                f"pattern {name[:80]!r} is not known; {', '.join(near)} are (a regular expression is a tokenizers.Regex)"
+            )
+        patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
+        if patterns == (GPT2,):
+            return pre_tokenizers.ByteLevel(add_prefix_space=False)
+        patterns = map(Regex, patterns)
+    splits = [pre_tokenizers.Split(regex, behavior="isolated", invert=False) for regex in patterns]
+    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def like(template: Any, kind: str) -> Start:
+    """The components of another tokenizer, ours or the reference's or a file's, which stays as it is.
+
+    As with ``train_new_from_iterator`` of transformers, its special tokens are taken over, other added tokens are not.
+    """
+    if isinstance(template, (str, os.PathLike)):
+        template = Tokenizer.from_file(template)
+    elif not isinstance(template, Tokenizer):
+        template = Tokenizer.from_tokenizers(template)
+    with assembly.lock:
+        id = template._assembly.untrained(False).parts["model"].get("unk_id")
+        unknown = None if id is None else template.id_to_token(id)
+        emptied = template._assembly.emptied()
+        tokens = list(template._assembly.added().decoder().values())
+        parts = emptied.untrained(False).parts
+    if parts["model"].get("type") != kind:
+        raise VocabularyError(f"the template has a model of the kind {parts['model'].get('type')}, expected {kind}")
+    tokenizer = Tokenizer._of(emptied)
+    tokenizer._restore(template._settings())
+    special_tokens = [token for token in tokens if token.special]
+    return Start(tokenizer, special_tokens, copy.deepcopy(parts["post_processor"]), unknown)
+
+
+def settle_ids(start: Start) -> None:
+    """Give the post-processor and the padding of a template the ids that their tokens have now."""
+    tokenizer = start.tokenizer
+    if start.post_processor is not None:
+        from crayon_hf.components import object_of
+
+        _put_ids(start.post_processor, tokenizer)
+        tokenizer.post_processor = object_of("post_processor", start.post_processor)
+    padding = tokenizer._padding
+    if padding is not None and (id := tokenizer.token_to_id(padding.pad_token)) is not None:
+        tokenizer._padding = padding._replace(pad_id=id)
+
+
+def _put_ids(part: dict[str, Any], tokenizer: Tokenizer) -> None:
+    for inner in part.get("processors", ()):
+        _put_ids(inner, tokenizer)
+    for name in ("cls", "sep"):
+        if name in part:
+            part[name] = [part[name][0], _id(part[name][0], tokenizer)]
+    special_tokens = part.get("special_tokens", {})
+    for special in special_tokens.values() if isinstance(special_tokens, dict) else special_tokens:
+        special["ids"] = [_id(token, tokenizer) for token in special["tokens"]]
+
+
+def _id(token: str, tokenizer: Tokenizer) -> int:
+    id = tokenizer.token_to_id(token)
+    if id is None:
+        raise VocabularyError(f"the post-processor puts {token!r} in, which was not trained: give it in special_tokens")
+    return id
+
+
+def has_byte_level(tokenizer: Tokenizer) -> bool:
+    """True when the pre-tokenizer spells bytes as characters, of which there are 256."""
+    with assembly.lock:
+        part = tokenizer._assembly.untrained(False).parts["pre_tokenizer"]
+    return '"ByteLevel"' in json.dumps(part)
