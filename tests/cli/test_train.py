@@ -1,0 +1,166 @@
+"""crayon-hf train, as a shell sees it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+
+from crayon_hf import Tokenizer, train_bpe
+
+COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
+TEXT = "The quick brown fox, the lazy dog; it's 2024!\n" * 3 + "漢字 and größe\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    for name, text in {"a.txt": TEXT, "b.txt": TEXT.upper()}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    return tmp_path
+
+
+def run(here: Path, *arguments: str, data: bytes = b"") -> subprocess.CompletedProcess[Any]:
+    return subprocess.run([*COMMAND, "train", *arguments], capture_output=True, cwd=here, input=data)
+
+
+def good(done: subprocess.CompletedProcess[Any]) -> list[str]:
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return done.stdout.decode().splitlines()
+
+
+def failure(done: subprocess.CompletedProcess[Any], code: int = 1) -> str:
+    assert (done.returncode, done.stdout) == (code, b""), done
+    (message,) = done.stderr.decode().splitlines()
+    return message.removeprefix("crayon-hf: error: ")
+
+
+def saved(here: Path, name: str) -> str:
+    return tokenizers.Tokenizer.from_file(str(here / name)).to_str()
+
+
+def test_a_file(here: Path) -> None:
+    lines = good(run(here, "a.txt", "-o", "out", "--vocab-size", "280"))
+    paths = [os.path.join("out", name) for name in ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")]
+    assert lines[0] == f"wrote {' and '.join(paths)}: 280 tokens"
+    assert lines[1] == "merges: 24"
+    assert re.fullmatch(r"words: \d+, \d+ of them different", lines[2])
+    assert re.fullmatch(r"time: .* s, 0\.0 MB of text, .* MB/s", lines[3])
+    expected = train_bpe(here / "a.txt", vocab_size=280)
+    made = Tokenizer.from_file(here / "out")
+    assert made.engine == "native"
+    assert made.get_vocab() == expected.get_vocab()
+
+
+def test_files_and_options(here: Path) -> None:
+    good(
+        run(
+            *(here, "[ab].txt", "-o", "out.json", "--vocab-size", "300", "--min-frequency", "3", "--pattern", "gpt2"),
+            *("--special-token", "<s>", "--special-token", "</s>", "--max-token-length", "4", "--threads", "1"),
+        )
+    )
+    expected = train_bpe(
+        [here / "a.txt", here / "b.txt"],
+        vocab_size=300,
+        min_frequency=3,
+        pattern="gpt2",
+        special_tokens=["<s>", "</s>"],
+        max_token_length=4,
+    )
+    assert saved(here, "out.json") == expected.to_str()
+    assert Tokenizer.from_file(here / "out.dat").get_vocab() == expected.get_vocab()
+    good(run(here, "**/[ab].txt", "-o", "narrow.json", "--regex", r"\w+|\W", "--no-byte-alphabet", "--limit-alphabet", "9"))
+    expected = train_bpe(
+        [here / "a.txt", here / "b.txt"], pattern=tokenizers.Regex(r"\w+|\W"), initial_alphabet=(), limit_alphabet=9
+    )
+    assert saved(here, "narrow.json") == expected.to_str()
+
+
+def test_columns_and_standard_input(here: Path) -> None:
+    records = "".join(json.dumps({"body": line}) + "\n" for line in TEXT.splitlines(keepends=True))
+    with gzip.open(here / "c.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(records)
+    good(run(here, "c.jsonl.gz", "-o", "c.json", "--column", "body"))
+    good(run(here, "-", "-o", "in.json", data=TEXT.encode()))
+    good(run(here, "-", "-o", "in2.json", "--format", "jsonl", "--column", "body", data=records.encode()))
+    good(run(here, "a.txt", "-o", "a.json"))
+    assert saved(here, "c.json") == saved(here, "a.json") == saved(here, "in.json") == saved(here, "in2.json")
+
+
+def test_like_another(here: Path, template_like: Path) -> None:
+    good(run(here, "a.txt", "-o", "a.json", "-t", str(template_like), "--vocab-size", "300"))
+    assert saved(here, "a.json") == train_bpe(here / "a.txt", tokenizer=template_like, vocab_size=300).to_str()
+
+
+@pytest.mark.parametrize("model", ["unigram", "wordpiece", "wordlevel"])
+def test_other_models(model: str, here: Path) -> None:
+    lines = good(run(here, "a.txt", "-o", "out.dat", "--model", model, "--vocab-size", "90"))
+    assert lines[0].startswith("wrote out.json and out.dat: ")
+    assert lines[1].endswith("s (trained by the tokenizers library)")
+    assert Tokenizer.from_file(here / "out.dat").engine == "native"
+    assert "--pattern: for --model bpe alone" in failure(
+        run(here, "a.txt", "-o", "x", "--model", model, "--pattern", "gpt2"), 2
+    )
+
+
+def test_what_is_wrong(here: Path) -> None:
+    (here / "bad.jsonl").write_text('{"text": "ok"}\n{"text": 5}\n')
+    (here / "bad.txt").write_bytes(b"ok\n\xff\n")
+    before = sorted(os.listdir(here))
+    cases = (
+        (("nope.txt", "-o", "out"), 1, "nope.txt: No such file or directory"),
+        (("*.nope", "-o", "out"), 1, "*.nope: No such file or directory"),
+        (("a.txt", "bad.jsonl", "-o", "out"), 1, "bad.jsonl, line 2: 'text' is int, expected str"),
+        (("bad.txt", "-o", "out"), 1, "bad.txt, line 2 is not UTF-8: invalid byte at offset 0 of the line"),
+        (("a.txt", "-o", "no/such"), 1, f"{here / 'no'}: No such file or directory"),
+        (("a.txt", "-o", "out", "--pattern", "gpt9"), 1, "pattern 'gpt9' is not known"),
+        (("a.txt", "-o", "out", "--regex", "("), 1, "--regex is no regular expression"),
+        (("a.txt", "-", "-o", "out"), 2, "standard input (-) does not go together with files"),
+        (("a.txt",), 2, "the following arguments are required: -o/--output"),
+        (("a.txt", "-o", "out", "--vocab-size", "x"), 2, "'x' is not a number"),
+    )
+    for arguments, code, message in cases:
+        assert message in failure(run(here, *arguments), code)
+    assert sorted(os.listdir(here)) == before
+
+
+def test_progress(here: Path) -> None:
+    """Nothing unless somebody watches or asks."""
+    done = run(here, "a.txt", "-o", "out", "--vocab-size", "280", "--progress")
+    assert done.returncode == 0
+    assert done.stderr.decode().splitlines()[0].startswith("count words ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("stage", ["count words", "merge"])
+def test_interrupted(stage: str, here: Path) -> None:
+    """Exit code 130 at once, and no file."""
+    words = [f"{number:x}" * (1 + number % 5) for number in range(300_000)]
+    (here / "many.txt").write_text("\n".join(words))
+    # To read for ever is to count for ever; a frequency that is never reached means to merge to the end.
+    names = ["many.txt"] * (2000 if stage == "count words" else 1)
+    before = sorted(os.listdir(here))
+    arguments = [*COMMAND, "train", *names, "-o", "out", "--vocab-size", "4000000", "--progress", "--pattern", "gpt2"]
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here)
+    try:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if line.startswith(stage.encode()):
+                break
+        begun = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+        assert time.monotonic() - begun < 5  # the promise is 0.2 s; machines are busy
+        assert sorted(os.listdir(here)) == before
+    finally:
+        child.kill()
+        child.communicate()

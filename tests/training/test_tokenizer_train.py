@@ -1,0 +1,345 @@
+"""`Tokenizer.train` and `train_from_iterator` against the reference: everything that the tokenizer is afterwards."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+from tokenizers import AddedToken, models, normalizers, pre_tokenizers, processors, trainers
+
+from crayon_hf import CrayonError, DelegatedWarning, InvalidUtf8Error, Tokenizer, _core
+from tests.training.training_cases import CUTS, NORMALIZERS, TEXTS, added, build, corpus, trainer
+
+
+def both(**how: Any) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    return build(Tokenizer, **how), build(tokenizers.Tokenizer, **how)
+
+
+def same(ours: Tokenizer, stock: tokenizers.Tokenizer) -> None:
+    assert ours.to_str() == stock.to_str()
+    for text in TEXTS:
+        assert ours.encode(text).ids == stock.encode(text).ids
+    assert ours.get_vocab() == stock.get_vocab()
+    assert ours.get_added_tokens_decoder() == stock.get_added_tokens_decoder()
+
+
+@pytest.fixture
+def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Fails the test when the reference's trainer is asked for; what was trained natively."""
+    calls: list[str] = []
+    train = _core.train_bpe
+
+    def spy(words: Any, **options: Any) -> Any:
+        calls.append("bpe")
+        return train(words, **options)
+
+    monkeypatch.setattr(_core, "train_bpe", spy)
+    return calls
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+@pytest.mark.parametrize("cut", CUTS)
+def test_every_way_to_cut(cut: str, normalizer: str, native: list[str]) -> None:
+    ours, stock = both(cut=cut, normalizer=normalizer)
+    for tokenizer in (ours, stock):
+        tokenizer.train_from_iterator(TEXTS * 2, trainer(vocab_size=120, special_tokens=["<s>"]))
+    assert native == ["bpe"]
+    same(ours, stock)
+
+
+def test_random_corpora_and_options(native: list[str]) -> None:
+    """Ties are where trainers differ. What the reference itself leaves to chance is left out."""
+    for seed in range(120):
+        chance = random.Random(seed)
+        how = {"cut": chance.choice(list(CUTS)), "normalizer": chance.choice(list(NORMALIZERS))}
+        if chance.random() < 0.3:
+            how["unk_token"] = "<unk>"
+        options: dict[str, Any] = {
+            "vocab_size": chance.choice((0, 1, 5, 12, 40, 300)),
+            "min_frequency": chance.choice((0, 0, 1, 2, 5)),
+            "special_tokens": chance.sample(["<s>", "a", "ab", "<unk>", AddedToken("b", lstrip=True)], 2),
+        }
+        if chance.random() < 0.3:
+            options["initial_alphabet"] = chance.sample(["a", "z", "é", "xyz", ""], 3)
+        if chance.random() < 0.3:
+            options["max_token_length"] = chance.choice((0, 1, 2, 3, 5))
+        texts = corpus(seed)
+        if chance.random() < 0.4:
+            affix = chance.choice(({"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}))
+            options |= affix
+            letters = sorted({letter for word in words(how, texts) for letter in word})
+            before, after = affix.get("continuing_subword_prefix", ""), affix.get("end_of_word_suffix", "")
+            options["special_tokens"] += [f"{before}{letter}{after}" for letter in letters]
+        ours, stock = both(**how)
+        for tokenizer in (ours, stock):
+            tokenizer.add_tokens(added(seed))
+            tokenizer.train_from_iterator(texts, trainer(**options))
+        assert ours.to_str() == stock.to_str(), (seed, how, options, texts)
+    assert len(native) == 120
+
+
+def words(how: dict[str, Any], texts: list[str]) -> list[str]:
+    tokenizer = build(tokenizers.Tokenizer, **how)
+    tokenizer.train_from_iterator(texts, trainer(vocab_size=0))
+    return [*tokenizer.get_vocab(), *"".join(texts)]
+
+
+def test_the_most_frequent_characters_alone(native: list[str]) -> None:
+    texts = ["a" * 9, "b" * 7, "c" * 5, "abcabc", "d"]
+    for limit in range(6):
+        ours, stock = both(cut="whitespace")
+        for tokenizer in (ours, stock):
+            tokenizer.train_from_iterator(texts, trainer(vocab_size=20, limit_alphabet=limit))
+        assert ours.to_str() == stock.to_str()
+
+
+def test_without_a_trainer(native: list[str]) -> None:
+    """The default of the model; the prefix that the model had is gone, as in the reference."""
+    ours, stock = both(continuing_subword_prefix="##", unk_token="[U]", fuse_unk=True, dropout=None)
+    for tokenizer in (ours, stock):
+        tokenizer.train_from_iterator(TEXTS)
+    assert native == ["bpe"]
+    same(ours, stock)
+
+
+def test_nothing_to_train_on(native: list[str]) -> None:
+    for texts in ([], [""], [[]], ["", ""], [[], [""]]):
+        for options in ({}, {"special_tokens": ["<s>"]}, {"initial_alphabet": ["a", "b"]}):
+            ours, stock = both()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DelegatedWarning)
+                for tokenizer in (ours, stock):
+                    tokenizer.train_from_iterator(texts, trainer(**options))
+                assert ours.to_str() == stock.to_str()
+                assert ours.encode("ab").ids == stock.encode("ab").ids
+    assert len(native) == 15
+
+
+def test_what_was_there_stays(native: list[str], gpt2_like: Path) -> None:
+    """Added tokens with their ids, the post-processor, truncation and padding; the vocabulary is another one."""
+    ours, stock = Tokenizer.from_file(gpt2_like), tokenizers.Tokenizer.from_file(str(gpt2_like))
+    for tokenizer in (ours, stock):
+        tokenizer.add_tokens(["the", AddedToken("[x]", rstrip=True)])
+        tokenizer.enable_truncation(7, stride=1)
+        tokenizer.enable_padding(length=9, pad_id=3, pad_token="<p>")
+        tokenizer.post_processor = processors.TemplateProcessing(single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)])
+        options = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
+        tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=400, special_tokens=["<|endoftext|>", "<new>"], **options))
+    assert ours.to_str() == stock.to_str()
+    assert ours.get_added_tokens_decoder() == stock.get_added_tokens_decoder()
+    for text in TEXTS:
+        assert ours.encode(text).ids == stock.encode(text).ids
+
+
+def test_special_tokens_in_the_text(native: list[str]) -> None:
+    """A token that is added already is a word of its own; one of the trainer's is text like any other."""
+    for as_text in (False, True):
+        for tokens in (["<s>"], [AddedToken("[x]", lstrip=True, special=True)]):
+            ours, stock = both(cut="whitespace")
+            for tokenizer in (ours, stock):
+                tokenizer.add_special_tokens(tokens)
+                tokenizer.encode_special_tokens = as_text
+                tokenizer.train_from_iterator(["<s> <s>a [x]b [x]", "<t><t>"] * 3, trainer(special_tokens=["<t>"]))
+            assert ours.to_str() == stock.to_str()
+
+
+def test_files(tmp_path: Path, native: list[str]) -> None:
+    """Lines with their endings, whatever the names of the files end in."""
+    data = [b"one two\r\nthree\n\nfour", b"", b"two two\rtwo\n", "漢字\u2028漢字\n".encode() * 3]
+    paths = [tmp_path / name for name in ("a.txt", "empty", "b.jsonl", "c")]
+    for path, content in zip(paths, data, strict=True):
+        path.write_bytes(content)
+    for cut in ("gpt2", "prefix_space", "none", "metaspace"):
+        ours, stock = both(cut=cut)
+        for tokenizer in (ours, stock):
+            tokenizer.train([str(path) for path in paths], trainer(vocab_size=70))
+        same(ours, stock)
+    with pytest.raises(FileNotFoundError, match="nope"):
+        ours.train([str(paths[0]), str(tmp_path / "nope")])
+    for wrong in ("x", 5, [5], [b"x"]):
+        with pytest.raises(TypeError, match="files"):
+            ours.train(wrong)
+    paths[0].write_bytes(b"ok\nok\nbad\xff\n")
+    with pytest.raises(InvalidUtf8Error, match=r"a\.txt, line 3 .* offset 3"):
+        ours.train([str(paths[0])])
+    same(ours, stock)
+
+
+def test_texts_in_lists(native: list[str]) -> None:
+    for shape in (iter(TEXTS), (text for text in TEXTS), [TEXTS[:3], TEXTS[3:]], iter([tuple(TEXTS)]), "abc abc"):
+        shape = list(shape) if not isinstance(shape, (list, str)) else shape
+        ours, stock = both()
+        for tokenizer in (ours, stock):
+            tokenizer.train_from_iterator(shape, trainer(vocab_size=100), length=5)
+        assert ours.to_str() == stock.to_str()
+
+
+def test_what_is_no_text(native: list[str]) -> None:
+    """TypeError with the number of the text, and the tokenizer is what it was."""
+    ours = build(Tokenizer)
+    ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
+    before = ours.to_str()
+    cases = (
+        (5, "not iterable"),
+        (["a", 5], "text 1 is int"),
+        ([["a", "b"], ["c", None]], "text 3 is None"),
+        ([b"a"], "text 0 is bytes"),
+        (["a", "x\ud800"], r"text 1 has a lone surrogate.*U\+D800 at 1"),
+    )
+    for texts, message in cases:
+        with pytest.raises(TypeError, match=message):
+            ours.train_from_iterator(texts, trainer(vocab_size=50))
+    with pytest.raises(TypeError):
+        ours.train_from_iterator(["a"], trainer=5)
+    with pytest.raises(Exception, match="Unigram"):
+        ours.train_from_iterator(["a"], trainers.UnigramTrainer(show_progress=False))
+    assert ours.to_str() == before
+
+
+def test_an_iterator_that_raises(native: list[str]) -> None:
+    """It is gone through lazily, and the tokenizer stays what it was, even where the reference's does not."""
+    ours = build(Tokenizer)
+    ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
+    before, seen = ours.to_str(), []
+
+    def texts(error: BaseException) -> Any:
+        for text in TEXTS:
+            seen.append(text)
+            yield text
+        raise error
+
+    for error in (RuntimeError("mine"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            ours.train_from_iterator(texts(error), trainer(vocab_size=50))
+    assert ours.to_str() == before
+    assert seen == TEXTS * 2
+
+
+def test_the_iterator_may_use_the_tokenizer(native: list[str]) -> None:
+    ours, stock = both()
+    for tokenizer in (ours, stock):
+        tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=100))
+    texts = [" ".join(stock.encode(text).tokens) for text in TEXTS]
+    ours.train_from_iterator((" ".join(ours.encode(text).tokens) for text in TEXTS), trainer(vocab_size=90))
+    stock.train_from_iterator(texts, trainer(vocab_size=90))
+    assert ours.to_str() == stock.to_str()  # the reference cannot encode any more: it remembers words from before
+
+
+def test_who_holds_the_model_holds_the_trained_one(native: list[str]) -> None:
+    model, theirs = models.BPE(unk_token="<unk>"), models.BPE(unk_token="<unk>")
+    ours, stock = Tokenizer(model), tokenizers.Tokenizer(theirs)
+    for tokenizer in (ours, stock):
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=60, special_tokens=["<unk>"]))
+    same(ours, stock)
+    assert model.__getstate__() == theirs.__getstate__()
+    model.dropout = theirs.dropout = 0.5
+    assert ours.to_str() == stock.to_str()
+
+
+def test_in_greedy_mode(native: list[str], gpt2_like: Path) -> None:
+    ours = Tokenizer.from_file(gpt2_like, mode="greedy")
+    ours.train_from_iterator(TEXTS, trainer(vocab_size=100, special_tokens=["<|endoftext|>"]))
+    assert native == ["bpe"]
+    assert ours.mode == "greedy"
+    assert ours.get_vocab_size() == 100
+
+
+def test_a_trainer_with_an_option_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference trains, with one warning."""
+    from crayon_hf.training import options
+
+    monkeypatch.setattr(options, "_PROGRESS", frozenset(("show_progress",)))
+    ours, stock = both()
+    with pytest.warns(DelegatedWarning, match=r"BpeTrainer with progress_format; the tokenizers library trains") as seen:
+        ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
+    assert len(seen) == 1
+    stock.train_from_iterator(TEXTS, trainer(vocab_size=100))
+    same(ours, stock)
+
+
+class Shout:
+    """A normalizer in Python."""
+
+    def normalize(self, text: tokenizers.NormalizedString) -> None:
+        text.uppercase()
+
+
+class Halves:
+    """A pre-tokenizer in Python."""
+
+    def pre_tokenize(self, text: tokenizers.PreTokenizedString) -> None:
+        def cut(_: int, part: tokenizers.NormalizedString) -> list[tokenizers.NormalizedString]:
+            size = len(str(part))
+            return [part[: size // 2], part[size // 2 :]]
+
+        text.split(cut)
+
+
+def test_components_in_python(native: list[str]) -> None:
+    """They cut, and the engine merges."""
+    results = []
+    for tokenizer in (build(Tokenizer), build(tokenizers.Tokenizer)):
+        tokenizer.normalizer = normalizers.Normalizer.custom(Shout())
+        tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Halves())
+        tokenizer.add_tokens(["the", AddedToken("FOX", normalized=True)])
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            tokenizer.train_from_iterator(
+                iter(TEXTS), trainer(vocab_size=90, special_tokens=["the", "FOX", "<s>"])
+            )
+        results.append((tokenizer.get_vocab(), tokenizer.encode("the quick fox").tokens))
+        assert [str(w.message).partition(";")[0] for w in seen] == (
+            ["not native: a normalizer and pre_tokenizer that has no JSON"] if isinstance(tokenizer, Tokenizer) else []
+        )
+    assert results[0] == results[1]
+    assert native == ["bpe"]
+
+
+def test_a_pattern_that_is_not_native(native: list[str]) -> None:
+    ours, stock = both()
+    for tokenizer in (ours, stock):
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(r"(\w)\1"), "isolated")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DelegatedWarning)
+            tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=90))
+    assert ours.to_str() == stock.to_str()
+    assert native == ["bpe"]
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "WordLevel", "Unigram"])
+def test_other_models(kind: str, native: list[str]) -> None:
+    """The reference trains them. It is deterministic where every character of a word's inside is a special token."""
+    inside = [f"##{letter}" for letter in sorted({letter for text in TEXTS for letter in text})]
+    unknown = {"unk_token": "<unk>"}
+    options = {"special_tokens": ["<unk>", *inside], "vocab_size": 300, "show_progress": False}
+    options |= unknown if kind == "Unigram" else {}
+    results = []
+    for tokenizer_class in (Tokenizer, tokenizers.Tokenizer):
+        model = getattr(models, kind)(**({} if kind == "Unigram" else unknown))
+        tokenizer = tokenizer_class(model)
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        tokenizer.train_from_iterator(TEXTS, getattr(trainers, f"{kind}Trainer")(**options))
+        results.append(tokenizer.get_added_tokens_decoder())
+        if kind != "Unigram":
+            results[-1] = tokenizer.to_str()
+    assert results[0] == results[1]
+    assert native == []
+
+
+def test_progress_is_shown_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    """No terminal here: a bar nowhere, lines of JSON for who wants them."""
+    ours = build(Tokenizer)
+    ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100))
+    ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="silent"))
+    assert capfd.readouterr().err == ""
+    ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="json"))
+    assert capfd.readouterr().err.startswith('{"stage":"count words","current":')
+
+
+def test_errors_are_typed() -> None:
+    assert issubclass(InvalidUtf8Error, CrayonError)

@@ -1,0 +1,233 @@
+"""`train_bpe` and its siblings: what they start from, what they give and what they write."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
+
+import crayon_hf
+from crayon_hf import CorpusError, Tokenizer, VocabularyError, train_bpe
+from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.training.templates import pattern_names
+from tests.conftest import LLAMA3_PATTERN
+from tests.training.training_cases import TEXTS, trainer
+
+
+def reference(pre_tokenizer: Any, **options: Any) -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True)
+    options.setdefault("initial_alphabet", pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(TEXTS, trainer(**options))
+    return tokenizer
+
+
+def split(pattern: str) -> pre_tokenizers.PreTokenizer:
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), byte_level])
+
+
+def test_by_default() -> None:
+    """Byte-level BPE that every text survives, with the pattern of the profile lite."""
+    ours = train_bpe(TEXTS)
+    assert ours.to_str() == reference(split(LLAMA3_PATTERN)).to_str()
+    assert ours.engine == "native"
+    for text in [*TEXTS, "\x00\u0378 never seen: Ω"]:
+        assert ours.decode(ours.encode(text).ids) == text
+    lite = json.loads(Tokenizer.from_profile("lite").to_str())
+    made = json.loads(ours.to_str())
+    assert all(made[name] == lite[name] for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"))
+
+
+def test_options() -> None:
+    options: dict[str, Any] = {"vocab_size": 290, "min_frequency": 2, "special_tokens": ["<s>", AddedToken("<m>", lstrip=True)]}
+    options |= {"max_token_length": 3}
+    assert train_bpe(TEXTS, **options).to_str() == reference(split(LLAMA3_PATTERN), **options).to_str()
+    bare = train_bpe(TEXTS, initial_alphabet=["a"], vocab_size=60)
+    assert bare.to_str() == reference(split(LLAMA3_PATTERN), initial_alphabet=["a"], vocab_size=60).to_str()
+
+
+def test_patterns() -> None:
+    gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    assert train_bpe(TEXTS, pattern="gpt2", vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
+    own = train_bpe(TEXTS, pattern=Regex(r"\w+|\W"), vocab_size=280)
+    assert own.to_str() == reference(split(r"\w+|\W"), vocab_size=280).to_str()
+    assert train_bpe(TEXTS, pre_tokenizer=gpt2, vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
+    words = train_bpe(TEXTS, pre_tokenizer=pre_tokenizers.Whitespace(), vocab_size=100)
+    assert "Ġ" not in words.get_vocab()
+    for name in pattern_names():
+        made = train_bpe(TEXTS[:2], pattern=name, vocab_size=257)
+        assert made.get_vocab_size() == 257
+    with pytest.raises(ValueError, match=r"'gpt-9' is not known; .*gpt-2"):
+        train_bpe(TEXTS, pattern="gpt-9")
+    with pytest.raises(ValueError, match="give one of them"):
+        train_bpe(TEXTS, pattern="gpt2", pre_tokenizer=gpt2)
+
+
+def test_wrong_arguments() -> None:
+    cases: tuple[tuple[dict[str, Any], type[Exception], str], ...] = (
+        ({"vocab_size": -1}, OverflowError, "vocab_size"),
+        ({"vocab_size": "5"}, TypeError, "vocab_size is str"),
+        ({"special_tokens": "<s>"}, TypeError, "special_tokens is str"),
+        ({"special_tokens": [5]}, TypeError, "token 0 is int"),
+        ({"end_of_word_suffix": 5}, TypeError, "end_of_word_suffix is int"),
+        ({"initial_alphabet": [5]}, TypeError, "initial_alphabet is int"),
+        ({"max_token_length": 1.5}, TypeError, "max_token_length is float"),
+        ({"no_such_option": 1}, TypeError, "no_such_option"),
+        ({"tokenizer": 5}, TypeError, "reference is int"),
+    )
+    for options, error, message in cases:
+        with pytest.raises(error, match=message):
+            train_bpe(TEXTS, **options)
+
+
+@pytest.mark.parametrize("given", ["ours", "stock", "path"])
+def test_like_another_tokenizer(given: str, template_like: Path) -> None:
+    """Components and special tokens are taken over, ids put right; the other one stays as it is."""
+    other: Any = {
+        "ours": lambda: Tokenizer.from_file(template_like),
+        "stock": lambda: tokenizers.Tokenizer.from_file(str(template_like)),
+        "path": lambda: template_like,
+    }[given]()
+    before = template_like.read_bytes() if given == "path" else other.to_str()
+    made = train_bpe(TEXTS, tokenizer=other, vocab_size=300, special_tokens=["<first>"])
+    assert (template_like.read_bytes() if given == "path" else other.to_str()) == before
+    assert [made.id_to_token(id) for id in range(3)] == ["[CLS]", "[SEP]", "<first>"]
+    assert set(made.get_added_tokens_decoder()) == {0, 1, 2}
+    assert made.encode("the").tokens[::3] == ["[CLS]", "[SEP]"][: len(made.encode("the").tokens[::3])]
+    ids = made.encode("the the", "then").ids
+    assert ids[0] == made.token_to_id("[CLS]")
+    assert ids[-1] == made.token_to_id("[SEP]")
+    assert set(map(chr, BYTE_LEVEL.values())) <= made.get_vocab().keys()
+
+
+def test_ids_of_a_template_are_put_right() -> None:
+    template = train_bpe(TEXTS, vocab_size=300, special_tokens=["<pad>", "</s>"])
+    template.enable_padding(pad_id=0, pad_token="<pad>")
+    template.enable_truncation(50)
+    for post_processor in (
+        processors.RobertaProcessing(("</s>", 1), ("<pad>", 0)),
+        processors.BertProcessing(("</s>", 1), ("<pad>", 0)),
+        processors.Sequence(
+            [
+                processors.ByteLevel(),
+                processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)]),
+            ]
+        ),
+    ):
+        template.post_processor = post_processor
+        shuffled = Tokenizer.from_tokenizers(tokenizers.Tokenizer.from_str(template.to_str()))
+        made = train_bpe(TEXTS, tokenizer=shuffled, vocab_size=290)
+        assert made.encode("the").ids[-1] == made.token_to_id("</s>")
+        assert made.padding == template.padding
+        assert made.truncation == template.truncation
+    template.post_processor = processors.TemplateProcessing(single="$A other", special_tokens=[("other", 1)])
+    with pytest.raises(VocabularyError, match="'other'.*special_tokens"):
+        train_bpe(TEXTS, tokenizer=template)
+
+
+def test_a_template_of_another_kind(wordpiece_like: Path) -> None:
+    with pytest.raises(VocabularyError, match="WordPiece, expected BPE"):
+        train_bpe(TEXTS, tokenizer=wordpiece_like)
+    made = crayon_hf.train_wordpiece(TEXTS, tokenizer=wordpiece_like, vocab_size=80)
+    assert made.token_to_id("[CLS]") == 1
+    assert made.normalizer is not None
+
+
+def test_a_normalizer_of_a_template() -> None:
+    template = train_bpe(TEXTS, vocab_size=300)
+    template.normalizer = normalizers.Lowercase()
+    made = train_bpe(["ABAB AB"], tokenizer=template, vocab_size=258)
+    assert {"ab"} <= made.get_vocab().keys()
+
+
+def test_progress() -> None:
+    """Each stage from its beginning to its end, and what the function raises ends the work."""
+    seen: list[tuple[str, int, int]] = []
+    train_bpe(iter(TEXTS), length=len(TEXTS), vocab_size=280, show_progress=lambda *event: seen.append(event))
+    assert ("count words", len(TEXTS), len(TEXTS)) in seen
+    assert len({stage for stage, _, _ in seen}) >= 2
+
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        train_bpe(TEXTS, show_progress=refuse)
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    for output, names in (
+        ("dir", ["tokenizer.dat", "tokenizer.json", "tokenizer_config.json"]),
+        ("a.json", ["a.dat", "a.json"]),
+        ("b.dat", ["b.dat", "b.json"]),
+    ):
+        made = train_bpe(TEXTS, vocab_size=280, output=tmp_path / output)
+        folder = tmp_path / "dir" if output == "dir" else tmp_path
+        assert sorted(path.name for path in folder.iterdir() if path.is_file()) == sorted(names)
+        for name in names:
+            if "config" not in name:
+                assert Tokenizer.from_file(folder / name).encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
+            (folder / name).unlink()
+
+
+def test_what_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
+    def never() -> Any:
+        raise AssertionError("the corpus was asked for")
+        yield
+
+    (tmp_path / "file").write_text("")
+    (tmp_path / "d.json").mkdir()
+    for output, error in (("no/such", FileNotFoundError), ("file", NotADirectoryError), ("d.json", IsADirectoryError)):
+        with pytest.raises(error):
+            train_bpe(never(), output=tmp_path / output)
+
+
+def test_nothing_is_written_when_it_fails(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"text": "ok"}\nno\n')
+    with pytest.raises(CorpusError):
+        train_bpe(tmp_path / "bad.jsonl", output=tmp_path / "out")
+    assert os.listdir(tmp_path) == ["bad.jsonl"]
+
+
+def test_a_result_that_is_not_native(tmp_path: Path) -> None:
+    """The tokenizer.json alone is written."""
+    with pytest.warns(crayon_hf.DelegatedWarning):
+        made = train_bpe(TEXTS, pattern=Regex(r"(\w)\1"), vocab_size=280, output=tmp_path / "a.dat")
+        assert made.engine == "delegated"
+    assert os.listdir(tmp_path) == ["a.json"]
+    stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))
+    assert stock.encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
+
+
+@pytest.mark.parametrize("kind", ["unigram", "wordpiece", "wordlevel"])
+def test_models_that_the_reference_trains(kind: str, tmp_path: Path) -> None:
+    train = getattr(crayon_hf, f"train_{kind}")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"content": text}) + "\n" for text in TEXTS))
+    seen: list[Any] = []
+    made = train(
+        tmp_path / "a.jsonl",
+        column="content",
+        vocab_size=120,
+        output=tmp_path / "out",
+        show_progress=lambda *event: seen.append(event),
+    )
+    assert seen[-1] == ("count words", *[(tmp_path / "a.jsonl").stat().st_size] * 2)
+    assert made.engine == "native"
+    stock = tokenizers.Tokenizer.from_str(made.to_str())
+    again = Tokenizer.from_file(tmp_path / "out" / "tokenizer.dat")
+    for text in TEXTS:
+        assert made.encode(text).ids == stock.encode(text).ids == again.encode(text).ids
+    unknown = {"unigram": "<unk>"}.get(kind, "[UNK]")
+    assert made.encode("Ω").ids[-2 if kind == "wordpiece" else -1] == made.token_to_id(unknown)
+    twin = train(TEXTS, tokenizer=made, vocab_size=100, special_tokens=["<mine>"])
+    assert twin.token_to_id("<mine>") is not None
+    assert twin.token_to_id(unknown) == made.token_to_id(unknown)
+    with pytest.raises(TypeError, match="has no option limit_alphabets"):
+        train(TEXTS, limit_alphabets=5)

@@ -1,0 +1,122 @@
+"""`train_new_from_iterator` beside that of transformers: the same tokenizer comes out, by way of the native trainer."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from tokenizers import AddedToken
+
+import crayon_hf
+from crayon_hf import DelegatedWarning, _core
+
+TEXTS = [["hello hello world\n", "the quick brown fox the the"], ["  spaced   out é ü 漢字 "]] * 5
+PUBLISHED = ("gpt2", "llama3", "roberta-base", "llama2", "qwen", "whisper-tiny", "phi-2")
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "more special tokens": {"new_special_tokens": ["<new>", AddedToken("<lazy>", lstrip=True)]},
+    "renamed": {"special_tokens_map": {"<|endoftext|>": "<end>", "[CLS]": "<cls>", "</s>": "<fin>", "<s>": "<begin>"}},
+    "trainer": {"min_frequency": 3, "max_token_length": 4, "show_progress": False},
+}
+
+
+@pytest.fixture
+def native(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One item for each native training."""
+    calls: list[str] = []
+    train = _core.train_bpe
+
+    def spy(words: Any, **options: Any) -> Any:
+        calls.append("bpe")
+        return train(words, **options)
+
+    monkeypatch.setattr(_core, "train_bpe", spy)
+    return calls
+
+
+def retrain(tokenizer: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DelegatedWarning)
+        return tokenizer.train_new_from_iterator(iter(TEXTS), 400, length=10, **options)
+
+
+def facts(tokenizer: Any) -> dict[str, Any]:
+    """Everything that a user sees of it."""
+    return {
+        "class": type(tokenizer).__name__,
+        "json": json.loads(tokenizer._tokenizer.to_str()),
+        "named": {name: str(token) for name, token in tokenizer._special_tokens_map.items()},
+        "special": tokenizer.all_special_tokens,
+        "ids": tokenizer.all_special_ids,
+        "arguments": sorted(tokenizer.init_kwargs),
+        "size": len(tokenizer),
+        "encoded": [tokenizer(text).data for texts in TEXTS[:2] for text in texts],
+        "decoded": tokenizer.decode(tokenizer("the fox")["input_ids"]),
+    }
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_like_transformers(pair: tuple[Any, Any], options: str, native: list[str]) -> None:
+    """Of a model that the reference trains, each time differently, all but the vocabulary is the same."""
+    stock, ours = (facts(retrain(tokenizer, **_known(tokenizer, OPTIONS[options]))) for tokenizer in pair)
+    bpe = stock["json"]["model"]["type"] == "BPE"
+    assert len(native) == bpe
+    if not bpe:
+        for one in (stock, ours):
+            del one["json"]["model"]["vocab"], one["size"], one["encoded"], one["decoded"]
+    assert ours == stock
+
+
+def _known(tokenizer: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Without what the trainer of a Unigram has not."""
+    unigram = json.loads(tokenizer._tokenizer.to_str())["model"]["type"] == "Unigram"
+    return {} if unigram and "min_frequency" in options else dict(options)
+
+
+@pytest.mark.parametrize("options", ["plain", "more special tokens", "renamed"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published(name: str, options: str, native: list[str], shared: Path) -> None:
+    classes = (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)
+    stock, ours = (facts(retrain(cls.from_pretrained(shared / "vocab" / name), **OPTIONS[options])) for cls in classes)
+    assert native == ["bpe"]
+    assert ours == stock
+
+
+def test_wordpiece_where_it_is_determined(repositories: dict[str, Path]) -> None:
+    """The whole vocabulary, when every part of a word is a special token."""
+    inside = [f"##{letter}" for letter in sorted(set("".join(text for texts in TEXTS for text in texts)) - set(" \n"))]
+    made = [
+        facts(retrain(cls.from_pretrained(repositories["bert"]), new_special_tokens=inside))
+        for cls in (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)
+    ]
+    assert made[0] == made[1]
+
+
+def test_the_result_is_ours(repositories: dict[str, Path], tmp_path: Path, native: list[str]) -> None:
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
+    before = ours._tokenizer.to_str()
+    made = retrain(ours)
+    assert isinstance(made, crayon_hf.CrayonTokenizerFast)
+    assert made._tokenizer.engine == "native"
+    assert ours._tokenizer.to_str() == before
+    assert made.chat_template == ours.chat_template
+    made.save_pretrained(tmp_path)
+    assert "tokenizer.dat" in os.listdir(tmp_path)
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path)("the fox").data == made("the fox").data
+    again = retrain(made)
+    assert again.get_vocab() == made.get_vocab()
+
+
+def test_an_iterator_that_raises(repositories: dict[str, Path]) -> None:
+    def texts() -> Any:
+        yield TEXTS[0]
+        raise RuntimeError("mine")
+
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["byte_level"])
+    with pytest.raises(RuntimeError, match="mine"):
+        ours.train_new_from_iterator(texts(), 400)
