@@ -256,7 +256,9 @@ class Assembly:
         from crayon_hf.training.counting import Untrained
 
         self._look()
-        return Untrained(dict(self._read_parts()), dict(self._live), self.added().copy(), special_as_text, self._metadata)
+        return Untrained(
+            dict(self._read_parts()), dict(self._live), self.added().copy(), special_as_text, self._metadata
+        )
 
     def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
         """Put a trained model in the place of what is there, and add tokens; who holds the model holds this one."""

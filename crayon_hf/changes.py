@@ -180,7 +180,6 @@ class Changes:
 
         A BPE model is trained by the native trainer, any other by that of the ``tokenizers`` library.
         """
-        from crayon_hf.training.corpus import Corpus
         from crayon_hf.training.files import corpus_of_files
 
         if not isinstance(files, (list, tuple)) or not all(isinstance(name, (str, os.PathLike)) for name in files):

@@ -212,9 +212,10 @@ def _add_train(subparsers: Any) -> None:
         "train",
         _train,
         "files to a tokenizer",
-        "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with its\n"
-        "ending; .jsonl, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are unpacked on the way.\n"
-        "BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by that library.",
+        "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with\n"
+        "its ending; .jsonl, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are unpacked on\n"
+        "the way. BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by\n"
+        "that library.",
     )
     command.add_argument("file", nargs="+", metavar="FILE", help='a file, a pattern ("**/*.txt"), or "-" alone')
     command.add_argument(
@@ -231,7 +232,9 @@ def _add_train(subparsers: Any) -> None:
         help="default: %(default)s, over bytes",
     )
     command.add_argument("--vocab-size", type=_number, metavar="N", help="ids in all (default: the trainer's)")
-    command.add_argument("--min-frequency", type=_number, metavar="N", help="pairs or words that are rarer do not count")
+    command.add_argument(
+        "--min-frequency", type=_number, metavar="N", help="pairs or words that are rarer do not count"
+    )
     command.add_argument(
         "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
     )
@@ -244,7 +247,10 @@ def _add_train(subparsers: Any) -> None:
     how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
     how.add_argument("--regex", metavar="REGEX", help="a pattern of one's own")
     how.add_argument(
-        "-t", "--tokenizer", metavar="NAME_OR_PATH", help="a tokenizer whose components and special tokens are taken over"
+        "-t",
+        "--tokenizer",
+        metavar="NAME_OR_PATH",
+        help="a tokenizer whose components and special tokens are taken over",
     )
     command.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
     command.add_argument("--format", choices=("text", "jsonl", "parquet", "arrow"), help="whatever the names say")

@@ -100,5 +100,7 @@ def _summary(run: Any) -> Iterable[str]:
     trained = run.trained
     yield f"merges: {len(trained.model['merges'])}"
     yield f"words: {trained.words}, {trained.unique_words} of them different"
-    speed = f", {trained.bytes / 1e6:.1f} MB of text, {trained.bytes / 1e6 / run.seconds:.1f} MB/s" if trained.bytes else ""
+    speed = (
+        f", {trained.bytes / 1e6:.1f} MB of text, {trained.bytes / 1e6 / run.seconds:.1f} MB/s" if trained.bytes else ""
+    )
     yield f"time: {run.seconds:.1f} s{speed}"

@@ -134,7 +134,8 @@ def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) ->
 def _texts_of(item: Any, number: int) -> Iterable[Any]:
     try:
         if not isinstance(item, (bytes, bytearray)):
-            return iter(item)
+            items: Iterator[Any] = iter(item)
+            return items
     except TypeError:
         pass
     raise TypeError(f"text {number} is {inputs.kind(item)}, expected str or a list of str")

@@ -112,9 +112,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
 # -- what is not native
 
 
-def _count_by_reference(
-    untrained: Untrained, reason: str, corpus: Corpus, report: Report | None
-) -> _core.WordCounter:
+def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
     from tokenizers import models, trainers
 
     from crayon_hf.delegated import warn_delegated
@@ -139,7 +137,7 @@ def _reference(untrained: Untrained) -> tokenizers.Tokenizer:
 
     parts = {kind: untrained.parts[kind] for kind in ("normalizer", "pre_tokenizer")}
     model = {"type": "WordLevel", "vocab": {}, "unk_token": ""}
-    document = {"version": "1.0", "added_tokens": [], "post_processor": None, "decoder": None, "model": model}
+    document: dict[str, Any] = {"version": "1.0", "added_tokens": [], "post_processor": None, "decoder": None, "model": model}
     try:
         stock = tokenizers.Tokenizer.from_str(json.dumps(document | parts))
     except Exception as error:  # the library raises Exception itself

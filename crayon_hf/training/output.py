@@ -39,7 +39,8 @@ def save(tokenizer: Tokenizer, output: str | os.PathLike[str]) -> list[str]:
         from crayon_hf.conversion import write
         from crayon_hf.conversion.converted import Converted
 
-        return write(Converted(tokenizer.to_str().encode(), {}, "tokenizers"), path, cartridge=native)
+        written: list[str] = write(Converted(tokenizer.to_str().encode(), {}, "tokenizers"), path, cartridge=native)
+        return written
     stem = os.path.splitext(path)[0]
     if native:
         tokenizer.save(f"{stem}.dat")

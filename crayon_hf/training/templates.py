@@ -7,7 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import assembly, inputs, opening
+from crayon_hf import assembly, inputs
 from crayon_hf.errors import VocabularyError
 from crayon_hf.tokenizer import Tokenizer
 
@@ -67,7 +67,7 @@ def _cuts(pattern: Any) -> Any:
         if name not in pattern_names():
             near = get_close_matches(name, pattern_names(), 3, 0.4) or ["gpt2", "llama3", "o200k"]
             raise ValueError(
-                f"pattern {name[:80]!r} is not known; {', '.join(near)} are (a regular expression is a tokenizers.Regex)"
+                f"pattern {name[:80]!r} is not known; {', '.join(near)} are (a pattern of one's own: tokenizers.Regex)"
             )
         patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
         if patterns == (GPT2,):

@@ -45,4 +45,4 @@ def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:
         function.__code__, {**names, _NAME: _Opener}, function.__name__, function.__defaults__, function.__closure__
     )
     ours.__kwdefaults__ = function.__kwdefaults__
-    return ours.__get__(tokenizer)  # type: ignore[no-any-return]
+    return ours.__get__(tokenizer)

@@ -78,7 +78,19 @@ def test_files_and_options(here: Path) -> None:
     )
     assert saved(here, "out.json") == expected.to_str()
     assert Tokenizer.from_file(here / "out.dat").get_vocab() == expected.get_vocab()
-    good(run(here, "**/[ab].txt", "-o", "narrow.json", "--regex", r"\w+|\W", "--no-byte-alphabet", "--limit-alphabet", "9"))
+    good(
+        run(
+            here,
+            "**/[ab].txt",
+            "-o",
+            "narrow.json",
+            "--regex",
+            r"\w+|\W",
+            "--no-byte-alphabet",
+            "--limit-alphabet",
+            "9",
+        )
+    )
     expected = train_bpe(
         [here / "a.txt", here / "b.txt"], pattern=tokenizers.Regex(r"\w+|\W"), initial_alphabet=(), limit_alphabet=9
     )

@@ -47,7 +47,7 @@ def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_texts_of_python(batches: int) -> None:
-    assert texts(ROWS) == texts(iter(ROWS)) == texts([ROWS[:2], ROWS[2:]]) == texts((row for row in ROWS)) == ROWS
+    assert texts(ROWS) == texts(iter(ROWS)) == texts([ROWS[:2], ROWS[2:]]) == texts(row for row in ROWS) == ROWS
     assert texts([]) == texts([[]]) == []
     assert texts(io.StringIO("a\nb")) == ["a\n", "b"]
 
@@ -108,8 +108,8 @@ def test_columns(kind: str, tmp_path: Path) -> None:
         (tmp_path / f"bad-{name}").write_bytes(b"nothing of the kind")
         with pytest.raises(CorpusError, match=rf"bad-{name}: no readable"):
             texts(tmp_path / f"bad-{name}")
+    (tmp_path / "a.parquet.gz").write_bytes(b"")
     with pytest.raises(CorpusError, match="packed within"):
-        (tmp_path / "a.parquet.gz").write_bytes(b"")
         texts(tmp_path / "a.parquet.gz")
 
 
@@ -136,7 +136,9 @@ def test_records_that_are_wrong(packing: str, tmp_path: Path) -> None:
     ]
     for line, error, message in cases:
         path.write_bytes(PACKERS[packing](json_lines(["ok", "ok"]) + b"\n" + line + b"\n"))
-        with pytest.raises(error, match=rf"bad\.jsonl{packing}, line 4:? .*{message}".replace(" .*'text' is", " 'text' is")):
+        with pytest.raises(
+            error, match=rf"bad\.jsonl{packing}, line 4:? .*{message}".replace(" .*'text' is", " 'text' is")
+        ):
             texts(path)
         with pytest.raises(error, match="line 4"):
             train_bpe(path)

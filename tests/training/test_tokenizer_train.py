@@ -126,9 +126,13 @@ def test_what_was_there_stays(native: list[str], gpt2_like: Path) -> None:
         tokenizer.add_tokens(["the", AddedToken("[x]", rstrip=True)])
         tokenizer.enable_truncation(7, stride=1)
         tokenizer.enable_padding(length=9, pad_id=3, pad_token="<p>")
-        tokenizer.post_processor = processors.TemplateProcessing(single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)])
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)]
+        )
         options = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
-        tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=400, special_tokens=["<|endoftext|>", "<new>"], **options))
+        tokenizer.train_from_iterator(
+            TEXTS, trainer(vocab_size=400, special_tokens=["<|endoftext|>", "<new>"], **options)
+        )
     assert ours.to_str() == stock.to_str()
     assert ours.get_added_tokens_decoder() == stock.get_added_tokens_decoder()
     for text in TEXTS:
@@ -255,7 +259,9 @@ def test_a_trainer_with_an_option_that_is_not_known(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(options, "_PROGRESS", frozenset(("show_progress",)))
     ours, stock = both()
-    with pytest.warns(DelegatedWarning, match=r"BpeTrainer with progress_format; the tokenizers library trains") as seen:
+    with pytest.warns(
+        DelegatedWarning, match=r"BpeTrainer with progress_format; the tokenizers library trains"
+    ) as seen:
         ours.train_from_iterator(TEXTS, trainer(vocab_size=100))
     assert len(seen) == 1
     stock.train_from_iterator(TEXTS, trainer(vocab_size=100))
@@ -289,9 +295,7 @@ def test_components_in_python(native: list[str]) -> None:
         tokenizer.add_tokens(["the", AddedToken("FOX", normalized=True)])
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            tokenizer.train_from_iterator(
-                iter(TEXTS), trainer(vocab_size=90, special_tokens=["the", "FOX", "<s>"])
-            )
+            tokenizer.train_from_iterator(iter(TEXTS), trainer(vocab_size=90, special_tokens=["the", "FOX", "<s>"]))
         results.append((tokenizer.get_vocab(), tokenizer.encode("the quick fox").tokens))
         assert [str(w.message).partition(";")[0] for w in seen] == (
             ["not native: a normalizer and pre_tokenizer that has no JSON"] if isinstance(tokenizer, Tokenizer) else []

@@ -47,7 +47,11 @@ def test_by_default() -> None:
 
 
 def test_options() -> None:
-    options: dict[str, Any] = {"vocab_size": 290, "min_frequency": 2, "special_tokens": ["<s>", AddedToken("<m>", lstrip=True)]}
+    options: dict[str, Any] = {
+        "vocab_size": 290,
+        "min_frequency": 2,
+        "special_tokens": ["<s>", AddedToken("<m>", lstrip=True)],
+    }
     options |= {"max_token_length": 3}
     assert train_bpe(TEXTS, **options).to_str() == reference(split(LLAMA3_PATTERN), **options).to_str()
     bare = train_bpe(TEXTS, initial_alphabet=["a"], vocab_size=60)
@@ -129,7 +133,7 @@ def test_ids_of_a_template_are_put_right() -> None:
         assert made.padding == template.padding
         assert made.truncation == template.truncation
     template.post_processor = processors.TemplateProcessing(single="$A other", special_tokens=[("other", 1)])
-    with pytest.raises(VocabularyError, match="'other'.*special_tokens"):
+    with pytest.raises(VocabularyError, match=r"'other'.*special_tokens"):
         train_bpe(TEXTS, tokenizer=template)
 
 
@@ -200,7 +204,7 @@ def test_a_result_that_is_not_native(tmp_path: Path) -> None:
     """The tokenizer.json alone is written."""
     with pytest.warns(crayon_hf.DelegatedWarning):
         made = train_bpe(TEXTS, pattern=Regex(r"(\w)\1"), vocab_size=280, output=tmp_path / "a.dat")
-        assert made.engine == "delegated"
+    assert made.engine == "delegated"
     assert os.listdir(tmp_path) == ["a.json"]
     stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))
     assert stock.encode(TEXTS[0]).ids == made.encode(TEXTS[0]).ids
