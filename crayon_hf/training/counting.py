@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from crayon_hf.added_tokens import AddedTokens
 
-STAGE = "count words"
+STAGE = "Count words"
 
 
 class Untrained(NamedTuple):
@@ -137,9 +137,9 @@ def _reference(untrained: Untrained) -> tokenizers.Tokenizer:
 
     parts = {kind: untrained.parts[kind] for kind in ("normalizer", "pre_tokenizer")}
     model = {"type": "WordLevel", "vocab": {}, "unk_token": ""}
-    document: dict[str, Any] = {"version": "1.0", "added_tokens": [], "post_processor": None, "decoder": None, "model": model}
+    document = {"version": "1.0", "added_tokens": [], **parts, "model": model}
     try:
-        stock = tokenizers.Tokenizer.from_str(json.dumps(document | parts))
+        stock = tokenizers.Tokenizer.from_str(json.dumps(document))
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
     for kind in parts.keys() & untrained.live.keys():

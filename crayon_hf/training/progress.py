@@ -33,7 +33,7 @@ class Bar:
         self._shown = now
         filled = _WIDTH * min(done, total) // total if total else 0
         share = f"[{'#' * filled:<{_WIDTH}}] {100 * min(done, total) // total:>3} %" if total else ""
-        line = f"{stage:<12} {share} {done:>15,} {now - self._begun:>7.1f} s"
+        line = f"{stage:<16} {share} {done:>15,} {now - self._begun:>7.1f} s"
         sys.stderr.write(f"\r{line}" if self._is_terminal else f"{line}\n")
         sys.stderr.flush()
 

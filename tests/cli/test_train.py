@@ -149,17 +149,17 @@ def test_progress(here: Path) -> None:
     """Nothing unless somebody watches or asks."""
     done = run(here, "a.txt", "-o", "out", "--vocab-size", "280", "--progress")
     assert done.returncode == 0
-    assert done.stderr.decode().splitlines()[0].startswith("count words ")
+    assert done.stderr.decode().splitlines()[0].startswith("Count words ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("stage", ["count words", "merge"])
+@pytest.mark.parametrize("stage", ["Count words", "Compute merges"])
 def test_interrupted(stage: str, here: Path) -> None:
     """Exit code 130 at once, and no file."""
     words = [f"{number:x}" * (1 + number % 5) for number in range(300_000)]
     (here / "many.txt").write_text("\n".join(words))
     # To read for ever is to count for ever; a frequency that is never reached means to merge to the end.
-    names = ["many.txt"] * (2000 if stage == "count words" else 1)
+    names = ["many.txt"] * (2000 if stage == "Count words" else 1)
     before = sorted(os.listdir(here))
     arguments = [*COMMAND, "train", *names, "-o", "out", "--vocab-size", "4000000", "--progress", "--pattern", "gpt2"]
     child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here)

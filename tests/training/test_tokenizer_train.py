@@ -342,7 +342,7 @@ def test_progress_is_shown_where_it_is_asked_for(capfd: pytest.CaptureFixture[st
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="silent"))
     assert capfd.readouterr().err == ""
     ours.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=100, progress_format="json"))
-    assert capfd.readouterr().err.startswith('{"stage":"count words","current":')
+    assert capfd.readouterr().err.startswith('{"stage":"Count words","current":')
 
 
 def test_errors_are_typed() -> None:
