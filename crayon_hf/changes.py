@@ -182,8 +182,11 @@ class Changes:
         """
         from crayon_hf.training.files import corpus_of_files
 
-        if not isinstance(files, (list, tuple)) or not all(isinstance(name, (str, os.PathLike)) for name in files):
-            raise TypeError("files is no list of str and os.PathLike")
+        if not isinstance(files, (list, tuple)):
+            raise TypeError(f"files is {inputs.kind(files)}, expected a list of str and os.PathLike")
+        for i, name in enumerate(files):
+            if not isinstance(name, (str, os.PathLike)):
+                raise TypeError(f"files[{i}] is {inputs.kind(name)}, expected str or os.PathLike")
 
         def corpus() -> Corpus:
             return corpus_of_files(files, format="text")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from mmap import mmap
 from typing import Any, NamedTuple
 
@@ -116,6 +116,11 @@ def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) ->
             yield from (part._replace(done=done) for part in open_file(item).batches)
             done += 1
             continue
+        if open_file is not None and isinstance(item, Mapping):  # its keys are texts to the reference, and not meant
+            number = first + len(texts)
+            raise TypeError(
+                f"text {number} is {inputs.kind(item)}, expected str: give what it has, (row['text'] for ...)"
+            )
         if isinstance(item, str):
             texts.append(item)
             size += len(item)

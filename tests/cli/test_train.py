@@ -158,7 +158,7 @@ def test_interrupted(stage: str, here: Path) -> None:
     """Exit code 130 at once, and no file."""
     words = [f"{number:x}" * (1 + number % 5) for number in range(300_000)]
     (here / "many.txt").write_text("\n".join(words))
-    # To read for ever is to count for ever; a frequency that is never reached means to merge to the end.
+    # To read for ever is to count for ever; a vocabulary that is never full means to merge to the end.
     names = ["many.txt"] * (2000 if stage == "Count words" else 1)
     before = sorted(os.listdir(here))
     arguments = [*COMMAND, "train", *names, "-o", "out", "--vocab-size", "4000000", "--progress", "--pattern", "gpt2"]

@@ -50,6 +50,8 @@ def test_texts_of_python(batches: int) -> None:
     assert texts(ROWS) == texts(iter(ROWS)) == texts([ROWS[:2], ROWS[2:]]) == texts(row for row in ROWS) == ROWS
     assert texts([]) == texts([[]]) == []
     assert texts(io.StringIO("a\nb")) == ["a\n", "b"]
+    with pytest.raises(TypeError, match=r"text 2 is dict, expected str: .*row\['text'\]"):
+        texts(["a", ["b"], {"text": "c"}])
 
 
 @pytest.mark.parametrize("packing", PACKERS)

@@ -151,6 +151,23 @@ def test_special_tokens_in_the_text(native: list[str]) -> None:
             assert ours.to_str() == stock.to_str()
 
 
+def test_special_tokens_as_text_beside_others(native: list[str]) -> None:
+    """One that is passed by hides another that it overlaps, which only the reference does."""
+    ours, stock = both(cut="whitespace")
+    for tokenizer in (ours, stock):
+        tokenizer.add_special_tokens(["<s>"])
+        tokenizer.add_tokens(["s>a", "b"])
+        tokenizer.encode_special_tokens = True
+    with pytest.warns(DelegatedWarning, match="special tokens as text beside other added tokens"):
+        ours.train_from_iterator(["<s>a s>ab b"] * 3, trainer())
+    stock.train_from_iterator(["<s>a s>ab b"] * 3, trainer())
+    assert ours.to_str() == stock.to_str()
+    for tokenizer in (ours, stock):
+        tokenizer.model = models.WordLevel(unk_token="<unk>")
+        tokenizer.train_from_iterator(["<s>a s>ab b"] * 3, trainers.WordLevelTrainer(show_progress=False))
+    assert ours.to_str() == stock.to_str()
+
+
 def test_files(tmp_path: Path, native: list[str]) -> None:
     """Lines with their endings, whatever the names of the files end in."""
     data = [b"one two\r\nthree\n\nfour", b"", b"two two\rtwo\n", "漢字\u2028漢字\n".encode() * 3]
