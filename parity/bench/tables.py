@@ -260,11 +260,11 @@ def _calls(reports: Sequence[Report]) -> list[str]:
     return ["### What each call gives", "", *lines, short, ""] if lines else []
 
 
-def put_between_marks(path: str | os.PathLike[str], tables: str) -> None:
+def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
     """Replace what a document holds between the two marks."""
     document = Path(path).read_text(encoding="utf-8")
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = document.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"{path} has no {BEGIN} and {END}")
-    Path(path).write_text(f"{before}{BEGIN}\n{tables}{END}{after}", encoding="utf-8")
+        raise ValueError(f"{path} has no {first} and {last}")
+    Path(path).write_text(f"{before}{first}\n{tables}{last}{after}", encoding="utf-8")
