@@ -200,7 +200,7 @@ def _beside(runs: list[Run]) -> list[str]:
     ours = next((run for run in runs if run.engine == OURS and not run.failed), None)
     size = f"{runs[0].megabytes:g} MB" if runs else "no text"
     lines = [
-        f"| {size} | s | of the processor | times ours | memory, MB | of it no file's | process, MB | tokens as `tokenizers`' |",
+        f"| {size} | s | of the processor | times ours | memory, MB | no file's | process, MB | as `tokenizers` |",
         "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     for run in runs:
@@ -250,7 +250,7 @@ def _stages(bench: Bench, sizes: Sequence[float]) -> list[str]:
 
 
 def shortfalls(bench: Bench) -> list[str]:
-    """What misses its target on the main text: six times `tokenizers`' speed, no slower and no larger than the others."""
+    """What misses its target on the main text: 6 times the speed of `tokenizers`, no slower or larger than others."""
     sizes = [run.megabytes for run in bench.runs]
     if not sizes:
         return []

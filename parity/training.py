@@ -27,7 +27,7 @@ CRAYON_MERGES = 2000
 
 
 def text_of(spec: str, limit: int) -> tuple[str, bytes]:
-    """A name, and the bytes of the files of ``NAME=FILE,FILE`` or of ``NAME`` one after the other, ``limit`` at most."""
+    """A name, and the bytes of the files of ``NAME=FILE,FILE`` or of ``NAME`` one after another, ``limit`` at most."""
     name, _, files = spec.partition("=")
     parts: list[bytes] = []
     for file in (files or name).split(","):
@@ -100,8 +100,8 @@ def compare_random(count: int, seed: int, train: Train, show: int, say: Callable
                     say("\n".join(smallest(finding.case, train).lines()))
     equal = compared - by_chance - undecided - len(findings)
     say(
-        f"{count} random corpora, {compared} trainings: {equal} equal, {by_chance} equal to one of several answers of the "
-        f"reference, {undecided} where it gave too many answers to tell, {len(findings)} DIFFERENT"
+        f"{count} random corpora, {compared} trainings: {equal} equal, {by_chance} equal to one of several answers of "
+        f"the reference, {undecided} where it gave too many answers to tell, {len(findings)} DIFFERENT"
     )
     return len(findings)
 

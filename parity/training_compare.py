@@ -146,7 +146,7 @@ def smallest(case: Case, ours: Train, reference: Train = reference) -> Finding:
         smaller = replace(case, options={key: value for key, value in case.options.items() if key != name})
         case = smaller if differs(smaller) else case
     for change in ({"normalizer": None}, {"pre_tokenizer": None}, {"as_file": False}):
-        smaller = replace(case, **change)  # type: ignore[arg-type]
+        smaller = replace(case, **change)
         case = smaller if differs(smaller) else case
     size = len(case.texts)
     while size:

@@ -44,7 +44,7 @@ def trainer() -> Iterator[Any]:
     with TemporaryDirectory(prefix="crayon-trainer-") as directory:
         target = os.path.join(directory, _NAME + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
         compiler = os.environ.get("CXX", "c++")
-        command = [compiler, "-O2", "-std=c++17", "-shared", "-fPIC", "-w", f"-I{sysconfig.get_paths()['include']}"]
+        command = [compiler, "-O1", "-std=c++17", "-shared", "-fPIC", "-w", f"-I{sysconfig.get_paths()['include']}"]
         command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         try:
             built = subprocess.run([*command, str(sources[0]), "-o", target], capture_output=True, text=True)

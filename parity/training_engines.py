@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -23,24 +24,22 @@ Tokens = Callable[[], list[bytes]]
 
 def crayon(path: str, vocab_size: int, threads: int, stages: dict[str, float]) -> Tokens:
     """Ours; the time of each stage is that until the next one reports."""
-    last = ["opening", time.perf_counter()]
-
-    def progress(stage: str, done: int, total: int) -> None:
-        now = time.perf_counter()
-        if stage != last[0]:
-            stages[last[0]] = stages.get(last[0], 0) + now - last[1]
-            last[:] = [stage, now]
-        ended[0] = now
-
     import crayon_hf
 
-    ended = [0.0]
-    last[1] = time.perf_counter()
+    current, since, ended = "opening", time.perf_counter(), 0.0
+
+    def progress(stage: str, done: int, total: int) -> None:
+        nonlocal current, since, ended
+        ended = time.perf_counter()
+        if stage != current:
+            stages[current] = stages.get(current, 0.0) + ended - since
+            current, since = stage, ended
+
     tokenizer = crayon_hf.train_bpe(
         path, vocab_size=vocab_size, pattern="gpt2", format="text", threads=threads, show_progress=progress
     )
-    stages[last[0]] = stages.get(last[0], 0) + ended[0] - last[1]
-    stages["tokenizer"] = time.perf_counter() - ended[0]
+    stages[current] = stages.get(current, 0.0) + ended - since
+    stages["tokenizer"] = time.perf_counter() - ended
     return lambda: _of_json(tokenizer.to_str())
 
 
@@ -58,9 +57,7 @@ def tokenizers(path: str, vocab_size: int, threads: int, stages: dict[str, float
 
 def rustbpe(path: str, vocab_size: int, threads: int, stages: dict[str, float]) -> Tokens:
     """From an iterator of lines, as it asks for."""
-    from rustbpe import Tokenizer
-
-    tokenizer = Tokenizer()
+    tokenizer = import_module("rustbpe").Tokenizer()
     with open(path, encoding="utf-8", newline="\n") as lines:
         tokenizer.train_from_iterator(lines, vocab_size, pattern=PATTERN)
 
@@ -73,9 +70,8 @@ def rustbpe(path: str, vocab_size: int, threads: int, stages: dict[str, float]) 
 
 def gigatoken(path: str, vocab_size: int, threads: int, stages: dict[str, float]) -> Tokens:
     """From the file, which is one document."""
-    from gigatoken import TextFileSource, train_bpe
-
-    _, merges = train_bpe(TextFileSource([path]), vocab_size, [])
+    package = import_module("gigatoken")
+    _, merges = package.train_bpe(package.TextFileSource([path]), vocab_size, [])
     return lambda: [left + right for left, right in merges]
 
 
@@ -119,10 +115,7 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job["cpus"])
     engine = job["engine"]
-    package = {"crayon": "crayon_hf"}.get(engine, engine)
-    __import__(package)
-    if engine == "crayon":
-        import crayon_hf.training  # noqa: F401
+    import_module("crayon_hf.training" if engine == "crayon" else engine)
     before, before_anonymous, stages = peak_megabytes(), anonymous_megabytes(), dict[str, float]()
     start, cpu = time.perf_counter(), time.process_time()
     tokens = ENGINES[engine](job["path"], job["vocab_size"], job["threads"], stages)
