@@ -1,0 +1,215 @@
+"""Bytes per token of the profiles beside r50k_base, cl100k_base and o200k_base, and whether every text comes back.
+
+    python tools/profiles/measure.py --texts DIR --shared SHARED [--markdown docs/profiles.md]
+
+DIR is what evaluation.py wrote, or any folder of *.txt or *.txt.xz; SHARED (or the environment variable CRAYON_SHARED)
+has vocab/NAME/NAME.tiktoken. A mean is that of its texts' bytes per token, each text counting the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import random
+import re
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import tiktoken
+import tiktoken_ext.openai_public as published  # type: ignore[import-untyped]
+from tiktoken.load import load_tiktoken_bpe
+from tokenizers import Tokenizer
+
+DOCUMENT = 20_000  # characters in each piece that is encoded at once
+REFERENCES = ("r50k_base", "cl100k_base", "o200k_base")
+BEGIN, END = "<!-- measure: begin -->", "<!-- measure: end -->"
+RATIOS = (("lite", "r50k_base"), ("standard", "cl100k_base"), ("standard", "o200k_base"))
+
+Rates = dict[str, float]  # bytes per token by encoder
+
+
+def reference(name: str, shared: Path) -> tiktoken.Encoding:
+    """A published encoding with its pattern from tiktoken and its ranks from a file at hand."""
+    download = published.load_tiktoken_bpe
+    published.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(str(shared / "vocab" / name / f"{name}.tiktoken"))
+    try:
+        return tiktoken.Encoding(**getattr(published, name)())
+    finally:
+        published.load_tiktoken_bpe = download
+
+
+def documents(path: Path) -> Iterator[str]:
+    """The text in order, cut at line ends."""
+    data = path.read_bytes()
+    document: list[str] = []
+    size = 0
+    for line in (lzma.decompress(data) if path.suffix == ".xz" else data).decode().splitlines(keepends=True):
+        document.append(line)
+        size += len(line)
+        if size >= DOCUMENT:
+            yield "".join(document)
+            document, size = [], 0
+    if document:
+        yield "".join(document)
+
+
+def single_spaced(text: str) -> str:
+    """Without indents: r50k_base spends an id on almost every space of one, which hides how it does on words."""
+    return re.sub(r"[ \t]*\n\s*|[ \t]+", lambda m: "\n" if "\n" in m[0] else " ", text)
+
+
+def random_texts(count: int, seed: int = 1) -> Iterator[str]:
+    """Strings over several alphabets, with controls, unassigned code points and long runs among them."""
+    rng = random.Random(seed)
+    pools = [(0x00, 0x7F), (0x20, 0x7E), (0x80, 0x24F), (0x300, 0x5FF), (0x900, 0x97F), (0x2000, 0x2BFF),
+             (0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xE000, 0xFFFF), (0x10000, 0x10FFFF)]  # fmt: skip
+    for _ in range(count):
+        text = []
+        for _ in range(rng.randint(0, 30)):
+            low, high = rng.choice(pools)
+            text.append(chr(rng.randint(low, high)) * (rng.choice((1, 1, 1, 1, 2, 40))))
+        yield "".join(text)
+
+
+def reachable(tokenizer: Tokenizer) -> int:
+    """How many ids of the vocabulary come out when their own text is encoded."""
+    size = tokenizer.get_vocab_size(with_added_tokens=False)
+    model = tokenizer.model
+    return sum([t.id for t in model.tokenize(tokenizer.id_to_token(i))] == [i] for i in range(size))
+
+
+def check(name: str, tokenizer: Tokenizer) -> None:
+    """Random strings come back, and which of the ids can be reached."""
+    texts = list(random_texts(20_000))
+    for text in texts:
+        assert tokenizer.decode(tokenizer.encode(text).ids, skip_special_tokens=False) == text, repr(text)
+    trained = tokenizer.get_vocab_size(with_added_tokens=False)
+    print(f"{name}: {len(texts)} random strings decoded to themselves;", end=" ")
+    print(f"{reachable(tokenizer)} of {trained} trained ids are the encoding of their own bytes")
+
+
+def measured(
+    path: Path, profiles: dict[str, Tokenizer], references: dict[str, tiktoken.Encoding], spaced: bool
+) -> tuple[int, Rates]:
+    """The size of a text and what each encoder makes of it; every profile must give it back."""
+    texts = [single_spaced(text) if spaced else text for text in documents(path)]
+    size = sum(len(text.encode()) for text in texts)
+    rates: Rates = {}
+    for name, tokenizer in profiles.items():
+        ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        assert tokenizer.decode_batch(ids, skip_special_tokens=False) == texts, f"{name} loses something of {path}"
+        rates[name] = size / sum(map(len, ids))
+    for name, encoding in references.items():
+        rates[name] = size / sum(map(len, encoding.encode_ordinary_batch(texts)))
+    return size, rates
+
+
+def mean(rows: Sequence[Rates]) -> Rates:
+    return {name: statistics.fmean(row[name] for row in rows) for name in rows[0]}
+
+
+def table(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
+    """Every text, the mean of each group and of all."""
+    every = [rates for texts in groups.values() for _, rates in texts.values()]
+    ratios = [pair for pair in RATIOS if all(name in every[0] for name in pair)]
+
+    def row(title: str, size: str, rates: Rates, style: str = "") -> str:
+        cells = [f"{style}{value:.3f}{style}" for value in rates.values()]
+        cells += [f"{style}{rates[ours] / rates[theirs] - 1:+.1%}{style}" for ours, theirs in ratios]
+        return f"| {style}{title}{style} | {size} | {' | '.join(cells)} |"
+
+    heads = ["text", "MB", *every[0], *(f"{ours} against {theirs}" for ours, theirs in ratios)]
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
+    for group, texts in groups.items():
+        lines += [row(name, f"{size / 1e6:.2f}", rates) for name, (size, rates) in texts.items()]
+        lines.append(row(f"mean of {group}", "", mean([rates for _, rates in texts.values()]), "**"))
+    lines.append(row("mean of all texts", "", mean(every), "**"))
+    if len(groups) > 1:
+        of_groups = [mean([rates for _, rates in texts.values()]) for texts in groups.values()]
+        lines.append(row(f"mean of the {len(groups)} groups", "", mean(of_groups), "**"))
+    return lines
+
+
+def verdicts(groups: dict[str, dict[str, tuple[int, Rates]]]) -> list[str]:
+    """What the profiles are meant to reach, and whether they do. The worst text decides where every one must."""
+    lines: list[str] = []
+
+    def say(claim: str, ours: str, theirs: str, texts: dict[str, Rates], least: float) -> None:
+        if not texts or ours not in next(iter(texts.values())):
+            return
+        changes = {name: rates[ours] / rates[theirs] - 1 for name, rates in texts.items()}
+        worst = min(changes, key=lambda name: changes[name])
+        short = [name for name, change in changes.items() if change < least]
+        found = f"no: {', '.join(short)} short" if short else "yes"
+        lines.append(f"| {ours} | {claim} | {changes[worst]:+.1%} ({worst}) | {found} |")
+
+    def rates_of(group: str) -> dict[str, Rates]:
+        return {name: rates for name, (_, rates) in groups.get(group, {}).items()}
+
+    english, code, other = rates_of("English prose"), rates_of("code"), rates_of("other languages")
+    if not (english and code and other):
+        return []
+    above = 1e-9  # "better" is more than equal
+    say("within 5% of r50k_base on English prose", "lite", "r50k_base", english, -0.05)
+    say("better than r50k_base on code", "lite", "r50k_base", code, above)
+    say("better than r50k_base on every other language", "lite", "r50k_base", other, above)
+    say("better than cl100k_base on code", "standard", "cl100k_base", code, above)
+    of_others = {"mean": mean(list(other.values()))}
+    say("better than cl100k_base on the mean of other languages", "standard", "cl100k_base", of_others, above)
+    both = {"mean of all texts": mean([*english.values(), *code.values(), *other.values()]),
+            "mean of the groups": mean([mean(list(g.values())) for g in (english, code, other)])}  # fmt: skip
+    say("within 5% of o200k_base on the mean of all", "standard", "o200k_base", both, -0.05)
+    return ["| profile | aim | worst of those meant | reached |", "|---|---|---:|---|", *lines] if lines else []
+
+
+def put_between_marks(document: Path, lines: Sequence[str]) -> None:
+    """Replace what a document holds between the two marks."""
+    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{document} has no {BEGIN} and {END}")
+    document.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    packaged = [p for p in (Path(f"crayon_hf/profiles/{n}.json") for n in ("lite", "standard")) if p.exists()]
+    parser.add_argument("profiles", type=Path, nargs="*", default=packaged, help="NAME.json; by default those packaged")
+    parser.add_argument("--texts", type=Path, help="folder of texts, with the manifest.json of evaluation.py if it has")
+    parser.add_argument("--shared", type=Path, default=os.environ.get("CRAYON_SHARED"))
+    parser.add_argument("--single-spaced", action="store_true", help="every run of spaces made one, indents removed")
+    parser.add_argument("--markdown", type=Path, help="put the tables into this document, between its marks")
+    options = parser.parse_args()
+
+    profiles = {path.stem.split("-")[0]: Tokenizer.from_file(str(path)) for path in options.profiles}
+    if options.texts is None:
+        for name, tokenizer in profiles.items():
+            check(name, tokenizer)
+        return
+    if options.shared is None:
+        parser.error("--texts needs --shared or CRAYON_SHARED")
+    references: dict[str, tiktoken.Encoding] = {n: reference(n, Path(options.shared)) for n in REFERENCES}
+    manifest = options.texts / "manifest.json"
+    group_of: Callable[[str], str] = lambda name: "texts"
+    paths = sorted(options.texts.glob("*.txt*"))
+    if manifest.exists():
+        by_name = {row["name"]: row["group"] for row in json.loads(manifest.read_text())}
+        paths = [options.texts / f"{name}.txt" for name in by_name]
+        group_of = by_name.__getitem__
+    groups: dict[str, dict[str, tuple[int, Rates]]] = {}
+    for path in paths:
+        name = path.name.split(".")[0]
+        groups.setdefault(group_of(name), {})[name] = measured(path, profiles, references, options.single_spaced)
+    judged = verdicts(groups)
+    lines = [*judged, "", *table(groups)] if judged else table(groups)
+    if options.markdown:
+        put_between_marks(options.markdown, lines)
+    else:
+        print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
