@@ -50,7 +50,7 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
     by_id |= dict(enumerate(missing, count))
     vocab = {spell(by_id[id]): id for id in sorted(by_id)}
     unknown = spell(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: there is a token for every byte
-    return Converted(_document(vocab, unknown), {}, "xerv-crayon", metadata=MappingProxyType({"tokens": count}))
+    return Converted(longest_match(vocab, unknown), {}, "xerv-crayon", metadata=MappingProxyType({"tokens": count}))
 
 
 def read_companion(data: bytes) -> list[str]:
@@ -108,7 +108,8 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
             )
 
 
-def _document(vocab: dict[str, int], unknown: str) -> bytes:
+def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
+    """The ``tokenizer.json`` of longest match over byte-level tokens, every byte among them (so none is `unknown`)."""
     document: bytes = written(
         {
             "version": "1.0",

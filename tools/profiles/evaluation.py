@@ -96,7 +96,7 @@ def lines_of(part: Part, script: str, unpacked: Path, seen: set[str]) -> list[st
     for data in files(root, part.paths):
         for line in _read(data, part.form).splitlines(keepends=True):
             bare = line.strip()
-            if len(bare) > 4000 and part.form == "code" or (bare in english and len(bare) > 3):
+            if (len(bare) > 4000 and part.form == "code") or (bare in english and len(bare) > 3):
                 continue
             if letter and bare and not letter.search(bare):
                 continue

@@ -15,7 +15,7 @@ import os
 import random
 import re
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tiktoken
@@ -193,16 +193,17 @@ def main() -> None:
         parser.error("--texts needs --shared or CRAYON_SHARED")
     references: dict[str, tiktoken.Encoding] = {n: reference(n, Path(options.shared)) for n in REFERENCES}
     manifest = options.texts / "manifest.json"
-    group_of: Callable[[str], str] = lambda name: "texts"
+    group_of: dict[str, str] = {}
     paths = sorted(options.texts.glob("*.txt*"))
     if manifest.exists():
-        by_name = {row["name"]: row["group"] for row in json.loads(manifest.read_text())}
-        paths = [options.texts / f"{name}.txt" for name in by_name]
-        group_of = by_name.__getitem__
+        group_of = {row["name"]: row["group"] for row in json.loads(manifest.read_text())}
+        paths = [options.texts / f"{name}.txt" for name in group_of]
     groups: dict[str, dict[str, tuple[int, Rates]]] = {}
     for path in paths:
         name = path.name.split(".")[0]
-        groups.setdefault(group_of(name), {})[name] = measured(path, profiles, references, options.single_spaced)
+        groups.setdefault(group_of.get(name, "these"), {})[name] = measured(
+            path, profiles, references, options.single_spaced
+        )
     judged = verdicts(groups)
     lines = [*judged, "", *table(groups)] if judged else table(groups)
     if options.markdown:

@@ -1,0 +1,74 @@
+"""The tools that measure the profiles: readers of forms that only evaluation texts have, and the verdicts."""
+
+from __future__ import annotations
+
+import bz2
+import importlib.util
+import struct
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools" / "profiles"
+
+
+def tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def r_vector(*lines: str) -> bytes:
+    """A record of an R data base: a character vector, serialized as XDR and deflated."""
+    strings = b"".join(b"\x00\x04\x00\x09" + struct.pack(">i", len(x.encode())) + x.encode() for x in lines)
+    inflated = b"X\n\x00\x00\x00\x03" + bytes(8) + b"\x00\x00\x00\x10" + struct.pack(">i", len(lines)) + strings
+    return struct.pack(">I", len(inflated)) + zlib.compress(inflated)
+
+
+def test_r_data():
+    data = r_vector("EMMA", "", "She was happy,", "and clever.", "", "The end") + r_vector("PERSUASION", "", "é")
+    assert tool("evaluation_readers").r_data(data) == "EMMA\n\nShe was happy, and clever.\n\nThe end\n\nPERSUASION\n\né"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("'''Tea''' is a [[drink]] of [[China|the Chinese]].", "Tea is a drink of the Chinese."),
+        ("{{box|{{a}}}}Tea{| table {{b}} |}&lt;ref name=x&gt;[http://x y]&lt;/ref&gt; is hot.", "Tea is hot."),
+        ("== Name ==\n* one [http://x two]\n==References==\nthree", "Name\none two\n"),
+        ("[[File:a.jpg|thumb|The [[cup]]]]A&amp;nbsp;cup [[Category:Tea]][[de:Tee]]", "A\xa0cup "),
+    ],
+)
+def test_wiki(page, text):
+    dump = f'<page><text xml:space="preserve">{page}</text></page><page><text>#REDIRECT [[Tea]]</text></page>'
+    assert tool("evaluation_readers").wiki(bz2.compress(dump.encode())) == text
+
+
+def test_verdicts():
+    measure = tool("measure")
+
+    def rates(lite: float, standard: float) -> tuple[int, dict[str, float]]:
+        return 1, {"lite": lite, "standard": standard, "r50k_base": 4.0, "cl100k_base": 4.0, "o200k_base": 5.0}
+
+    groups = {
+        "English prose": {"novels": rates(3.9, 5.0), "manuals": rates(3.7, 5.0)},
+        "code": {"Go": rates(4.1, 4.5)},
+        "other languages": {"Thai": rates(4.0, 3.9), "Welsh": rates(5.0, 4.3)},
+    }
+    found = [line.split(" | ")[1:] for line in measure.verdicts(groups)[2:]]
+    assert [(worst, reached) for _, worst, reached in found] == [
+        ("-7.5% (manuals)", "no: manuals short |"),
+        ("+2.5% (Go)", "yes |"),
+        ("+0.0% (Thai)", "no: Thai short |"),
+        ("+12.5% (Go)", "yes |"),
+        ("+2.5% (mean)", "yes |"),
+        ("-9.3% (mean of the groups)", "no: mean of all texts, mean of the groups short |"),
+    ]
+    table = measure.table(groups)
+    assert table[-1].startswith("| **mean of the 3 groups** |  | **4.133** | **4.533** | **4.000** |")
+    assert len(table) == 2 + 5 + 3 + 2
