@@ -223,7 +223,8 @@ def _beside(runs: list[Run]) -> list[str]:
 
 def _curve(bench: Bench, sizes: Sequence[float]) -> list[str]:
     engines = list(dict.fromkeys(run.engine for run in bench.runs))
-    lines = [f"| s; MB | {' | '.join(engines)} |", f"|---|{'---:|' * len(engines)}"]
+    head = f"| s (of the processor); MB | {' | '.join(engines)} |"
+    lines = [head, f"|---|{'---:|' * len(engines)}"]
     for size in sizes:
         by_engine = {run.engine: run for run in bench.of(size)}
         cells = []
@@ -232,7 +233,8 @@ def _curve(bench: Bench, sizes: Sequence[float]) -> list[str]:
             if run is None or run.failed:
                 cells.append(run.failed if run else "")
             else:
-                cells.append(f"{rounded(statistics.median(run.seconds))}; {run.above_mb:,.0f}")
+                wall, cpu = rounded(statistics.median(run.seconds)), rounded(statistics.median(run.cpu))
+                cells.append(f"{wall} ({cpu}); {run.above_mb:,.0f}")
         lines.append(f"| {size:g} MB | {' | '.join(cells)} |")
     return lines
 
@@ -282,7 +284,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="default %(default)s")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="the curve has one (default %(default)s)")
     parser.add_argument("--engines", default=",".join(ENGINES), metavar="NAMES", help="default %(default)s")
-    parser.add_argument("--quick", action="store_true", help="no curve beyond 100 MB for others than ours")
+    parser.add_argument("--peers-up-to", type=float, default=1e9, metavar="MB", help="larger texts are for ours alone")
+    parser.add_argument(
+        "--quick", dest="peers_up_to", action="store_const", const=100.0, help="the same as --peers-up-to 100"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all figures")
     parser.add_argument("--from", dest="kept", metavar="FILE", help="tables of figures that --json kept")
     parser.add_argument("--markdown", metavar="FILE", help=f"put the tables into a document, behind {BEGIN}")
@@ -299,7 +304,7 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
         f"Machine: {cpu_model()}, {len(all_cores())} of {os.cpu_count()} cores, {options.threads} threads",
         f"Vocabulary of {options.vocab_size:,}, gpt2's pattern; medians of {options.rounds} rounds, the curve of one",
     ]
-    settings = {name: getattr(options, name) for name in ("megabytes", "vocab_size", "threads", "rounds", "quick")}
+    settings = {name: getattr(options, name) for name in ("megabytes", "vocab_size", "threads", "rounds")}
     bench = Bench(machine, settings)
     sizes = [(options.text, options.megabytes, options.rounds)]
     sizes += [(options.curve_text or options.text, float(size), 1) for size in options.curve.split(",") if size]
@@ -315,7 +320,7 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
             Path(path).write_bytes(data)
             bench.machine.append(f"Text: {name}, {len(data) / 1e6:.1f} MB")
             del data
-            few = [OURS] if options.quick and megabytes > 100 else engines
+            few = engines if megabytes <= options.peers_up_to else [OURS]
             bench.runs += measure(path, few, options.vocab_size, options.threads, rounds, progress)
             if options.json:
                 Path(options.json).write_text(json.dumps(bench.to_json(), indent=1) + "\n", encoding="utf-8")

@@ -73,7 +73,7 @@ def test_the_tables() -> None:
     runs[1].same_tokens = 23
     tables = to_markdown(bench_of(*runs))
     assert "| gigatoken 1 | 4.00 | 4.00 | 4.0 | 118 | 118 | 128 | the first 23 |" in tables
-    assert "| 500 MB | 9.00; 300 |  |" in tables
+    assert "| 500 MB | 9.00 (9.00); 300 |  |" in tables
 
 
 def test_same_beginning() -> None:

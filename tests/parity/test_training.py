@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 import tokenizers
 
+from crayon_hf import _core
 from crayon_hf.parity import training
 from crayon_hf.parity.records import Outcome
 from crayon_hf.parity.training_cases import Case, names_symbols, pre_tokenizers, random_case, with_named_symbols
 from crayon_hf.parity.training_compare import check, difference, reference, smallest, train_with
 from crayon_hf.parity.training_crayon import NotBuiltError, first_slip, trainer
+from tests.engine.bpe_trainer_twin import train
 
 SPLIT = pre_tokenizers()["WhitespaceSplit"]
 CASE = Case("some", SPLIT, None, ("ab ab abc bca bca",) * 3, {"vocab_size": 20})
@@ -136,6 +138,20 @@ def test_differences_are_named() -> None:
     assert difference(error, error) == ""
 
 
+def test_counts_that_the_reference_has_no_room_for() -> None:
+    """On purpose: with its 32 bits the most frequent pairs seem to be rare, or not there at all."""
+    letters = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
+    engine = _core.compile_tokenizer_json(json.dumps({**CASE.document(), "model": letters}).encode(), "{}")
+    counter = _core.WordCounter(_core.Engine.from_bytes(engine))
+    words = {"ab": 2**31 + 5, "cd": 7, "ef": 2**40 + 1, "abab": 3}
+    counter.add_words(words)
+    tokens, merges = _core.train_bpe(counter, vocab_size=20)
+    right, overflowed = train(words, vocab_size=20), train(words, vocab_size=20, bits=32)
+    assert (tokens, merges) == right
+    assert right[0][6:9] == ["ef", "ab", "cd"]
+    assert overflowed[0][6:8] == ["cd", "ba"]
+
+
 def plain_merges(data: bytes, count: int) -> list[tuple[int, int]]:
     """BPE on bytes, by definition."""
     ids, merges = list(data), []
@@ -174,9 +190,9 @@ def test_a_slip_is_found() -> None:
 
 def test_the_trainer_of_crayon_slips(text: Path) -> None:
     try:
-        with trainer() as train:
-            assert training.slips(train, text.read_bytes(), 2000) is not None
-            assert train(b"", 300) == []
+        with trainer() as crayons:
+            assert training.slips(crayons, text.read_bytes(), 2000) is not None
+            assert crayons(b"", 300) == []
     except NotBuiltError as error:
         pytest.skip(str(error))
 
