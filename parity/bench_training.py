@@ -185,7 +185,7 @@ def measure(
 
 def to_markdown(bench: Bench) -> str:
     """All tables."""
-    sizes = list(dict.fromkeys(run.megabytes for run in bench.runs))
+    sizes = sorted({run.megabytes for run in bench.runs})
     main = bench.settings["megabytes"]
     main = min(sizes, key=lambda size: abs(size - main))
     lines = [f"- {line}" for line in bench.machine]
@@ -304,6 +304,8 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
         f"Machine: {cpu_model()}, {len(all_cores())} of {os.cpu_count()} cores, {options.threads} threads",
         f"Vocabulary of {options.vocab_size:,}, gpt2's pattern; medians of {options.rounds} rounds, the curve of one",
     ]
+    if hasattr(os, "getloadavg"):
+        machine.append(f"Processes at work when it began, besides: {os.getloadavg()[0]:.1f}")
     settings = {name: getattr(options, name) for name in ("megabytes", "vocab_size", "threads", "rounds")}
     bench = Bench(machine, settings)
     sizes = [(options.text, options.megabytes, options.rounds)]
@@ -324,7 +326,6 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
             bench.runs += measure(path, few, options.vocab_size, options.threads, rounds, progress)
             if options.json:
                 Path(options.json).write_text(json.dumps(bench.to_json(), indent=1) + "\n", encoding="utf-8")
-    bench.runs.sort(key=lambda run: run.megabytes)
     return bench
 
 
