@@ -8,18 +8,17 @@ that is not the most frequent.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from .records import attempt
 from .references import UnknownVocabularyError
 from .texts import CORPUS, find_text, read_text
 from .training_cases import BYTES, Case, pre_tokenizers, random_case
-from .training_compare import Finding, Train, check, difference, reference, smallest, train_with
+from .training_compare import Answer, Finding, Train, check, difference, ours, reference, smallest, train_with
 from .training_crayon import NotBuiltError, Slip, first_slip, trainer
 
 CRAYON_MERGES = 2000
@@ -43,23 +42,15 @@ def text_case(name: str, data: bytes, vocab_size: int) -> Case:
     return Case(name, pre_tokenizers()["ByteLevel"], None, (data.decode(),), options, as_file=True)
 
 
-def ours_with(threads: int | None, stand_in: str = "") -> Train:
-    """Our side; ``stand_in`` is ``module:class`` with ``from_str`` and ``train``."""
-    from .records import attempt
+def ours_or(stand_in: str) -> Train:
+    """Our side, or ``module:class`` in its place, with ``from_str``, ``train``, ``train_from_iterator``, ``to_str``."""
 
-    def train(case: Case) -> Any:
-        if stand_in:
-            module, _, name = stand_in.partition(":")
-            return attempt(train_with, getattr(import_module(module), name), case)
-        import crayon_hf
+    def other(case: Case) -> Answer:
+        module, _, name = stand_in.partition(":")
+        answer: Answer = attempt(train_with, getattr(import_module(module), name), case)
+        return answer
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
-            return attempt(train_with, crayon_hf.Tokenizer, case)
-
-    if threads is not None:
-        os.environ["RAYON_NUM_THREADS"] = str(threads)
-    return train
+    return other if stand_in else ours
 
 
 def compare_text(case: Case, train: Train) -> str:
@@ -137,7 +128,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--random", type=int, default=300, metavar="N", help="random corpora (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences to show (default %(default)s)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of both")
     parser.add_argument("--no-crayon", action="store_true", help="leave out CRAYON's trainer")
     parser.add_argument("--ours", default="", help=argparse.SUPPRESS)
     return parser
@@ -157,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def say(line: str) -> None:
         print(line, flush=True)
 
-    train = ours_with(arguments.threads, arguments.ours)
+    train = ours_or(arguments.ours)
     differ = 0
     for name, data in texts.items():
         label = f"{name}, {len(data) / 1e6:.1f} MB, vocabulary {arguments.vocab_size:,}"

@@ -61,7 +61,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("number", range(30))
 def test_ours_trains_as_the_reference(number: int) -> None:
-    for finding in check(random_case(number, seed=2), training.ours_with(None)):
+    for finding in check(random_case(number, seed=2), training.ours_or("")):
         assert not finding.what, "\n".join(finding.lines())
 
 
@@ -209,6 +209,7 @@ def test_the_command(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_notices(text: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "ours_with", lambda *_: late)
-    assert training.main(["--text", str(text), "--vocab-size", "2000", "--random", "0", "--no-crayon"]) == 1
+    monkeypatch.setattr(training, "train_with", lambda _, case: late(case))
+    options = ["--text", str(text), "--vocab-size", "2000", "--random", "0", "--no-crayon"]
+    assert training.main([*options, "--ours", "tokenizers:Tokenizer"]) == 1
     assert "the reference" in capsys.readouterr().out
