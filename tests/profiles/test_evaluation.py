@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import importlib.util
 import struct
 import zlib
@@ -72,3 +73,24 @@ def test_verdicts():
     table = measure.table(groups)
     assert table[-1].startswith("| **mean of the 3 groups** |  | **4.133** | **4.533** | **4.000** |")
     assert len(table) == 2 + 5 + 3 + 2
+
+
+def test_word_lists():
+    word_lists = tool("word_lists")
+    names = word_lists.always_capitalized(["Paris", "Turkey", "turkey", "tea", "Paris's"])
+    assert names == {"paris", "paris's"}
+    # {"format": "cB"}, then buckets 0 to 100: "tea" has frequency 1, "paris" a tenth of it; "000" stands for numbers
+    buckets = b"".join({0: b"\x91\xa3tea", 100: b"\x92\xa5paris\xa3000"}.get(i, b"\x90") for i in range(101))
+    data = gzip.compress(b"\xdc" + struct.pack(">H", 102) + b"\x81\xa6format\xa2cB" + buckets)
+    made = word_lists.text(data, "en", 46_000, names)
+    words = made.split()
+    assert made == word_lists.text(data, "en", 46_000, names)
+    assert set(words) == {"tea", "Tea", "Paris"}
+    assert words.count("Paris") == 1000
+    assert words.count("tea") + words.count("Tea") == 10_000
+    assert 0.14 < words.count("Tea") / 10_000 < 0.16
+    assert abs(len(made.encode()) - 46_000) < 10
+    assert len(made.split("\n")[0].split(" ")) == 14
+    assert "\n" in word_lists.text(data, "zh", 200)[:12]
+    with pytest.raises(ValueError, match="0xc3"):
+        word_lists.unpack(b"\x91\xc3")

@@ -1,0 +1,132 @@
+"""Make text of word frequencies: each word as often as it would stand in that many bytes of running text.
+
+    python tools/profiles/word_lists.py -o DIR --english MB --others MB
+
+The frequencies are those of the package `wordfreq` of the Python registry, counted over encyclopedias, news, books,
+subtitles and more. A trainer counts words alone, so such a text does the work of running text in languages and kinds
+of prose that packages have little of. One file a language; nothing of it is a sentence, and no page counts it as one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Set
+from pathlib import Path
+from typing import Any
+
+WHEEL = ("wordfreq", "3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")
+# Dictionaries in true spelling: the lists are in lower case. Package, version, file.
+SPELLING = {
+    "en": ("wamerican-large", "2020.12.07-2", "usr/share/dict/american-english-large"),
+    "de": ("wngerman", "20161207-11", "usr/share/dict/ngerman"),
+}
+LANGUAGES = [
+    "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu", "id",
+    "it", "ja", "ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "tr", "uk", "ur", "vi", "zh",
+]  # fmt: skip
+UNSPACED = {"zh", "ja"}  # languages that write without spaces: one word a line there, so that none is joined by chance
+CAPITAL = 0.15  # the share of a word's occurrences that begin a sentence or a title
+WORDS_A_LINE = 14
+
+
+def unpack(data: bytes) -> Any:
+    """The one value of a MessagePack message of maps, arrays, strings and small numbers."""
+    at = 0
+
+    def take(form: str) -> int:
+        nonlocal at
+        at += struct.calcsize(form)
+        return int(struct.unpack_from(form, data, at - struct.calcsize(form))[0])
+
+    def value() -> Any:
+        nonlocal at
+        kind = take(">B")
+        if kind < 0x80:
+            return kind
+        if kind < 0x90:
+            return {value(): value() for _ in range(kind & 15)}
+        if kind < 0xA0 or kind in (0xDC, 0xDD):
+            count = kind & 15 if kind < 0xA0 else take(">H" if kind == 0xDC else ">I")
+            return [value() for _ in range(count)]
+        if kind < 0xC0 or kind in (0xD9, 0xDA):
+            size = kind & 31 if kind < 0xC0 else take(">B" if kind == 0xD9 else ">H")
+            at += size
+            return data[at - size : at].decode()
+        raise ValueError(f"MessagePack type {kind:#x} is not read")
+
+    return value()
+
+
+def always_capitalized(spelled: Iterable[str]) -> Set[str]:
+    """The words of a dictionary in true spelling that are never written in lower case, in lower case."""
+    words = set(spelled)
+    return {word.lower() for word in words if word[:1].isupper() and word.lower() not in words}
+
+
+def text(data: bytes, language: str, size: int, capitalized: Set[str] = frozenset()) -> str:
+    """About `size` bytes of words in no order, the same for the same data. Words too rare to come once are left out,
+    and numbers, which the list has with zeros for their digits."""
+    _, *buckets = unpack(gzip.decompress(data))  # bucket i: the words of frequency 10 ** (-i / 100)
+    frequencies = [(word, 10 ** (-i / 100)) for i, words in enumerate(buckets) for word in words if "00" not in word]
+    words = size / sum((len(word.encode()) + 1) * frequency for word, frequency in frequencies)
+    rng = random.Random(language)
+    out: list[str] = []
+    for word, frequency in frequencies:
+        count = int(words * frequency + 0.5)
+        capitals = count if word in capitalized else int(count * CAPITAL + rng.random())
+        out += [word] * (count - capitals) + [word[:1].upper() + word[1:]] * capitals
+    rng.shuffle(out)
+    separator = "\n" if language in UNSPACED else " "
+    lines = (separator.join(out[i : i + WORDS_A_LINE]) for i in range(0, len(out), WORDS_A_LINE))
+    return "".join(line + "\n" for line in lines)
+
+
+def download(into: Path) -> None:
+    """Fetch the wheel and the dictionaries, with pip and apt-get as the machine is configured."""
+    name, version, digest = WHEEL
+    pins = into / "wheels.txt"
+    pins.write_text(f"{name}=={version} --hash=sha256:{digest}\n")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+               "--require-hashes", f"--requirement={pins}", f"--dest={into}"]  # fmt: skip
+    if subprocess.run(command).returncode:
+        sys.exit("pip download failed")
+    debs = [f"{package}={version}" for package, version, _ in SPELLING.values()]
+    if subprocess.run(["apt-get", "download", *debs], cwd=into).returncode:
+        sys.exit("apt-get download failed; run `apt-get update`")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder for word-list-XX.txt")
+    parser.add_argument("--english", type=float, required=True, help="megabytes of English")
+    parser.add_argument("--others", type=float, required=True, help="megabytes of each other language")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        download(folder)
+        capitalized: dict[str, Set[str]] = {}
+        for language, (package, _, file) in SPELLING.items():
+            subprocess.run(["dpkg-deb", "-x", next(folder.glob(f"{package}_*.deb")), folder / package], check=True)
+            spelled = (folder / package / file).read_text(encoding="utf-8").split("\n")
+            capitalized[language] = always_capitalized(spelled)
+        with zipfile.ZipFile(next(folder.glob("wordfreq-*.whl"))) as wheel:
+            there = set(wheel.namelist())
+            for language in LANGUAGES:
+                sizes = (f"wordfreq/data/{size}_{language}.msgpack.gz" for size in ("large", "small"))
+                data = wheel.read(next(name for name in sizes if name in there))
+                megabytes = options.english if language == "en" else options.others
+                made = text(data, language, int(megabytes * 1e6), capitalized.get(language, frozenset()))
+                (options.output / f"word-list-{language}.txt").write_text(made, encoding="utf-8")
+                print(f"{len(made.encode()):>9} {language}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
