@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-import gzip
 import html
 import lzma
 import re
-import struct
 from collections.abc import Callable
-from html.parser import HTMLParser
 
-_SKIPPED = {"script", "style", "nav", "svg", "math", "noscript", "template", "button", "select"}
-_BLOCK = {
-    "p", "div", "br", "li", "ul", "ol", "dl", "dt", "dd", "tr", "table", "section", "article", "header", "footer",
-    "blockquote", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "title", "body", "caption", "form",
-}  # fmt: skip
+import catalogues
 
-
-class _HtmlText(HTMLParser):
-    """Text of a page as a reader sees it: white space collapsed except in <pre>, one line for each block."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self.skipping = 0
-        self.pre = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _SKIPPED:
-            self.skipping += 1
-        elif tag in _BLOCK:
-            self.parts.append("\n")
-        elif tag in ("td", "th"):
-            self.parts.append(" ")
-        if tag == "pre":
-            self.pre += 1
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _SKIPPED:
-            self.skipping = max(0, self.skipping - 1)
-        elif tag == "pre":
-            self.pre = max(0, self.pre - 1)
-        if tag in _BLOCK and tag != "br":
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self.skipping:
-            # Outside <pre> a line break is a space; \x01 marks it, so that only breaks between blocks stay.
-            self.parts.append(data if self.pre else re.sub(r"\s+", "\x01", data))
+_SKIPPED = re.compile(
+    r"<!--.*?-->|<(script|style|nav|svg|math|noscript|template|button|select|head(?!er))\b.*?</\1\s*>", re.S | re.I
+)
+_PRE = re.compile(r"(<pre\b.*?</pre\s*>)", re.S | re.I)
+_BLOCK = re.compile(
+    r"</?(?:p|div|br|li|[uod]l|d[td]|tr|table|section|article|header|footer|blockquote|hr|h[1-6]|pre|title|body"
+    r"|caption|form)\b[^>]*>",
+    re.I,
+)
+_TAG = re.compile(r"</?[A-Za-z!?][^>]*>")
 
 
 def _html(text: str) -> str:
-    page = _HtmlText()
-    page.feed(text)
-    page.close()
-    out = re.sub(r"[ \x01]*\x01[ \x01]*", " ", "".join(page.parts))
-    return re.sub(r"(?m)^ (?=\S)", "", out).replace("¶", "")
+    """Text of a page as a reader sees it: white space collapsed except in <pre>, one line for each block."""
+    out = []
+    for i, part in enumerate(_PRE.split(_SKIPPED.sub(" ", text))):
+        if i % 2 == 0:
+            part = re.sub(r"\s+", " ", part)
+        out.append(html.unescape(_TAG.sub("", re.sub(r"<t[dh]\b", " <td", _BLOCK.sub("\n", part)))))
+    return re.sub(r"(?m)^ (?=\S)", "", "".join(out)).replace("¶", "").replace("\u00ad", "")
 
 
 def _xml(text: str) -> str:
@@ -136,25 +109,6 @@ def _plain(text: str) -> str:
     return text
 
 
-def _mo(data: bytes) -> str:
-    """Translations of a message catalogue, without the marks of keyboard accelerators."""
-    order = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}.get(data[:4])
-    if order is None:
-        return ""
-    count, originals, translations = struct.unpack_from(order + "3I", data, 8)
-    out = []
-    for i in range(count):
-        texts = []
-        for table in (originals, translations):
-            length, start = struct.unpack_from(order + "2I", data, table + 8 * i)
-            texts.append(data[start : start + length].decode("utf-8", "ignore"))
-        source, translation = texts
-        if source and translation != source:
-            translation = re.sub(r"\([_&]\w\)", "", translation.replace("\0", "\n"))
-            out.append(re.sub(r"[_&](?=\w)", "", re.sub(r"</?\w+[^<>]*>", "", translation)))
-    return "\n".join(out)
-
-
 READERS: dict[str, Callable[[str], str]] = {
     "text": _plain,
     "code": _plain,
@@ -169,12 +123,9 @@ READERS: dict[str, Callable[[str], str]] = {
 
 def read(data: bytes, form: str, encoding: str) -> str:
     """The clean text of a file; empty when it is not text in the encoding given."""
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    elif data[:6] == b"\xfd7zXZ\0":
-        data = lzma.decompress(data)
-    if form == "mo":
-        return _tidy(_mo(data))
+    data = lzma.decompress(data) if data[:6] == b"\xfd7zXZ\0" else catalogues.unpacked(data)
+    if form in catalogues.READERS:
+        return _tidy(catalogues.READERS[form](data))
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:

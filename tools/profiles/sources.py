@@ -1,0 +1,53 @@
+"""What a source is: files of one Debian package that are read the same way, and how much of them each profile takes.
+
+The lists are in english.py, programs.py, mathematics.py and languages.py, the package versions in versions.txt. A cap
+is what the `standard` profile takes; `lite` takes a part of that text, as LITE says.
+
+Left out on purpose, because benchmark texts come from them: the kernel's and Debian's handbooks, the dictionary of
+1913, the Rust toolchain's sources, CUDA and OpenSSL headers, NumPy, and office help in Japanese, Chinese, Korean,
+Russian, German, French, Hindi and Greek; and the packages that evaluation_sources.py reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MB = 1_000_000
+
+# Parts of `standard`'s text that `lite` takes, evenly spread. Its 50,000 ids have to serve fewer things.
+LITE = {"prose": 0.5, "code": 0.2, "maths": 0.1, "language": 0.12}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one package that are read the same way and share one cap."""
+
+    package: str
+    kind: str  # "prose" (English), "code", "maths" or "language" (any other human language)
+    group: str  # the language, human or programming
+    form: str  # how to read a file: a key of clean.READERS or of catalogues.READERS
+    cap: int  # bytes of cleaned text at most, in `standard`
+    paths: tuple[str, ...]  # shell patterns; "ARCHIVE!MEMBER" looks into a tar or zip file
+    script: str = ""  # a regex class: long lines without one such letter are untranslated, and dropped
+    encoding: str = "utf-8"
+
+    def part(self, profile: str) -> float:
+        """How much of the source's text a profile takes, from 0 to 1."""
+        if profile == "standard":
+            return 1
+        return LITE[self.kind]
+
+
+def prose(package: str, form: str, cap: float, *paths: str, encoding: str = "utf-8") -> Source:
+    """English text."""
+    return Source(package, "prose", "English", form, int(cap * MB), paths, "", encoding)
+
+
+def code(package: str, group: str, cap: float, *paths: str) -> Source:
+    """Programs, and data that programs read."""
+    return Source(package, "code", group, "code", int(cap * MB), paths)
+
+
+def maths(package: str, cap: float, *paths: str, form: str = "code") -> Source:
+    """Formulas, proofs, and text about them."""
+    return Source(package, "maths", "mathematics", form, int(cap * MB), paths)
