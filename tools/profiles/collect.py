@@ -64,7 +64,9 @@ def _pieces(text: str, room: int, chunk: int = CHUNK) -> Iterator[str]:
     if size <= room:
         yield text
         return
-    size_of_chunk = max(1, min(chunk, room))
+    if room < 1:
+        return
+    size_of_chunk = min(chunk, room)
     chunks: list[list[str]] = [[]]
     filled = 0
     for line in text.splitlines(keepends=True):
@@ -148,10 +150,7 @@ def write_corpus(
     for number, (source, path) in enumerate(sources):
         text = path.read_text(encoding="utf-8")
         lines.start(source)
-        part = int(len(text.encode()) * source.part(profile))
-        if part < CHUNK and profile == "lite":
-            part = min(CHUNK, len(text.encode())) if source.kind != "language" else part
-        pieces = "".join(_pieces(text, part, SMALL_CHUNK)) if part else ""
+        pieces = "".join(_pieces(text, int(len(text.encode()) * source.part(profile)), SMALL_CHUNK))
         kept = re.sub(r"\n{3,}", "\n\n", "".join(x for x in pieces.splitlines(keepends=True) if lines.keep(x)))
         data = kept.encode()
         if not data.strip():
