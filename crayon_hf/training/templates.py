@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import assembly, inputs
-from crayon_hf.errors import VocabularyError
+from crayon_hf.errors import DelegatedWarning, VocabularyError
 from crayon_hf.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def like(template: Any, kind: str) -> Start:
     if isinstance(template, (str, os.PathLike)):
         template = Tokenizer.from_file(template)
     elif not isinstance(template, Tokenizer):
-        template = Tokenizer.from_tokenizers(template)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DelegatedWarning)  # who encodes does not matter to a template
+            template = Tokenizer.from_tokenizers(template)
     with assembly.lock:
         id = template._assembly.untrained(False).parts["model"].get("unk_id")
         unknown = None if id is None else template.id_to_token(id)

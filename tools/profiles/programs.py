@@ -46,7 +46,7 @@ PROGRAMS = [
     code(
         "openjdk-17-source",
         "Java",
-        9,
+        60,
         "*/src.zip!java.base/*.java",
         "*/src.zip!java.desktop/*.java",
         "*/src.zip!jdk.compiler/*.java",
@@ -401,7 +401,7 @@ PROGRAMS = [
     code("r-cran-recipes", "R", 0.8, "*.R", "*.Rmd", "*.R.gz", "*.Rmd.gz"),
     code("r-cran-rcpp", "R", 0.8, "*.R", "*.Rmd", "*.R.gz", "*.Rmd.gz"),
     code("r-cran-lme4", "R", 0.8, "*.R", "*.Rmd", "*.R.gz", "*.Rmd.gz"),
-    code("bazel-bootstrap-source", "Java", 4, "*.java"),
+    code("bazel-bootstrap-source", "Java", 10, "*.java"),
     code("foomatic-db", "Shell", 1, "*.sh", "*.sh.gz"),
     code("abs-guide", "Shell", 1, "*.sh", "*.sh.gz"),
     code(

@@ -1,4 +1,4 @@
-"""Train a profile from the text that collect.py made, and write it as a tokenizer.json."""
+"""Train a profile from what collect.py and word_lists.py made, and write it as a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -33,12 +33,18 @@ class Profile:
     pattern: str
 
 
-PROFILES = {"lite": Profile(50_000, "llama3"), "standard": Profile(206_373, "o200k")}
+PROFILES = {"lite": Profile(50_000, "llama3"), "standard": Profile(206_373, "llama3")}
 
 
-def blocks(corpus: Path) -> Iterator[str]:
-    """The corpus in its order, in blocks cut at line ends."""
-    for path in sorted(corpus.glob("*.txt")):
+def texts(corpus: Path, words: Path) -> Iterator[Path]:
+    """The texts of the corpus in its order, then the word lists."""
+    yield from sorted(corpus.glob("*.txt"))
+    yield from sorted(words.glob("word-list-*.txt"))
+
+
+def blocks(paths: Iterator[Path]) -> Iterator[str]:
+    """Texts in blocks cut at line ends."""
+    for path in paths:
         text = path.read_text(encoding="utf-8")
         start = 0
         while start < len(text):
@@ -62,8 +68,8 @@ def build(pattern: str) -> Tokenizer:
     return tokenizer
 
 
-def train(corpus: Path, size: int, pattern: str, reference: bool = False) -> Any:
-    """Merges from the corpus; the special tokens take the last ids, so the model's own start at 0.
+def train(source: Iterator[str], size: int, pattern: str, reference: bool = False) -> Any:
+    """Merges from a text; the special tokens take the last ids, so the model's own start at 0.
 
     `reference` trains with the trainer of `tokenizers`, which gives the same merges, in more time.
     """
@@ -73,13 +79,13 @@ def train(corpus: Path, size: int, pattern: str, reference: bool = False) -> Any
         trainer = trainers.BpeTrainer(
             vocab_size=size - len(SPECIALS), min_frequency=2, initial_alphabet=alphabet, show_progress=False
         )
-        tokenizer.train_from_iterator(blocks(corpus), trainer)
+        tokenizer.train_from_iterator(source, trainer)
         trained: Any = tokenizer
     else:
         import crayon_hf
 
         trained = crayon_hf.train_bpe(
-            blocks(corpus),
+            source,
             vocab_size=size - len(SPECIALS),
             tokenizer=tokenizer,
             initial_alphabet=alphabet,
@@ -109,6 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", choices=tuple(PROFILES), required=True)
     parser.add_argument("--corpus", type=Path, required=True, help="folder that collect.py wrote")
+    parser.add_argument("--words", type=Path, required=True, help="folder that word_lists.py wrote")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the tokenizer.json to write")
     parser.add_argument("--size", type=int, help="another number of ids, for comparisons")
     parser.add_argument("--pattern", choices=tuple(PATTERNS), help="another pattern, for comparisons")
@@ -116,7 +123,8 @@ def main() -> None:
     options = parser.parse_args()
     profile = PROFILES[options.profile]
     size = options.size or profile.size
-    tokenizer = train(options.corpus, size, options.pattern or profile.pattern, options.reference)
+    source = blocks(texts(options.corpus, options.words))
+    tokenizer = train(source, size, options.pattern or profile.pattern, options.reference)
     check(tokenizer, size)
     options.output.write_text(tokenizer.to_str(pretty=False), encoding="utf-8")
     print(f"{options.output}: {tokenizer.get_vocab_size()} ids, {options.output.stat().st_size} bytes")

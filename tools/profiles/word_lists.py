@@ -21,6 +21,8 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
+from sources import WORD_LISTS
+
 WHEEL = ("wordfreq", "3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")
 # Dictionaries in true spelling: the lists are in lower case. Package, version, file.
 SPELLING = {
@@ -104,10 +106,10 @@ def download(into: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profile", choices=tuple(WORD_LISTS), required=True)
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder for word-list-XX.txt")
-    parser.add_argument("--english", type=float, required=True, help="megabytes of English")
-    parser.add_argument("--others", type=float, required=True, help="megabytes of each other language")
     options = parser.parse_args()
+    english, others = WORD_LISTS[options.profile]
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -122,7 +124,7 @@ def main() -> None:
             for language in LANGUAGES:
                 sizes = (f"wordfreq/data/{size}_{language}.msgpack.gz" for size in ("large", "small"))
                 data = wheel.read(next(name for name in sizes if name in there))
-                megabytes = options.english if language == "en" else options.others
+                megabytes = english if language == "en" else others
                 made = text(data, language, int(megabytes * 1e6), capitalized.get(language, frozenset()))
                 (options.output / f"word-list-{language}.txt").write_text(made, encoding="utf-8")
                 print(f"{len(made.encode()):>9} {language}", flush=True)
