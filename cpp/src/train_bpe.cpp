@@ -85,7 +85,8 @@ class BpeTraining {
           report_(progress),
           symbols_(counted, options, &report_),
           words_(symbols_.spell(counted, &report_)),
-          lists_(3 * words_.pairs() + 3 * counted.size()),
+          // A position for each pair, two for each merge, and these once more where join_own_pairs() copies them.
+          lists_(5 * words_.pairs()),
           longest_(options.max_token_length.value_or(~size_t(0))),
           // With these a symbol need not always be made of as many characters.
           has_uneven_lengths_(options.max_token_length &&
