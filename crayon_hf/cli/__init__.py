@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         named = error.filename is not None and error.strerror is not None
         return _fail(f"{error.filename}: {error.strerror}" if named else str(error), FAILED)
-    except (CrayonError, ValueError, MemoryError) as error:
+    except (CrayonError, ValueError, OverflowError, MemoryError) as error:
         return _fail(str(error) or type(error).__name__, FAILED)
 
 

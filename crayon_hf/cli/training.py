@@ -19,6 +19,8 @@ _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length",
 
 def train(arguments: argparse.Namespace) -> int:
     """Train a tokenizer, write it, and say what it is."""
+    from crayon_hf.cli.arguments import UsageError
+
     source = _source(arguments.file, arguments.column, arguments.format)
     values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     if arguments.special_token:
@@ -32,14 +34,10 @@ def train(arguments: argparse.Namespace) -> int:
         from crayon_hf.training.progress import Bar
 
         values["show_progress"] = Bar()
-    if arguments.model == "bpe":
-        run = _bpe(source, arguments, values)
-    else:
-        _refuse(arguments)
-        from crayon_hf.training.by_reference import run_by_reference
-
-        kind = {"unigram": "Unigram", "wordpiece": "WordPiece", "wordlevel": "WordLevel"}[arguments.model]
-        run = run_by_reference(kind, source, **values)
+    try:
+        run = _bpe(source, arguments, values) if arguments.model == "bpe" else _other(source, arguments, values)
+    except TypeError as error:  # an option that the trainer does not take, or no text for one that it does
+        raise UsageError(str(error)) from error
     for line in _summary(run):
         sys.stdout.buffer.write(os.fsencode(line) + b"\n")
     return 0
@@ -62,12 +60,15 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
     return run_bpe(source, **values)
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
+def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
     from crayon_hf.cli.arguments import UsageError
+    from crayon_hf.training.by_reference import run_by_reference
 
     given = [f"--{name.replace('_', '-')}" for name in _BPE_ALONE if getattr(arguments, name) not in (None, False)]
     if given:
         raise UsageError(f"{', '.join(given)}: for --model bpe alone")
+    kind = {"unigram": "Unigram", "wordpiece": "WordPiece", "wordlevel": "WordLevel"}[arguments.model]
+    return run_by_reference(kind, source, **values)
 
 
 def _source(names: list[str], column: str, format: str | None) -> Any:

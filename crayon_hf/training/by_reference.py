@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.errors import VocabularyError
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
-from crayon_hf.training.corpus import Corpus, corpus_of
+from crayon_hf.training.corpus import Corpus, corpus_of, paths_of
 from crayon_hf.training.counting import STAGE
 from crayon_hf.training.native import Run, Source
 from crayon_hf.training.progress import Report, end, reporter
@@ -67,19 +68,24 @@ def run_by_reference(
     if kind == "Unigram":
         values.setdefault("unk_token", start.unk_token if tokenizer is not None else "<unk>")
     trainer = trainer_class(show_progress=False, **values)
-    if output is not None:
-        outputs.check(output)
     corpus = corpus_of(source, column, format, length)
+    target = None if output is None else os.fsdecode(output)
+    if target is not None:
+        outputs.check(target, paths_of(source))
     report = reporter(show_progress)
     made = start.tokenizer
     try:
         made.train_from_iterator(_texts(corpus, report), trainer)
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise VocabularyError(f"{trainer_class.__name__}: {error}") from error  # the library raises Exception itself
     finally:
         end(report)
     templates.settle_ids(start)
     if tokenizer is None and kind == "WordPiece" and all(made.token_to_id(token) is not None for token in _BERT[2:4]):
         _put_template(made)
-    files = [] if output is None else outputs.save(made, output)
+    files = [] if target is None else outputs.save(made, target)
     return Run(made, time.monotonic() - begun, files)
 
 

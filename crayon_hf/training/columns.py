@@ -69,7 +69,11 @@ def _readable(path: str, kind: str) -> Iterator[None]:
 def _check(schema: Any, path: str, column: str) -> None:
     if column not in schema.names:
         raise CorpusError(f"{path} has no column {column!r}; it has {', '.join(map(repr, schema.names)) or 'none'}")
+    if schema.names.count(column) > 1:
+        raise CorpusError(f"{path} has more than one column {column!r}")
     kind = str(schema.field(column).type)
+    if kind == "null":
+        return
     if "string" not in kind or kind.startswith(("list", "struct", "map", "large_list", "fixed_size_list")):
         raise CorpusError(f"{path}: column {column!r} is {kind}, expected string")
 
@@ -79,9 +83,12 @@ def _texts(batches: Any, path: str, column: str, size: int, rows: int) -> Iterat
     for batch in batches:
         cells = batch.column(0)
         try:
-            values = cells.to_pylist()
-        except UnicodeDecodeError:
+            cells.validate(full=True)  # nothing else looks at the offsets of a damaged file
+        except ValueError as error:
+            if "UTF8" not in str(error):
+                raise
             raise InvalidUtf8Error(f"{path}: row {seen + _first_bad(cells)} of {column!r} is not UTF-8") from None
+        values = cells.to_pylist()
         numbers = [seen + i for i, value in enumerate(values) if value is not None]
         seen += len(values)
         yield Texts(

@@ -81,6 +81,10 @@ def corpus_of(source: Any, column: str = "text", format: str | None = None, leng
     """
     from crayon_hf.training import files
 
+    column = inputs.text(column, "column")
+    length = None if length is None else inputs.unsigned(length, "length", 64)
+    if format is not None and format not in files.FORMATS:
+        raise ValueError(f"format is {format!r}, expected one of {', '.join(files.FORMATS)}")
     if isinstance(source, (str, os.PathLike)):
         return files.corpus_of_files([source], column, format)
     if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
@@ -88,6 +92,15 @@ def corpus_of(source: Any, column: str = "text", format: str | None = None, leng
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
         return files.corpus_of_files(source, column, format)
     return corpus_of_texts(source, length, lambda path: files.corpus_of_files([path], column, format))
+
+
+def paths_of(source: Any) -> list[str]:
+    """The files that a source names, as far as it can be known before it is gone through."""
+    if isinstance(source, (str, os.PathLike)):
+        return [os.fsdecode(source)]
+    if isinstance(source, (list, tuple)):
+        return [os.fsdecode(item) for item in source if isinstance(item, os.PathLike)]
+    return []
 
 
 def corpus_of_texts(

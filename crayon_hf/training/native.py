@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import assembly
+from crayon_hf import assembly, inputs
 from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.training import options as bpe_options
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
-from crayon_hf.training.corpus import corpus_of
+from crayon_hf.training.corpus import corpus_of, paths_of
 from crayon_hf.training.models import Trained, train_model
 from crayon_hf.training.progress import Report, reporter
 
@@ -108,7 +108,10 @@ def run_bpe(
     made = start.tokenizer
     if initial_alphabet is None:
         initial_alphabet = map(chr, BYTE_LEVEL.values()) if templates.has_byte_level(made) else ()
+    if not isinstance(special_tokens, (str, bytes)):
+        special_tokens = list(special_tokens)
     bpe_options.special_tokens_of(special_tokens)
+    threads = inputs.unsigned(threads, "threads", 16)
     with assembly.lock:
         untrained = made._assembly.untrained(False)
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
@@ -119,11 +122,12 @@ def run_bpe(
     options = bpe_options.checked(
         **{**defaults, **values, "special_tokens": specials, "initial_alphabet": initial_alphabet}
     )
-    if output is not None:
-        outputs.check(output)
     corpus = corpus_of(source, column, format, length)
+    target = None if output is None else os.fsdecode(output)
+    if target is not None:
+        outputs.check(target, paths_of(source))
     trained = train_model(untrained, corpus, options, reporter(show_progress), threads)
     made._take(trained)
     templates.settle_ids(start)
-    files = [] if output is None else outputs.save(made, output)
+    files = [] if target is None else outputs.save(made, target)
     return Run(made, time.monotonic() - begun, files, trained)

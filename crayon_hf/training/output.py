@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from crayon_hf.files import write_atomic
@@ -12,28 +14,42 @@ if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer
 
 _ENDINGS = (".json", ".dat")
+_IN_DIRECTORY = ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")
 
 
-def check(output: str | os.PathLike[str]) -> None:
-    """OSError for what cannot be written: better before hours of training than after them."""
-    path = os.path.abspath(os.fspath(output))
+def check(output: str, sources: Iterable[str] = ()) -> None:
+    """OSError for what cannot be written, ValueError for what is one of the `sources`: better before hours of training
+    than after them."""
+    path = os.path.abspath(output)
     is_directory = not path.endswith(_ENDINGS)
     folder = path if is_directory and os.path.isdir(path) else os.path.dirname(path)
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-    if is_directory == os.path.isfile(path) and os.path.exists(path):
-        code = errno.ENOTDIR if is_directory else errno.EISDIR
-        raise OSError(code, os.strerror(code), path)
+    if is_directory and os.path.lexists(path) and not os.path.isdir(path):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+    for target in _targets(path):
+        if os.path.isdir(target):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+        if os.path.lexists(target) and not os.path.isfile(target):
+            raise FileExistsError(errno.EEXIST, "exists, and is no file that could be replaced", target)
+        for source in sources:
+            if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+                raise ValueError(f"{target} would be replaced, and is trained on: choose another output")
 
 
-def save(tokenizer: Tokenizer, output: str | os.PathLike[str]) -> list[str]:
+def _targets(path: str) -> list[str]:
+    if not path.endswith(_ENDINGS):
+        return [os.path.join(path, name) for name in _IN_DIRECTORY]
+    return [os.path.splitext(path)[0] + ending for ending in _ENDINGS]
+
+
+def save(tokenizer: Tokenizer, path: str) -> list[str]:
     """Write the ``tokenizer.json`` and the cartridge, or a directory of them; the paths of what was written.
 
     Each file appears whole or not at all. Without a native engine there is no cartridge.
     """
-    path = os.fspath(output)
     native = tokenizer.engine == "native"
     if not path.endswith(_ENDINGS):
         from crayon_hf.conversion import write
@@ -46,4 +62,6 @@ def save(tokenizer: Tokenizer, output: str | os.PathLike[str]) -> list[str]:
         tokenizer.save(f"{stem}.dat")
         return [f"{stem}.json", f"{stem}.dat"]
     write_atomic(f"{stem}.json", tokenizer.to_str(pretty=True).encode())
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{stem}.dat")  # of another tokenizer
     return [f"{stem}.json"]

@@ -54,6 +54,8 @@ def reporter(show_progress: bool | Report) -> Report | None:
     """A bar where somebody sees it, a function as it is."""
     if callable(show_progress):
         return show_progress
+    if not isinstance(show_progress, bool):
+        raise TypeError(f"show_progress is {type(show_progress).__name__}, expected bool or a function")
     return Bar() if show_progress and sys.stderr is not None and sys.stderr.isatty() else None
 
 

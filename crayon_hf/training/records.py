@@ -50,6 +50,10 @@ def _text(line: bytes, where: str, column: str) -> str | None:
         known = ", ".join(map(repr, list(record)[:20])) or "nothing"
         raise CorpusError(f"{where} has no {column!r}; it has {known}")
     text = record[column]
-    if text is None or isinstance(text, str):
+    if text is None:
+        return None
+    if isinstance(text, str):
+        if b"\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise CorpusError(f"{where}: {column!r} has a lone surrogate, which is no text")
         return text
     raise CorpusError(f"{where}: {column!r} is {type(text).__name__}, expected str")

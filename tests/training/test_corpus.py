@@ -135,6 +135,7 @@ def test_records_that_are_wrong(packing: str, tmp_path: Path) -> None:
         (b'{"text": 5}', CorpusError, "'text' is int, expected str"),
         (b'{"text": "\xff"}', InvalidUtf8Error, "is not UTF-8: invalid byte at offset 10"),
         (b"[" * 100_000, CorpusError, "is not JSON"),
+        (b'{"text": "\\ud800"}', CorpusError, "'text' has a lone surrogate"),
     ]
     for line, error, message in cases:
         path.write_bytes(PACKERS[packing](json_lines(["ok", "ok"]) + b"\n" + line + b"\n"))
@@ -144,9 +145,6 @@ def test_records_that_are_wrong(packing: str, tmp_path: Path) -> None:
             texts(path)
         with pytest.raises(error, match="line 4"):
             train_bpe(path)
-    path.write_bytes(PACKERS[packing](json_lines(["ok"]) + b'{"text": "\\ud800"}\n'))
-    with pytest.raises(TypeError, match=r"line 2: 'text' has a lone surrogate"):
-        train_bpe(path)
 
 
 @pytest.mark.parametrize("packing", PACKERS)
