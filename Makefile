@@ -10,7 +10,7 @@ build: ## compile the extension and install the package in place, with everythin
 	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[test]" -r tools/lint.txt
 
 test: ## the tests
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n auto --dist worksteal
 
 lint: ## ruff, mypy and clang-format, changing nothing
 	$(PYTHON) -m ruff check .

@@ -546,10 +546,11 @@ def test_one_call_at_a_time() -> None:
             refused.append("busy")
         assert counter.total == 0  # of the call that ended last
 
-    for _ in range(100):
-        if not refused:
-            counter = case("gpt2").counter(2)
-            counter.add([large()] * 10, again)
+    texts = [large()] * 10
+    while not refused and len(texts) < 10_000:  # twice as many until it takes long enough to report progress
+        counter = case("gpt2").counter(2)
+        counter.add(texts, again)
+        texts *= 2
     assert refused
     counter.add(["a"])
 
