@@ -47,5 +47,9 @@ class PipelineClosedError(CrayonError, RuntimeError):
     """A `Pipeline` is given work after it was closed, or asked for a result when there will be no more."""
 
 
+class HubError(CrayonError):
+    """The Hub did not give or take what it was asked for; the message names the repository and says what to do."""
+
+
 class DelegatedWarning(UserWarning):
     """A tokenizer has a component that is not native: the reference library encodes, right but slower."""

@@ -123,7 +123,7 @@ SPECIAL_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("rules", RULES, ids=repr)
+@pytest.mark.parametrize("rules", RULES, ids=[f"rules {i}" for i in range(len(RULES))])  # sets have no order
 def test_the_rules_for_special_tokens(special_pair: Pair, rules: dict[str, Any]) -> None:
     for text in SPECIAL_TEXTS:
         same(special_pair, "encode", text, **rules)
