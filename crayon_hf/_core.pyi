@@ -157,6 +157,24 @@ class Engine:
     @property
     def metadata(self) -> str:
         """The cartridge's metadata, a JSON object as text."""
+    @property
+    def certificate(self) -> str | None:
+        """The cartridge's certificate, a JSON object as text, None when it has none.
+
+        It is about the cartridge, not about what `with_components` or `greedy` made of it. CartridgeError for one that
+        is no JSON object."""
+    def mismatch(self, tokenizer_json: bytes) -> str | None:
+        """None when this cartridge says exactly what `compile_tokenizer_json` makes of the document, else one line that
+        names the first thing that differs: tokens and ids, merges, scores, the model's options, added tokens and their
+        flags, every component, truncation, padding. White space and the order of members do not count.
+
+        It costs a fraction of compiling: what is derived from these facts is not made. `verify` makes it, so a file
+        that passes both lies about nothing in its tokenizer.json. The metadata is not compared: whoever asks must look
+        at it himself. Only the flavor has to be that of the library which the metadata's `reference` names, so a
+        cartridge that says "tiktoken" may match a document that ``tokenizers`` reads otherwise.
+
+        About the cartridge, like `certificate`. Raises VocabularyError and UnsupportedError for a document that
+        compiling would refuse."""
     def info(self) -> dict[str, Any]: ...
     @property
     def components(self) -> str:
@@ -337,6 +355,13 @@ def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oni
 
 def verify_cartridge(path: str) -> None:
     """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
+
+def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
+    """The file with this certificate, a JSON object of at most 1 MiB in UTF-8, as its last section, in place of any
+    that it had; None takes that out. All other sections stay byte for byte what they are.
+
+    The file is verified whole first: CartridgeError for one that is damaged, or of version 2, which has no sections.
+    ValueError for what is no certificate."""
 
 def cartridge_sections(path: str) -> list[dict[str, Any]]:
     """The section table: dicts with name, type, offset, size, checksum."""

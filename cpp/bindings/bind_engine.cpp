@@ -4,8 +4,10 @@
 
 #include "bindings.h"
 #include "crayon/batch.h"
+#include "crayon/certificate.h"
 #include "crayon/compiler.h"
 #include "crayon/error.h"
+#include "crayon/mismatch.h"
 #include "crayon/unicode.h"
 
 namespace crayon::python {
@@ -74,6 +76,23 @@ py::bytes compile(const py::bytes& data, const std::string& metadata, const std:
         cartridge = compile_tokenizer_json(text, options);
     }
     return cartridge;
+}
+
+py::bytes put_certificate(const py::bytes& cartridge, const std::optional<py::str>& certificate) {
+    const std::string_view file(cartridge);
+    std::optional<std::string_view> text;
+    if (certificate) {
+        Py_ssize_t size = 0;
+        const char* const data = PyUnicode_AsUTF8AndSize(certificate->ptr(), &size);
+        if (data == nullptr) throw py::error_already_set();  // a lone surrogate: UnicodeEncodeError, a ValueError
+        text.emplace(data, size_t(size));
+    }
+    std::string out;
+    {
+        const py::gil_scoped_release release;
+        out = with_certificate(file, text);
+    }
+    return out;
 }
 
 // What to do about ids that the vocabulary does not have.
@@ -259,6 +278,19 @@ void bind_engine(py::module_& m) {
                             [](const Engine& self) { return hex(self.cartridge().header().source_digest, 32); });
     c.def_property_readonly("metadata",
                             [](const Engine& self) { return py::str(std::string(self.cartridge().metadata.view())); });
+    c.def_property_readonly("certificate", [](const Engine& self) -> py::object {
+        const std::optional<std::string_view> text = certificate_of(self.cartridge());
+        return text ? py::object(py::str(text->data(), text->size())) : py::none();
+    });
+    c.def(
+        "mismatch",
+        [](const Engine& self, const py::bytes& tokenizer_json) -> std::optional<std::string> {
+            const std::string_view text(tokenizer_json);
+            const py::gil_scoped_release release;
+            std::string found = find_mismatch(self.cartridge(), text);
+            return found.empty() ? std::nullopt : std::optional<std::string>(std::move(found));
+        },
+        py::arg("tokenizer_json"));
     c.def("info", &info_of);
     bind_encode(c);
     bind_columns(c);
@@ -275,6 +307,7 @@ void bind_engine(py::module_& m) {
             Engine::open(path, true);
         },
         py::arg("path"));
+    m.def("with_certificate", &put_certificate, py::arg("cartridge"), py::arg("certificate"));
     m.def("cartridge_sections", &sections_of, py::arg("path"));
 }
 

@@ -58,7 +58,7 @@ void read_byte_vocab(const Value& vocab, TokenizerSpec* spec, TokenIndex* index)
     spec->model_size = uint32_t(index->entries().size());
 }
 
-void read_bpe(const Value& model, TokenizerSpec* spec, TokenIndex* index) {
+void read_bpe(const Value& model, const std::vector<uint64_t>& guesses, TokenizerSpec* spec, TokenIndex* index) {
     const Value* type = model.find("type");
     const Value* merges = model.find("merges");
     const Value* vocab = model.find("vocab");
@@ -80,7 +80,11 @@ void read_bpe(const Value& model, TokenizerSpec* spec, TokenIndex* index) {
     spec->ignore_merges = flag(model, "ignore_merges", false);
     read_byte_vocab(*vocab, spec, index);
 
-    const auto find = [&](std::string_view text, const char* role) {
+    const auto is_token = [&](uint64_t id, std::string_view text) {
+        return id < spec->tokens.size() && spec->tokens[id].in_model && spec->tokens[id].text == text;
+    };
+    const auto find = [&](std::string_view text, uint64_t guess, const char* role) {
+        if (is_token(guess, text)) return uint32_t(guess);
         const uint32_t id = index->find(text);
         if (id == kNoId)
             malformed(std::string("the ") + role + " of a merge is not in the vocabulary: " + json::quote(text));
@@ -90,6 +94,7 @@ void read_bpe(const Value& model, TokenizerSpec* spec, TokenIndex* index) {
     spec->merges.reserve(list.size());
     std::string product;
     uint32_t product_id = 0;
+    size_t rank = 0;
     for (const Value& merge : list) {
         std::string_view left, right;
         if (merge.is_string() != list[0].is_string()) malformed("some merges are strings and some are pairs");
@@ -108,12 +113,13 @@ void read_bpe(const Value& model, TokenizerSpec* spec, TokenIndex* index) {
             right = two[1].as_string("a merge");
         }
         product.assign(left).append(right);
-        const uint32_t left_id = find(left, "left part"), right_id = find(right, "right part");
+        const uint64_t guess = rank < guesses.size() ? guesses[rank] : kEmptyPair;
+        const uint32_t left_id = find(left, guess >> kIdBits, "left part");
+        const uint32_t right_id = find(right, guess & kMaxIds, "right part");
+        // Merges with a raw token have no rank.
+        rank += !spec->tokens[left_id].raw && !spec->tokens[right_id].raw;
         // Trained vocabularies number products in the order of merges.
-        ++product_id;
-        if (product_id >= spec->tokens.size() || !spec->tokens[product_id].in_model ||
-            spec->tokens[product_id].text != product)
-            product_id = find(product, "product");
+        product_id = find(product, uint64_t(product_id) + 1, "product");
         spec->merges.push_back({left_id, right_id, product_id});
     }
     if (spec->merges.size() >= kMaxMerges) unsupported("more than 4 million merges");
@@ -186,7 +192,8 @@ std::string bpe_options(const Value& model) {
 }
 
 // A vocabulary that has a token for every byte, spelled in the byte-level alphabet.
-void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec, TokenIndex* index) {
+void read_byte_model(const Value& root, const Value& model, const std::vector<uint64_t>& guesses, TokenizerSpec* spec,
+                     TokenIndex* index) {
     spec->longest_match = is_longest_match(model);
     std::string options;
     if (spec->longest_match) {
@@ -196,7 +203,7 @@ void read_byte_model(const Value& root, const Value& model, TokenizerSpec* spec,
         read_byte_vocab(*vocab, spec, index);
     } else {
         options = bpe_options(model);
-        read_bpe(model, spec, index);
+        read_bpe(model, guesses, spec, index);
     }
     for (int b = 0; b < 256; ++b) {
         const uint8_t byte = uint8_t(b);
@@ -223,7 +230,7 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
 
 }  // namespace
 
-TokenizerSpec read_tokenizer_json(std::string_view text) {
+TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint64_t>& guesses) {
     const json::Document document = json::parse(text);
     const Value& root = document.root;
     for (const auto& [name, value] : root.as_object("the top level of tokenizer.json")) {
@@ -243,7 +250,7 @@ TokenizerSpec read_tokenizer_json(std::string_view text) {
     const Value* normalizer = root.find("normalizer");
     bool on_bytes = can_work_on_bytes(normalizer, root.find("pre_tokenizer"));
     try {
-        if (on_bytes) read_byte_model(root, *model, &spec, &index);
+        if (on_bytes) read_byte_model(root, *model, guesses, &spec, &index);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
         spec = TokenizerSpec();

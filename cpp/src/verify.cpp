@@ -8,6 +8,7 @@
 #include "byte_level.h"
 #include "crayon/cartridge.h"
 #include "crayon/cartridge_v2.h"
+#include "crayon/certificate.h"
 #include "crayon/error.h"
 #include "crayon/json.h"
 #include "crayon/pretokenize.h"
@@ -334,8 +335,7 @@ void check_added(const Cartridge& c, const Normalizer* normalizer) {
 void verify_cartridge(const Cartridge& cartridge) {
     check_layout(cartridge);
     check_json(cartridge.metadata, "metadata");
-    if (cartridge.section(Section::certificate).data != nullptr)
-        check_json(cartridge.section(Section::certificate), "certificate");
+    certificate_of(cartridge);
     check_program(cartridge.program());
     check_json(cartridge.components, "components");
     check_tokens(cartridge);
