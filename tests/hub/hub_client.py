@@ -1,0 +1,97 @@
+"""Clients of a local Hub. Each is a process of its own: the client reads its endpoint when it is imported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.hub.local_hub import LocalHub
+
+
+def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
+    """Starts Python with this code, or with these arguments (`["-m", "crayon_hf.cli", "pull", "user/repo"]`).
+
+    What else is named goes to `LocalHub.environment`.
+    """
+    arguments = ["-c", textwrap.dedent(what)] if isinstance(what, str) else list(what)
+    home.mkdir(parents=True, exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-P", *arguments] if sys.version_info >= (3, 11) else [sys.executable, *arguments],
+        env=hub.environment(home, **environment),
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_client(
+    hub: LocalHub, what: str | Sequence[str], home: Path, *, check: bool = False, **environment: Any
+) -> subprocess.CompletedProcess[str]:
+    """`start_client`, and waits for its end. With `check` it must end with status 0."""
+    with start_client(hub, what, home, **environment) as process:
+        try:
+            out, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    assert not check or done.returncode == 0, f"{done.args}: {done.returncode}\n{out}\n{err}"
+    return done
+
+
+_COMMANDS = """
+import contextlib, io, json, sys, traceback
+import huggingface_hub  # now: what it logs goes to the stream that is stderr when it is imported
+from crayon_hf.cli import main
+answers = sys.stdout
+for line in sys.stdin:
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(json.loads(line))
+        except SystemExit as error:
+            code = error.code
+        except BaseException:
+            traceback.print_exc()
+            code = -1
+    said = [code, *(stream.buffer.getvalue().decode() for stream in (out, err))]
+    print(json.dumps(said), file=answers, flush=True)
+"""
+
+
+class Session:
+    """One process that runs commands of `crayon-hf` one after another: what they import is imported once."""
+
+    def __init__(self, hub: LocalHub, home: Path, **environment: Any) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _COMMANDS],
+            env=hub.environment(home, **environment),
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs one command; its exit code and what it wrote."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(arguments), file=self._process.stdin, flush=True)
+        code, out, err = json.loads(self._process.stdout.readline())
+        return subprocess.CompletedProcess(arguments, code, out, err)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.communicate()

@@ -1,0 +1,264 @@
+"""The HTTP side of a local Hub: requests read, faults made, answers sent with ranges and ETags, all of it logged."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.hub.hub_faults import Fault, Faults, Rule
+
+PART = 1 << 16
+
+
+@dataclass
+class Request:
+    """One request as it came, and afterwards what became of it."""
+
+    method: str
+    target: str
+    """Path and query as they were sent."""
+    headers: dict[str, str]
+    """Names in lower case."""
+    server: str
+    """`hub` or `storage`: the second has what is in LFS, as the service keeps it with another host."""
+    body: bytes = field(default=b"", repr=False)
+    status: int | None = None
+    """What was answered; None when nothing was."""
+    fault: str | None = None
+    sent: int = 0
+    """How many bytes of body were sent."""
+    known: bool = True
+    """Whether the local Hub knows what was asked for."""
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, ["0"])[0].lower() in {"1", "true"}
+
+    def json(self) -> Any:
+        return json.loads(self.body or b"{}")
+
+
+@dataclass
+class Answer:
+    """A status, headers, and a body: bytes, or a file that is sent with ETag and ranges."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+
+def answer_json(value: Any, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/json; charset=utf-8", **named})
+
+
+def answer_error(status: int, message: str, code: str = "") -> Answer:
+    """An error as the service says it: in JSON and in the headers that a HEAD can see."""
+    headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
+    answer = answer_json({"error": message}, status)
+    answer.headers |= headers
+    return answer
+
+
+class Server(ThreadingHTTPServer):
+    """A server on a free port of this machine; every connection has a thread."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, name: str, answer: Callable[[Request], Answer], faults: Faults, log: list[Request]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.name, self.answer, self.faults, self.log = name, answer, faults, log
+        self.closing = threading.Event()
+        self._open: set[socket.socket] = set()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is nothing to print; an error of the Hub's own was answered with 500."""
+
+    def close(self) -> None:
+        """Ends it and every connection."""
+        self.closing.set()
+        self.shutdown()
+        self._thread.join()
+        for connection in list(self._open):
+            hang_up(connection)
+        self.server_close()
+
+
+def hang_up(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side may have been faster
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class Dropped(Exception):
+    """The connection is to be closed as it stands."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "LocalHub"
+    sys_version = ""
+    disable_nagle_algorithm = True
+    wbufsize = 0
+    server: Server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are logged in `Server.log`."""
+
+    def _handle(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, headers, self.server.name)
+        self.server.log.append(request)
+        try:
+            self._answer(request)
+        except (Dropped, ConnectionError):
+            self.close_connection = True
+            hang_up(self.connection)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = _handle
+
+    def _answer(self, request: Request) -> None:
+        rule = self.server.faults.take(request.method, unquote(request.target), body=False)
+        fault = rule.fault if rule else Fault("")
+        if rule is not None:
+            request.fault = fault.name
+            rule.reached.set()
+        request.body = self._read(fault)
+        if fault.name == "hang":
+            self.server.closing.wait(fault.seconds)
+        if fault.status:
+            answer = answer_error(fault.status, fault.message or f"Injected: {fault.name}", fault.error_code)
+            if fault.retry_after is not None:
+                answer.headers["Retry-After"] = str(fault.retry_after)
+        else:
+            try:
+                answer = self.server.answer(request)
+            except Exception as error:
+                answer = answer_error(500, f"{type(error).__name__}: {error}")
+        if fault.name == "drop answer":
+            raise Dropped
+        if fault.name == "drop headers":
+            self.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: appli")
+            raise Dropped
+        if answer.file is not None:
+            answer = in_range(request, answer, answer.file.read_bytes())
+        self._send(request, answer)
+
+    def _read(self, fault: Fault) -> bytes:
+        """The body of the request, whole, or a part of it and then the end."""
+        length = int(self.headers.get("Content-Length", 0))
+        if fault.name == "drop request":
+            self.rfile.read(int(length * fault.fraction))
+            raise Dropped
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            parts = []
+            while size := int(self.rfile.readline().split(b";")[0] or b"0", 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise Dropped  # the client went away: what it did not send whole is not carried out
+        return body
+
+    def _send(self, request: Request, answer: Answer) -> None:
+        body = answer.body
+        rule = None
+        if answer.file is not None and body and request.method == "GET":
+            rule = self.server.faults.take(request.method, unquote(request.target), body=True)
+        length = len(body)
+        if rule is not None:
+            request.fault = rule.fault.name
+            at = int(length * rule.fault.fraction)
+            if rule.fault.name == "alter body":
+                at = min(at, length - 1)
+                body = body[:at] + bytes([body[at] ^ 0x20]) + body[at + 1 :]
+            elif rule.fault.name == "cut body":
+                body, length = body[:at], at
+        request.status = answer.status
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if answer.status not in (204, 304) and "Content-Length" not in answer.headers:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+        if request.method != "HEAD":
+            self._send_body(request, body, rule)
+
+    def _send_body(self, request: Request, body: bytes, rule: Rule | None) -> None:
+        fault = rule.fault if rule else Fault("")
+        stop = len(body)
+        if fault.name in ("drop body", "stall body"):
+            stop = int(len(body) * fault.fraction)
+        step = max(1, len(body) // 100) if fault.name == "slow body" else PART
+        for start in range(0, stop, step):
+            self._write(request, body[start : min(start + step, stop)])
+            if rule is not None and (start + step) * 2 >= stop:
+                rule.reached.set()
+            if fault.name == "slow body":
+                self.server.closing.wait(fault.seconds / 100)
+        if rule is not None:
+            rule.reached.set()
+        if fault.name == "drop body":
+            raise Dropped
+        if fault.name == "stall body":
+            self.server.closing.wait(fault.seconds)
+            self._write(request, body[stop:])
+
+    def _write(self, request: Request, data: bytes) -> None:
+        self.connection.sendall(data)
+        request.sent += len(data)
+
+
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def in_range(request: Request, answer: Answer, data: bytes) -> Answer:
+    """The answer with the part of the file that was asked for: 200, 206, 304 or 416."""
+    headers = {"Accept-Ranges": "bytes", **answer.headers}
+    if answer.headers.get("ETag") in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:
+        return Answer(304, b"", headers)
+    asked = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
+    if asked is None or asked.groups() == ("", ""):
+        return Answer(answer.status, data, headers, answer.file)
+    first, last = asked.groups()
+    start = int(first) if first else max(0, len(data) - int(last))
+    end = min(int(last) + 1 if first and last else len(data), len(data))
+    if start >= len(data) or end <= start:
+        return Answer(416, b"", headers | {"Content-Range": f"bytes */{len(data)}"})
+    headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
+    return Answer(206, data[start:end], headers, answer.file)
