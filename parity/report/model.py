@@ -7,14 +7,17 @@ written and read here alone; a reader refuses what it does not know.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any, TypeVar
+
+from .reading import UnreadableError, read
 
 SCHEMA = "crayon-hf/parity-report/1"
 
-T = TypeVar("T")
+_SUMMARY = ("agreed", "inputs", "differing")
+"""What the JSON says at its head, for who reads no further."""
 
 
 class ReportError(ValueError):
@@ -150,6 +153,8 @@ class Report:
     started: str
     """UTC, ISO 8601 with seconds and ``Z``."""
     seconds: float
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides, such as why there are no figures of speed."""
     schema: str = field(default=SCHEMA)
 
     @property
@@ -183,57 +188,52 @@ class Report:
         return tuple(Category(name, inputs, differing) for name, (inputs, differing) in sums.items())
 
     def to_json(self) -> str:
-        """The report as a file: JSON, indented, with a newline at the end."""
-        summary = {"agreed": self.agreed, "inputs": self.inputs, "differing": self.differing}
+        """The report as a file: JSON, indented, with a newline at the end. It is UTF-8 whatever names are in it."""
+        summary = {name: getattr(self, name) for name in _SUMMARY}
         plain = asdict(self)
-        return json.dumps({"schema": plain.pop("schema"), **summary, **plain}, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps({"schema": plain.pop("schema"), **summary, **plain}, indent=1, ensure_ascii=False) + "\n"
+        return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
     @staticmethod
     def from_json(text: str | bytes) -> Report:
-        """What `to_json` gave. ReportError for anything else."""
+        """What `to_json` gave. ReportError for anything else, and for one that contradicts itself."""
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ReportError(f"this is no parity report: {error}") from error
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             found = plain.get("schema") if isinstance(plain, dict) else None
-            raise ReportError(f"this is no parity report of schema {SCHEMA} (schema: {found!r}); run `parity` again")
-        try:
-            return Report(
-                target=_made(Target, plain["target"]),
-                ours=_made(Library, plain["ours"]),
-                reference=_made(Library, plain["reference"]),
-                compared=tuple(plain["compared"]),
-                suites=tuple(
-                    _made(SuiteResult, suite, categories=tuple(_made(Category, each) for each in suite["categories"]))
-                    for suite in plain["suites"]
-                ),
-                differences=tuple(
-                    _made(
-                        DifferenceShown,
-                        each,
-                        smallest=tuple(each["smallest"]),
-                        found=tuple(each["found"]),
-                        fields=tuple(_made(FieldValues, values) for values in each["fields"]),
-                    )
-                    for each in plain["differences"]
-                ),
-                speeds=tuple(
-                    _made(Speed, each, ours=tuple(each["ours"]), reference=tuple(each["reference"]))
-                    for each in plain["speeds"]
-                ),
-                machine=tuple(plain["machine"]),
-                versions=dict(plain["versions"]),
-                command=plain["command"],
-                started=plain["started"],
-                seconds=plain["seconds"],
+            raise ReportError(
+                f"this is no parity report of schema {SCHEMA} (schema: {found!r:.60}); run `parity` again"
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ReportError(f"this parity report is damaged: {error!r}") from error
+        said = {name: plain.pop(name, None) for name in ("schema", *_SUMMARY)}
+        try:
+            report: Report = read(Report, plain, "")
+        except UnreadableError as error:
+            raise ReportError(f"this parity report is damaged: {error}") from error
+        report.check()
+        for name in _SUMMARY:
+            if type(said[name]) is not type(found := getattr(report, name)) or said[name] != found:
+                raise ReportError(
+                    f"this parity report contradicts itself: {name!r} is {said[name]!r:.40}, by its suites {found!r}"
+                )
+        return report
 
-
-def _made(cls: type[T], plain: Mapping[str, Any], **given: Any) -> T:
-    names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
-    if unknown := sorted(set(plain) - names):
-        raise TypeError(f"{cls.__name__} has no {', '.join(unknown)}")
-    return cls(**{**plain, **given})
+    def check(self) -> None:
+        """ReportError for one that contradicts itself: sums that are none, or a comparison with nothing."""
+        for suite in self.suites:
+            sums = [sum(getattr(each, name) for each in suite.categories) for name in ("inputs", "differing")]
+            if suite.categories and sums != [suite.inputs, suite.differing]:
+                raise ReportError(
+                    f"this parity report contradicts itself: {suite.name!r:.40} has {suite.inputs} inputs of which "
+                    f"{suite.differing} differ, and its categories {sums[0]} and {sums[1]}"
+                )
+            parts: tuple[SuiteResult | Category, ...] = (suite, *suite.categories)
+            if any(each.differing > each.inputs for each in parts):
+                raise ReportError(
+                    f"this parity report contradicts itself: more differ in {suite.name!r:.40} than there are"
+                )
+        if self.differences and not self.differing:
+            raise ReportError("this parity report contradicts itself: it shows differences, and counts none")
+        if self.inputs and not self.compared:
+            raise ReportError("this parity report does not say what was compared")

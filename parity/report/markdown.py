@@ -1,0 +1,172 @@
+"""A report as GitHub-flavoured Markdown: what the HTML page says, in tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from statistics import median
+
+from .model import Category, DifferenceShown, Report, Speed, SuiteResult
+from .wording import (
+    caveats,
+    clipped,
+    count,
+    duration,
+    outcome,
+    ratio,
+    ratio_spread,
+    scenario_title,
+    suite_origin,
+    target_about,
+    threads,
+    value,
+    verdict,
+    visible,
+)
+
+__all__ = ["escaped", "fenced", "speed_table", "to_markdown"]
+
+_ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&$!^])|(?<=:)(//)|(?<=www)(\.)")
+
+
+def to_markdown(report: Report) -> str:
+    """The report, with a newline at the end; the same report gives the same text.
+
+    Text from the report is escaped, so that it is no markup, no link and no mention, and stays within its cell.
+    """
+    said = verdict(report)
+    parts = [
+        f"# Parity report: {escaped(report.target.name)}",
+        f"**{said.headline}.** {escaped(said.sentence)}",
+        table(("", ""), _facts(report)),
+    ]
+    if report.differences or report.differing:
+        parts += ["## Differences", *_differences(report)]
+    if report.by_category():
+        parts += ["## Agreement by category", _categories(report.by_category())]
+    parts += ["## Suites", _suites(report.suites) if report.suites else "No suite was run."]
+    if report.speeds:
+        note = "Medians, with the least and the greatest round; both sides took turns in one run."
+        parts += ["## Speed", note, speed_table(report)]
+    parts += ["## To repeat it", fenced(visible(report.command, keep="\n\t"), "sh")]
+    if report.versions:
+        versions = ((escaped(name), escaped(version)) for name, version in sorted(report.versions.items()))
+        parts.append(table(("package", "version"), versions))
+    if report.machine:
+        parts.append(table(("platform",), ((escaped(line),) for line in report.machine)))
+    parts += ["## What this shows, and what not", *map(escaped, report.notes), " ".join(caveats(report))]
+    return "\n\n".join(parts) + "\n"
+
+
+def speed_table(report: Report) -> str:
+    """Speeds alone, as a table: one row for each measurement."""
+    heads = ("", "text", "", f"{escaped(report.ours.name)}", f"{escaped(report.reference.name)}", "as fast")
+    return table(heads, map(_speed, report.speeds), numbers=3)
+
+
+def escaped(text: str) -> str:
+    """Text as text: one line, nothing in it is markup, ends a cell, or makes a link."""
+    return _ACTIVE.sub(lambda match: "".join(f"\\{char}" for char in match[0]), visible(text))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Text in a block of its own, whatever back-ticks it has."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """A table whose last ``numbers`` columns are aligned to the right; every cell is Markdown already."""
+    rule = ["---"] * (len(heads) - numbers) + ["---:"] * numbers
+    return "\n".join([_row(heads), f"|{'|'.join(rule)}|", *map(_row, rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    target, ours, reference = report.target, report.ours, report.reference
+    details = f" ({escaped(ours.details)})" if ours.details else ""
+    return [
+        ("vocabulary", ": ".join(filter(None, (escaped(target.name), escaped(target_about(report)))))),
+        *([("source, SHA-256", escaped(target.source_digest))] if target.source_digest else []),
+        ("checked", f"{escaped(ours.name)} {escaped(ours.version)}{details}"),
+        ("against", f"{escaped(reference.name)} {escaped(reference.version)}"),
+        ("inputs", f"{count(report.inputs)}, with {count(report.characters)} characters"),
+        ("compared", ", ".join(map(escaped, report.compared)) or "nothing"),
+        ("differences", count(report.differing)),
+        ("started", f"{escaped(report.started)}, took {duration(report.seconds)}"),
+    ]
+
+
+def _categories(categories: Sequence[Category]) -> str:
+    ordered = sorted(categories, key=lambda each: not each.differing)
+    rows = (
+        (escaped(each.name), count(each.inputs), f"**{count(each.differing)}**" if each.differing else "0")
+        for each in ordered
+    )
+    return table(("category", "inputs", "differing"), rows, numbers=2)
+
+
+def _suites(suites: Sequence[SuiteResult]) -> str:
+    def row(suite: SuiteResult) -> tuple[str, ...]:
+        said = outcome(suite) if suite.agreed else f"**{outcome(suite)}**"
+        said += f": {escaped(clipped(suite.failure))}" if suite.failure else ""
+        about = ", ".join(escaped(part) for part in (suite.kind, suite.about) if part)
+        numbers = (count(suite.inputs), count(suite.characters), duration(suite.seconds))
+        return (escaped(suite.name), about, escaped(suite_origin(suite)), said, *numbers)
+
+    heads = ("suite", "what", "from", "outcome", "inputs", "characters", "time")
+    return table(heads, map(row, suites), numbers=3)
+
+
+def _differences(report: Report) -> list[str]:
+    shown = len(report.differences)
+    parts = []
+    if shown < report.differing:
+        parts.append(f"{count(shown)} of {count(report.differing)} are shown.")
+    for place, each in enumerate(report.differences, 1):
+        where = ", ".join(escaped(part) for part in (each.category, each.suite) if part)
+        parts += [f"{place}\\. {where}", fenced(_shown(each, report.ours.name, report.reference.name), "text")]
+    return parts
+
+
+def _shown(each: DifferenceShown, ours: str, reference: str) -> str:
+    """The smallest input and what both sides say of it, in columns."""
+    rows = [("smallest input" if not place else "and", text) for place, text in enumerate(each.smallest)]
+    rows += [
+        ("found as" if not place else "and", text)
+        for place, (text, small) in enumerate(zip_longest(each.found, each.smallest))
+        if text is not None and text != small
+    ]
+    for values in each.fields:
+        rows += [(f"{values.field}: {ours}", values.ours), (f"{values.field}: {reference}", values.reference)]
+    if not each.alone:
+        rows.append(("note", "it differs only within its batch"))
+    plain = [(visible(name), visible(text)) for name, text in rows]
+    width = min(40, max((len(name) for name, _ in plain), default=0))
+    # Bars at both ends, so that spaces at the ends are seen.
+    return "\n".join(f"{name:<{width}} |{text}|" for name, text in plain)
+
+
+def _speed(speed: Speed) -> tuple[str, ...]:
+    spread = ratio_spread(speed)
+    between = f" ({value(spread[0])}\u2013{value(spread[1])})" if spread else ""
+    return (
+        escaped(scenario_title(speed.scenario)),
+        escaped(speed.text),
+        threads(speed.threads),
+        *(_rounds(rounds, speed.unit) for rounds in (speed.ours, speed.reference)),
+        f"**{ratio(speed.ratio)}**{between}" if speed.ratio is not None else "\u2013",
+    )
+
+
+def _rounds(rounds: Sequence[float], unit: str) -> str:
+    if not rounds:
+        return "not measured"
+    low, high = value(min(rounds)), value(max(rounds))
+    spread = f" ({low}\u2013{high})" if low != high else ""
+    return f"{value(median(rounds))} {escaped(unit)}{spread}"

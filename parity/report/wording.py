@@ -1,0 +1,315 @@
+"""What the pages of a report say, before it is HTML, Markdown or a plot: verdict, figures in words, visible text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from .model import Report, Speed, SuiteResult
+
+__all__ = [
+    "COMPARED",
+    "DIFFERS",
+    "FAILED",
+    "NOTHING",
+    "Figure",
+    "Verdict",
+    "caveats",
+    "clipped",
+    "count",
+    "duration",
+    "key_figures",
+    "large",
+    "outcome",
+    "plural",
+    "ratio",
+    "ratio_spread",
+    "scenario_about",
+    "scenario_title",
+    "scenarios",
+    "seeds",
+    "speed_label",
+    "suite_origin",
+    "target_about",
+    "threads",
+    "value",
+    "verdict",
+    "visible",
+]
+
+COMPARED, DIFFERS, FAILED, NOTHING = "agreed", "differs", "failed", "nothing"
+
+# Written out, since Python's own table changes with its version: controls, what has no width, what turns the direction
+# of the text around it, blanks that look like nothing, and what no file can hold.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
+)
+
+_SCENARIOS = {
+    "first pass": "Text that the process has not seen before.",
+    "repeated": "The same text once more.",
+    "short": "One short string a call.",
+    "decode": "From ids back to text.",
+    "open": "From the files to the first id.",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a report comes to."""
+
+    kind: str
+    """COMPARED (agreement in full), DIFFERS, FAILED (no difference seen, but something was not compared), NOTHING."""
+    headline: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number worth showing large."""
+
+    value: str
+    name: str
+    note: str = ""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with everything that cannot be seen, or changes what stands beside it, as ``\x..``, ``\u....``.
+
+    A lone surrogate is among that, so the result has UTF-8. ``keep`` are characters to leave as they are.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        char = match[0]
+        if char in keep:
+            return char
+        code = ord(char)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return _INVISIBLE.sub(escaped, text)
+
+
+def clipped(text: str) -> str:
+    """A message of at most some 600 characters; the JSON form of a report has it whole."""
+    shown = visible(text)
+    return shown if len(shown) <= 600 else f"{shown[:600]}\u2026 (the JSON has the rest)"
+
+
+def count(number: int) -> str:
+    """``12,345``."""
+    return f"{number:,}"
+
+
+def large(number: int) -> str:
+    """Four digits at most: ``9,213``, ``81.4 thousand`` is written ``81.4 k``, ``16.8 M``."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
+        if number >= size:
+            shown = number / (1000 if letter == "k" else size)
+            return f"{shown:.0f} {letter}" if shown >= 100 else f"{shown:.1f} {letter}"
+    return count(number)
+
+
+def plural(number: int, word: str, words: str = "") -> str:
+    """``1 suite``, ``3 suites``."""
+    return f"{count(number)} {word if number == 1 else words or word + 's'}"
+
+
+def value(number: float) -> str:
+    """A measured value, with three digits or so."""
+    if not math.isfinite(number):
+        return "?"
+    if number >= 10_000_000:
+        return f"{number:.1e}"
+    if number >= 100 or number == 0:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2f}" if number >= 0.1 else f"{number:.2g}"
+
+
+def ratio(number: float | None) -> str:
+    """``12.4`` and a times sign; a dash where there is nothing to compare with."""
+    return "\u2013" if number is None else f"{value(number)}\u00d7"
+
+
+def duration(seconds: float) -> str:
+    """``4.7 s``, ``12 min 3 s``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def ratio_spread(speed: Speed) -> tuple[float, float] | None:
+    """The least and the greatest ratio of one round; None where the rounds are not one to one, or there is one."""
+    if len(speed.ours) != len(speed.reference) or len(speed.ours) < 2:
+        return None
+    pairs = (
+        zip(speed.ours, speed.reference, strict=True)
+        if speed.more_is_better
+        else zip(speed.reference, speed.ours, strict=True)
+    )
+    ratios = [above / below for above, below in pairs if below]
+    return (min(ratios), max(ratios)) if len(ratios) == len(speed.ours) else None
+
+
+def threads(number: int) -> str:
+    """``1 thread``."""
+    return plural(number, "thread")
+
+
+def scenario_title(scenario: str) -> str:
+    """Its name with a capital, on which nothing depends."""
+    shown = visible(scenario)
+    return shown[:1].upper() + shown[1:]
+
+
+def scenario_about(scenario: str) -> str:
+    """What it measures, in one sentence; empty for one that is not known here."""
+    return _SCENARIOS.get(scenario, "")
+
+
+def speed_label(speed: Speed) -> str:
+    """What tells a measurement from the others of its scenario: ``english.txt, 2 threads``."""
+    return ", ".join([visible(speed.text)] * bool(speed.text) + [threads(speed.threads)])
+
+
+def scenarios(report: Report) -> list[tuple[str, str, bool, list[Speed]]]:
+    """Measurements by scenario, unit and whether more is better, in order of appearance."""
+    groups: dict[tuple[str, str, bool], list[Speed]] = {}
+    for speed in report.speeds:
+        groups.setdefault((speed.scenario, speed.unit, speed.more_is_better), []).append(speed)
+    return [(*key, speeds) for key, speeds in groups.items()]
+
+
+def outcome(suite: SuiteResult) -> str:
+    """One cell of the table of suites."""
+    if suite.failure:
+        return "not compared" if not suite.differing else f"{count(suite.differing)} differ, then failed"
+    if not suite.inputs:
+        return "no inputs"
+    return "agrees" if not suite.differing else f"{count(suite.differing)} of {count(suite.inputs)} differ"
+
+
+def suite_origin(suite: SuiteResult) -> str:
+    """What its inputs can be had from again: a seed, or a digest."""
+    parts = [f"seed {suite.seed}"] * (suite.seed is not None)
+    parts += [f"SHA-256 {visible(suite.digest)[:12]}\u2026"] if suite.digest else []
+    return ", ".join(parts)
+
+
+def seeds(report: Report) -> list[tuple[str, str]]:
+    """A name and a seed; one pair where all suites that have one have the same."""
+    found = [(suite.name, suite.seed) for suite in report.suites if suite.seed is not None]
+    if len({seed for _, seed in found}) == 1 < len(found):
+        return [("Seed", f"{found[0][1]}, of all generated suites")]
+    return [(f"Seed of {visible(name)}", str(seed)) for name, seed in found]
+
+
+def target_about(report: Report) -> str:
+    """What was checked, besides its name."""
+    target = report.target
+    size = [plural(target.vocab_size, "token")] if target.vocab_size else []
+    return ", ".join([visible(target.kind)] * bool(target.kind) + size)
+
+
+def verdict(report: Report) -> Verdict:
+    """The outcome in a headline and a sentence. Only a report that agrees in full is said to."""
+    target, reference = visible(report.target.name), _side(report.reference.name, report.reference.version)
+    failed = [suite for suite in report.suites if suite.failure or not suite.inputs]
+    size = f"{plural(report.inputs, 'input')} ({large(report.characters)} characters)"
+    if report.agreed:
+        return Verdict(
+            COMPARED,
+            "Agreement in full",
+            f"On {target}, {_side(report.ours.name, report.ours.version)} gave what {reference} gives, for every one "
+            f"of {size}.",
+        )
+    if report.differing:
+        rest = f" {plural(len(failed), 'suite')} could not be compared." if failed else ""
+        return Verdict(
+            DIFFERS,
+            f"{plural(report.differing, 'difference')}",
+            f"On {target}, {_side(report.ours.name, report.ours.version)} and {reference} differ for "
+            f"{count(report.differing)} of {size}.{rest}",
+        )
+    if not report.inputs:
+        return Verdict(
+            NOTHING,
+            "Nothing was compared",
+            f"On {target}, no input was given to both {_side(report.ours.name, report.ours.version)} and {reference}.",
+        )
+    return Verdict(
+        FAILED,
+        f"Not complete: {plural(len(failed), 'suite')} not compared",
+        f"On {target}, {_side(report.ours.name, report.ours.version)} and {reference} agree for {size}, but "
+        f"{_listed([suite.name for suite in failed])} could not be compared, so nothing is certified.",
+    )
+
+
+def key_figures(report: Report) -> list[Figure]:
+    """At most six: how much was compared, and how the speeds stand."""
+    categories = report.by_category()
+    figures = [
+        Figure(large(report.inputs), "inputs", f"in {plural(len(report.suites), 'suite')}"),
+        Figure(large(report.characters), "characters", _exactly(report.characters)),
+        Figure(count(len(categories)), "categories" if len(categories) != 1 else "category"),
+        Figure(count(len(report.compared)), "fields compared" if len(report.compared) != 1 else "field compared"),
+    ]
+    running = [speed.ratio for speed in report.speeds if speed.scenario != "open" and speed.ratio is not None]
+    opening = [speed for speed in report.speeds if speed.scenario == "open" and speed.ratio is not None]
+    if running:
+        low, high = ratio(min(running)), ratio(max(running))
+        note = f"of {plural(len(running), 'measurement')}"
+        figures.append(Figure(low if low == high else f"{low[:-1]}\u2013{high}", "as fast", note))
+    if opening:
+        first = opening[0]
+        note = f"{value(median(first.ours))} {visible(first.unit)}, not {value(median(first.reference))}"
+        figures.append(Figure(ratio(first.ratio), "as fast to open", note))
+    return figures
+
+
+def caveats(report: Report) -> list[str]:
+    """What a reader can conclude, and what not; a sentence or two each."""
+    lines = []
+    if report.agreed:
+        lines.append(
+            "Every field listed was equal, value for value, on every input counted here. That is evidence, not proof: "
+            "it says nothing for certain of inputs that were not tried, or of other versions of either side."
+        )
+    elif report.differing:
+        lines.append(
+            "Each difference is a defect until it is explained. The numbers count inputs, not causes: one cause can "
+            "make many inputs differ. What agreed has been shown for these inputs and versions alone."
+        )
+    else:
+        lines.append("What could not be compared may agree or differ; this report does not say which.")
+    if report.speeds:
+        lines.append(
+            "Speeds are medians of rounds in which both sides took turns on this machine. Other machines and texts "
+            "have other speeds, and rounds that lie far apart mean a noisy machine: read the spread before the ratio."
+        )
+    lines.append(
+        "The command, with these versions, seeds and texts (see their digests), compares the same inputs again."
+    )
+    return lines
+
+
+def _side(name: str, version: str) -> str:
+    return f"{visible(name)} {visible(version)}".strip()
+
+
+def _exactly(number: int) -> str:
+    return count(number) if large(number) != count(number) else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown: Sequence[str] = [visible(name) for name in names]
+    if len(shown) > 4:
+        return f"{', '.join(shown[:3])} and {len(shown) - 3} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
