@@ -69,7 +69,7 @@ def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
     """The file of a directory that says what its vocabulary is, and what kind it is of."""
     folder = os.fspath(directory)
     names = sorted(os.listdir(folder))
-    for name in _candidates(folder, names):
+    for name in candidates(folder, names):
         path = os.path.join(folder, name)
         return recognise(path), path
     looked_for = f"tokenizer.json, tekken.json, {_MODELS[0]}, vocab.json with merges.txt, vocab.txt, "
@@ -100,7 +100,7 @@ def _other_file(path: str, kind: Kind) -> str | None:
 # -- directories
 
 
-def _candidates(folder: str, names: list[str]) -> Iterator[str]:
+def candidates(folder: str, names: list[str]) -> Iterator[str]:
     present = set(names)
     yield from (name for name in ("tokenizer.json", "tekken.json") if name in present)
     yield from (name for name in _MODELS if name in present)

@@ -53,15 +53,13 @@ class Difference:
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain values, for ``--json``."""
+        shown = [(each, *around(each.ours, each.reference)[1:]) for each in self.fields]
         return {
             "category": self.category,
             "smallest": [ascii(text) for text in self.smallest],
             "found": [_clip(ascii(text), 2000) for text in self.found],
             "alone": self.alone,
-            "fields": [
-                {"field": each.field, "ours": _clip(ascii(each.ours)), "reference": _clip(ascii(each.reference))}
-                for each in self.fields
-            ],
+            "fields": [{"field": each.field, "ours": ours, "reference": reference} for each, ours, reference in shown],
         }
 
 
@@ -88,23 +86,27 @@ class Result:
 
 def describe(difference: FieldDifference) -> list[str]:
     """Both values of a field, around the first place where they part."""
-    ours, reference = difference.ours, difference.reference
+    at, ours, reference = around(difference.ours, difference.reference)
+    if at is None:
+        return [f"{difference.field}: ours {ours}", f"{'':{len(difference.field)}}  reference {reference}"]
+    return [
+        f"{difference.field}: first difference at {at}, lengths {len(difference.ours)} and {len(difference.reference)}",
+        f"  ours      {ours}",
+        f"  reference {reference}",
+    ]
+
+
+def around(ours: Any, reference: Any) -> tuple[int | None, str, str]:
+    """The first place where two sequences part (None: they are none), and both values as ASCII, around it."""
     sequences = (list, tuple, str, bytes)
     if not isinstance(ours, sequences) or not isinstance(reference, sequences) or type(ours) is not type(reference):
-        return [
-            f"{difference.field}: ours {_clip(ascii(ours))}",
-            f"{'':{len(difference.field)}}  reference {_clip(ascii(reference))}",
-        ]
+        return None, _clip(ascii(ours)), _clip(ascii(reference))
     at = next(
         (i for i, (a, b) in enumerate(zip(ours, reference, strict=False)) if a != b), min(len(ours), len(reference))
     )
     start = 0 if max(len(ours), len(reference)) <= 24 else max(0, at - 4)
-    where = f"from {start}" if start else "whole"
-    return [
-        f"{difference.field}: first difference at {at}, lengths {len(ours)} and {len(reference)}",
-        f"  ours      ({where}) {_clip(ascii(ours[start:]))}",
-        f"  reference ({where}) {_clip(ascii(reference[start:]))}",
-    ]
+    where = f"(from {start}) " if start else ""
+    return at, where + _clip(ascii(ours[start:])), where + _clip(ascii(reference[start:]))
 
 
 def _clip(text: str, limit: int = 200) -> str:

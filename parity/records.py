@@ -185,7 +185,7 @@ def encoding_fields(encoding: Any, item: Item) -> dict[str, Any]:
     return fields
 
 
-def _outcome(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
+def outcome_of(fields: Callable[..., dict[str, Any]], *parts: Any) -> Outcome:
     """The fields made of the parts, unless a part is an error already or making them is one."""
     for part in parts:
         if isinstance(part, Outcome):
@@ -253,6 +253,8 @@ def _set_windows(tokenizer: Any, mode: Mode) -> None:
 class TokenizersSide:
     """Anything with the interface of ``tokenizers.Tokenizer``: the reference itself, or ours."""
 
+    FIELDS = (*ENCODING_FIELDS, "overflowing", "lookups", "decoded", "decoded_with_special")
+
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
 
@@ -278,7 +280,7 @@ class TokenizersSide:
             results[i] = result
         for i in set(range(len(items))).difference(whole):
             results[i] = attempt(one, mode.arguments(items[i]))
-        outcomes = [_outcome(encoding_fields, result, item) for result, item in zip(results, items, strict=True)]
+        outcomes = [outcome_of(encoding_fields, result, item) for result, item in zip(results, items, strict=True)]
         self._decode(outcomes)
         return outcomes
 
@@ -295,6 +297,8 @@ class TokenizersSide:
 class TiktokenSide:
     """A ``tiktoken.Encoding``. It knows one mode only: every special token allowed, and none (``ordinary``)."""
 
+    FIELDS = ("ids", "ordinary", "decoded_bytes", "decoded_with_special", "starts")
+
     def __init__(self, encoding: Any, threads: int = 2) -> None:
         self.encoding = encoding
         self.threads = threads
@@ -306,7 +310,7 @@ class TiktokenSide:
         with_special = partial(encoding.encode_batch, allowed_special="all", num_threads=threads)
         ids = each(with_special, partial(encoding.encode, allowed_special="all"), texts)
         ordinary = each(partial(encoding.encode_ordinary_batch, num_threads=threads), encoding.encode_ordinary, texts)
-        return [_outcome(self._fields, *parts) for parts in zip(ids, ordinary, items, strict=True)]
+        return [outcome_of(self._fields, *parts) for parts in zip(ids, ordinary, items, strict=True)]
 
     def _fields(self, ids: list[int], ordinary: list[int], item: Item) -> dict[str, Any]:
         fields: dict[str, Any] = {"ids": ids, "ordinary": ordinary}
@@ -330,7 +334,7 @@ class OurTiktokenSide:
         texts = [item[0] for item in items]
         encodings = each(self.tokenizer.encode_batch, self.tokenizer.encode, texts)
         ordinary = each(self.ordinary.encode_batch, self.ordinary.encode, texts)
-        return [_outcome(self._fields, *parts) for parts in zip(encodings, ordinary, items, strict=True)]
+        return [outcome_of(self._fields, *parts) for parts in zip(encodings, ordinary, items, strict=True)]
 
     def _fields(self, encoding: Any, ordinary: Any, item: Item) -> dict[str, Any]:
         ids = encoding.ids
@@ -350,7 +354,7 @@ class OurBytesSide:
 
     def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
         """One outcome for each item, in order."""
-        return [_outcome(self._fields, item) for item in items]
+        return [outcome_of(self._fields, item) for item in items]
 
     def _fields(self, item: Item) -> dict[str, Any]:
         data = item[0].encode("latin-1")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
+from .sentencepiece_side import OurPiecesSide, SentencePieceSide
+from .transformers_side import StockProcess, TransformersSide, open_tokenizer
 
 TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen", "llama2", "t5-small", "bert-cased")
 TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
@@ -33,8 +34,9 @@ class Vocabulary:
 
     name: str
     kind: str
-    """The package whose output is right: ``tokenizers`` or ``tiktoken``."""
+    """The package whose output is right: ``tokenizers``, ``tiktoken``, ``transformers`` or ``sentencepiece``."""
     path: Path
+    """What the reference opens: a ``tokenizer.json``, a rank file, a directory, a SentencePiece model."""
     encoding: str = ""
     """tiktoken only: the published encoding whose pattern and special tokens apply."""
     pattern: str | None = None
@@ -42,6 +44,10 @@ class Vocabulary:
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
     """The SentencePiece model that ``path`` was converted from, if any."""
+    ours: str = ""
+    """What ours opens, where that is another file than ``path``: a cartridge, or what ``path`` was converted from."""
+    json: str = ""
+    """The ``tokenizer.json`` of the same vocabulary, where ``path`` is none (but for rank files)."""
 
     @property
     def reference_version(self) -> str:
@@ -49,15 +55,19 @@ class Vocabulary:
         return f"{self.kind} {version(self.kind)}"
 
     def digest(self) -> str:
-        """SHA-256 of the file, for keys of kept results."""
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        """SHA-256 of the file, or of what a directory has of a tokenizer, for keys of kept results."""
+        if not self.path.is_dir():
+            return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        files = sorted(file for file in self.path.iterdir() if file.suffix in (".json", ".txt", ".model", ".jinja"))
+        listed = [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
+        return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
     def specials(self) -> tuple[str, ...]:
         """The added tokens, special or not, in order of id: what hostile strings put into text."""
         if self.kind == "tiktoken":
             ids: dict[str, int] = self._tiktoken_pieces()["special_tokens"]
             return tuple(sorted(ids, key=lambda token: ids[token]))
-        added = json.loads(self.path.read_bytes()).get("added_tokens") or []
+        added = self._document().get("added_tokens") or []
         return tuple(entry["content"] for entry in sorted(added, key=lambda entry: entry["id"]))
 
     def token_bytes(self) -> list[bytes]:
@@ -65,29 +75,39 @@ class Vocabulary:
         if self.kind == "tiktoken":
             ranks: dict[bytes, int] = self._tiktoken_pieces()["mergeable_ranks"]
             return sorted(ranks, key=lambda token: ranks[token])
-        vocab = json.loads(self.path.read_bytes())["model"]["vocab"]
+        vocab = self._document()["model"]["vocab"]
         names = [name for name, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=lambda name: vocab[name])
         byte_of = {char: byte for byte, char in byte_level_alphabet().items()}
         if set(byte_of) <= set(names):
             return [bytes(byte_of[char] for char in name) for name in names if all(char in byte_of for char in name)]
         return [name.replace("\u2581", " ").removeprefix("##").encode() for name in names]
 
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(Path(self.json or self.path).read_bytes())
+        return document
+
     def open_reference(self) -> Any:
-        """A ``tokenizers.Tokenizer`` or a ``tiktoken.Encoding``, made from the local file without network."""
+        """What the reference makes of the local file, without network, in this process."""
         if self.kind == "tokenizers":
             import tokenizers
 
             return tokenizers.Tokenizer.from_file(str(self.path))
+        if self.kind == "transformers":
+            return open_tokenizer("transformers", str(self.path))
+        if self.kind == "sentencepiece":
+            return import_module("sentencepiece").SentencePieceProcessor(model_file=str(self.path))
         import tiktoken
 
         return tiktoken.Encoding(**self._tiktoken_pieces())
 
     def open_ours(self) -> Any:
-        """Our ``Tokenizer`` of the same file."""
+        """Our ``Tokenizer`` of the same vocabulary; for ``transformers``, what our ``AutoTokenizer`` gives."""
         import crayon_hf
 
-        if self.kind == "tokenizers":
-            return crayon_hf.Tokenizer.from_file(str(self.path))
+        if self.kind == "transformers":
+            return open_tokenizer("crayon_hf", str(self.path))
+        if self.ours or self.kind != "tiktoken":
+            return crayon_hf.Tokenizer.from_file(self.ours or str(self.path))
         if self.pattern is None:
             return crayon_hf.Tokenizer.from_tiktoken(str(self.path), name=self.encoding)
         return crayon_hf.Tokenizer.from_tiktoken(
@@ -96,14 +116,42 @@ class Vocabulary:
 
     def reference_side(self, threads: int = 1) -> Side:
         """The reference, ready for comparison; ``threads`` is for tiktoken, which takes no count from outside."""
+        if self.kind == "transformers":
+            return StockProcess(str(self.path))
         opened = self.open_reference()
-        return TokenizersSide(opened) if self.kind == "tokenizers" else TiktokenSide(opened, threads)
+        if self.kind == "tiktoken":
+            return TiktokenSide(opened, threads)
+        side: Side = TokenizersSide(opened) if self.kind == "tokenizers" else SentencePieceSide(opened)
+        return side
 
     def our_side(self, open_ours: Callable[[], Any]) -> Side:
         """Ours, ready for comparison; ``open_ours`` is ``self.open_ours`` or opens something that stands in for it."""
-        if self.kind == "tokenizers":
-            return TokenizersSide(open_ours())
-        return OurTiktokenSide(open_ours(), open_ours())
+        if self.kind == "tiktoken":
+            return OurTiktokenSide(open_ours(), open_ours())
+        sides: dict[str, Any] = {
+            "tokenizers": TokenizersSide,
+            "transformers": TransformersSide,
+            "sentencepiece": OurPiecesSide,
+        }
+        side: Side = sides[self.kind](open_ours())
+        return side
+
+    @property
+    def has_fast_paths(self) -> bool:
+        """Whether our calls without Encodings must say the same as what is compared."""
+        return self.kind in ("tokenizers", "tiktoken")
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The names of the fields of a result that are compared."""
+        sides: dict[str, Any] = {
+            "tokenizers": TokenizersSide,
+            "tiktoken": TiktokenSide,
+            "transformers": TransformersSide,
+            "sentencepiece": SentencePieceSide,
+        }
+        fields: tuple[str, ...] = sides[self.kind].FIELDS
+        return fields
 
     def _tiktoken_pieces(self) -> dict[str, Any]:
         if self.pattern is not None:
@@ -163,9 +211,13 @@ def tiktoken_gpt2_pattern() -> str:
 
 def published_encodings() -> list[str]:
     """The encodings that tiktoken defines, but for its old-style gpt2, which is r50k_base."""
-    if find_spec("tiktoken_ext") is None:
-        raise UnknownVocabularyError("the reference of a rank file is tiktoken, which is not installed")
-    return [name for name in import_module(OPENAI).ENCODING_CONSTRUCTORS if name != "gpt2"]
+    try:
+        constructors = import_module(OPENAI).ENCODING_CONSTRUCTORS
+    except ImportError as error:  # tiktoken_ext may be there without it: others put encodings into it, too
+        raise UnknownVocabularyError(
+            "the reference of a rank file is tiktoken, which is not installed: pip install tiktoken"
+        ) from error
+    return [name for name in constructors if name != "gpt2"]
 
 
 def shared_directory() -> Path | None:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .children import child_command
 from .records import DEFAULT, Mode
 from .references import NAMES, UnknownVocabularyError, Vocabulary, find
 from .suites import WINDOWS, WINDOWS_OF_PAIRS, Event, Suite, Work
 from .texts import CORPUS, find_text
+from .workers import Ending, events_of
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
@@ -81,9 +80,6 @@ class Row:
 
 def run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
     """Run one worker to its end; add and print a row for each suite, and one for a crash."""
-    environment = {**os.environ, "RAYON_NUM_THREADS": str(work.threads), "TOKENIZERS_PARALLELISM": "true"}
-    if work.cpu:
-        environment["CRAYON_CPU"] = work.cpu
     cpu, engine, place, ended = work.cpu or "best", "", "at the start", False
     name = work.vocabulary.name
 
@@ -92,43 +88,23 @@ def run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
             rows.append(row)
             print("\n".join(row.lines()), flush=True)
 
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as noise:
-        worker = subprocess.Popen(
-            child_command("suites"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=noise,
-            text=True,
-            encoding="utf-8",
-            env=environment,
-        )
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        try:
-            worker.stdin.write(work.to_json())
-            worker.stdin.close()
-            for line in worker.stdout:
-                event = json.loads(line)
-                if event["event"] == "opened":
-                    cpu, engine, place = event["cpu"] or cpu, event["engine"], "after opening"
-                elif event["event"] == "at":
-                    place = f"in {event['suite']}, in the batch that begins with input {event['first']}"
-                elif event["event"] == "refused":
-                    add(Row(name, cpu, "", engine, failure=event["reason"]))
-                    ended = True
-                else:
-                    add(Row(name, cpu, event["suite"], engine, values=event))
-            code = worker.wait()
-        finally:
-            if worker.poll() is None:
-                worker.kill()
-                worker.wait()
-        if code != 0:
-            noise.seek(0)
-            last = (noise.read().strip().splitlines() or ["no message"])[-1]
-            add(Row(name, cpu, "", engine, failure=f"the worker ended with code {code} {place}: {last}"))
-        elif not ended and sum(row.vocabulary == name and row.cpu == cpu for row in rows) < len(work.suites):
-            add(Row(name, cpu, "", engine, failure=f"the worker ended early, {place}"))
+    ending = Ending()
+    for event in events_of(work, ending):
+        if event["event"] == "opened":
+            cpu, engine, place = event["cpu"] or cpu, event["engine"], "after opening"
+        elif event["event"] == "at":
+            place = f"in {event['suite']}, in the batch that begins with input {event['first']}"
+        elif event["event"] == "refused":
+            add(Row(name, cpu, "", engine, failure=event["reason"]))
+            ended = True
+        elif event["event"] == "skipped":
+            add(Row(name, cpu, event["suite"], engine, failure=event["reason"]))
+        else:
+            add(Row(name, cpu, event["suite"], engine, values=event))
+    if ending.code != 0:
+        add(Row(name, cpu, "", engine, failure=f"the worker ended with code {ending.code} {place}: {ending.last}"))
+    elif not ended and sum(row.vocabulary == name and row.cpu == cpu for row in rows) < len(work.suites):
+        add(Row(name, cpu, "", engine, failure=f"the worker ended early, {place}"))
 
 
 def make_suites(arguments: argparse.Namespace, kind: str) -> tuple[Suite, ...]:

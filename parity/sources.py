@@ -21,7 +21,8 @@ from crayon_hf import CrayonVocab, Tokenizer
 from crayon_hf.conversion.recognise import Kind, recognise
 from crayon_hf.errors import CrayonError, UnsupportedError
 
-from .records import has_surrogates
+from .records import Item, Mode, Side, has_surrogates
+from .sentencepiece_side import OurPiecesSide, SentencePieceSide
 from .strings import generate
 from .texts import CORPUS, find_text, load_documents
 from .token_strings import generate_of_tokens
@@ -47,8 +48,9 @@ def open_sides(path: str) -> Sides:
     kind = recognise(path)
     if kind is Kind.SENTENCEPIECE:
         processor = import_module("sentencepiece").SentencePieceProcessor(model_file=path)
-        decode = _each(processor.decode)
-        return Sides("sentencepiece", _each(processor.encode), *_ours(Tokenizer.from_file(path), decode))
+        tokenizer = Tokenizer.from_file(path)
+        expected, found = (_ids_of(side) for side in (SentencePieceSide(processor), OurPiecesSide(tokenizer)))
+        return Sides("sentencepiece", expected, found, *_ours(tokenizer, _each(processor.decode))[1:])
     if kind is Kind.TEKKEN:
         tekkenizer = import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer.from_file(Path(path))
         tokenizer = Tokenizer.from_file(path)
@@ -66,6 +68,14 @@ def open_sides(path: str) -> Sides:
         vocab.load_profile(path)
         return Sides("xerv-crayon", _each(crayon.tokenize), vocab.tokenize)
     raise UnsupportedError(f"{path} is {kind.value}: crayon_hf.parity.run compares it")
+
+
+def _ids_of(side: Side) -> Callable[[list[str]], list[Ids]]:
+    def ids(texts: list[str]) -> list[Ids]:
+        items: list[Item] = [(text,) for text in texts]
+        return [outcome.fields["ids"] for outcome in side.outcomes(items, Mode())]
+
+    return ids
 
 
 def _each(work: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:

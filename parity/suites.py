@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from .byte_strings import generate_bytes
-from .compare import Comparison, FastPaths, ReferenceDigests, pairs, singles
-from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide
+from .compare import Comparison, FastPaths, ReferenceDigests, batches, pairs, singles
+from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide, Side, has_surrogates
 from .references import Vocabulary
 from .strings import generate
-from .texts import DOCUMENT_BYTES, documents, find_text, read_text
+from .texts import text_documents
 from .token_strings import generate_of_tokens
 
 WINDOWS = (
@@ -63,12 +63,14 @@ class Suite:
     every: int = 1
     """Only each n-th input, beginning with number ``first``: how several modes share the inputs of one source."""
     first: int = 0
+    title: str = ""
+    """What a text is called in reports; empty for the name of its file."""
 
     @property
     def name(self) -> str:
         """Its name in reports: the source, then what is not the default."""
         labels = [label for label in ("pairs" if self.paired else "", self.mode.label) if label]
-        source = self.source if self.source in GENERATED else Path(self.source).name.split(".")[0]
+        source = self.source if self.source in GENERATED else self.title or Path(self.source).name.split(".")[0]
         return "/".join([source, *labels])
 
     def inputs(self, vocabulary: Vocabulary) -> Iterator[tuple[str, Item]]:
@@ -80,9 +82,9 @@ class Suite:
         elif self.source == "bytes":
             texts = ((name, data.decode("latin-1")) for name, data in generate_bytes(self.strings, self.seed))
         else:
-            path = find_text(self.source)
-            name = path.name.split(".")[0]
-            texts = ((name, document) for document in documents(read_text(path, self.limit), DOCUMENT_BYTES))
+            texts = text_documents(self.source, self.limit)
+        if vocabulary.kind == "sentencepiece":  # lone surrogates are no texts for it
+            texts = ((category, text) for category, text in texts if not has_surrogates((text,)))
         if self.mode.windows:
             most = WINDOW_CHARACTERS_OF_PAIRS if self.paired else WINDOW_CHARACTERS
             texts = ((category, text[:most]) for category, text in texts)
@@ -103,6 +105,8 @@ class Work:
     reports: int = 5
     threads: int = 1
     allow_delegated: bool = False
+    careful_from: int = -1
+    """If not negative: take the batch that begins with this input one by one, and say before each who tries what."""
 
     def to_json(self) -> str:
         """For the standard input of a worker."""
@@ -127,12 +131,19 @@ class Work:
 
 
 def run_work(work: Work, emit: Callable[[Event], None]) -> None:
-    """Run every suite; events are ``opened``, ``at``, ``suite`` and ``refused``."""
+    """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``, and ``trying`` with care."""
     vocabulary = work.vocabulary
     opener = work.opener()
     opened = opener()
-    report = opened.engine_report() if hasattr(opened, "engine_report") else {}
-    emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or ""})
+    tokenizer = getattr(opened, "backend_tokenizer", opened)  # of a tokenizer of transformers
+    report = tokenizer.engine_report() if hasattr(tokenizer, "engine_report") else {}
+    facts = {"source_digest": getattr(tokenizer, "source_digest", None), "vocab_size": 0}
+    assembly = getattr(tokenizer, "_assembly", None)
+    is_changed = assembly is not None and assembly.is_modified  # then other components go with its tables
+    facts |= {"cartridge": None if is_changed else report.get("cartridge"), "refused": report.get("refused")}
+    if hasattr(tokenizer, "get_vocab_size"):
+        facts["vocab_size"] = tokenizer.get_vocab_size()
+    emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or "", **facts})
     if report.get("engine") == "delegated" and not work.allow_delegated:
         emit(
             {"event": "refused", "reason": f"delegated to the reference, which proves nothing: {report.get('reason')}"}
@@ -142,19 +153,34 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
         emit({"event": "refused", "reason": f"asked for {work.cpu}, but {report['cpu']} is in use"})
         return
     ours = vocabulary.our_side(opener)
+    kept: list[Side] = []
+
+    def reference() -> Side:
+        if not kept:
+            kept.append(vocabulary.reference_side(work.threads))
+        return kept[0]
+
+    is_fast = vocabulary.has_fast_paths and hasattr(opened, "encode_ragged")
+    info = tokenizer.engine_info() if hasattr(tokenizer, "engine_info") else {}
     for suite in work.suites:
+        if suite.source == "bytes" and info.get("tokens", "bytes") != "bytes":
+            emit({"event": "skipped", "suite": suite.name, "reason": "its tokens are texts: bytes do not come back"})
+            continue
         digests = None
         of_bytes = suite.source == "bytes"
         if work.reference_cache and not of_bytes:
             digests = ReferenceDigests(Path(work.reference_cache) / _cache_name(vocabulary, suite))
         comparison = Comparison(
             OurBytesSide(opened) if of_bytes else ours,
-            SameBytesSide if of_bytes else partial(vocabulary.reference_side, work.threads),
+            SameBytesSide if of_bytes else reference,
             suite.mode,
-            FastPaths(opened) if hasattr(opened, "encode_ragged") and not of_bytes else None,
+            FastPaths(opened) if is_fast and not of_bytes else None,
             digests,
             on_batch=partial(_at, emit, suite.name),
         )
+        if work.careful_from >= 0:
+            _try_each(comparison, suite.inputs(vocabulary), work.careful_from, emit)
+            continue
         result = comparison.run(suite.inputs(vocabulary), work.reports)
         emit(
             {
@@ -168,6 +194,23 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
                 "report": [line for difference in result.differences for line in difference.lines()],
             }
         )
+
+
+def _try_each(
+    comparison: Comparison, inputs: Iterator[tuple[str, Item]], first: int, emit: Callable[[Event], None]
+) -> None:
+    """The batch that begins with input `first`, one input after the other: the last one tried is what ended us."""
+    reached = 0
+    for batch in batches(inputs):
+        if reached >= first:
+            for _, item in batch:
+                for side, name in ((comparison.ours, "ours"), (comparison.reference, "the reference")):
+                    emit({"event": "trying", "side": name, "input": ", ".join(ascii(text) for text in item)})
+                    side.outcomes([item], comparison.mode)
+                    if name == "ours" and comparison.fast_paths is not None:
+                        comparison.differences_of(item)
+            return
+        reached += len(batch)
 
 
 def _at(emit: Callable[[Event], None], suite: str, first: int) -> None:

@@ -10,6 +10,7 @@ from .references import UnknownVocabularyError, shared_directory
 
 CORPUS = ("english", "code", "multi")
 DOCUMENT_BYTES = 2048
+MOST_CATEGORIES = 40
 
 
 def find_text(spec: str) -> Path:
@@ -63,6 +64,34 @@ def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
         end = _boundary(data, at + size) if at + size < len(data) else len(data)
         yield data[at:end].decode()
         at = end
+
+
+def text_files(spec: str) -> dict[str, Path]:
+    """The files of a text by name: one for a file, all but the hidden ones for a directory, in the order of names."""
+    path = Path(spec)
+    if not path.is_dir():
+        found = find_text(spec)
+        return {found.name.split(".")[0]: found}
+    files: dict[str, Path] = {}
+    for file in sorted(path.rglob("*")):
+        relative = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in relative.parts):
+            files[str(relative)] = file
+    if not files:
+        raise UnknownVocabularyError(f"no text {spec!r}: the directory has no files")
+    return files
+
+
+def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, str]]:
+    """The documents of a file or of a directory's files, at most ``limit`` bytes of each, as (category, document).
+
+    The category is the name of the file; of more than forty files, their ending.
+    """
+    files = text_files(spec)
+    for name, path in files.items():
+        category = name if len(files) <= MOST_CATEGORIES else f"*{path.suffix}"
+        for document in documents(read_text(path, limit), DOCUMENT_BYTES):
+            yield category, document
 
 
 def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:

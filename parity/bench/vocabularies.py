@@ -50,13 +50,16 @@ def find_any(spec: str, directory: str) -> Vocabulary:
 def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
     """The files of a vocabulary, as the measuring processes want them; what must be made is put into ``directory``."""
     files: dict[str, Any] = {
-        "json": str(vocabulary.path),
-        "model": vocabulary.model,
+        "json": vocabulary.json or str(vocabulary.path),
+        "model": str(vocabulary.path) if vocabulary.kind == "sentencepiece" else vocabulary.model,
+        "directory": str(vocabulary.path) if vocabulary.kind == "transformers" else "",
+        "ours": vocabulary.ours,
         "rank_file": None,
         "vocabulary": _plain(vocabulary),
     }
     if vocabulary.kind == "tokenizers":
         files["tiktoken"] = _tiktoken_of_json(vocabulary, directory)
+    if vocabulary.kind != "tiktoken":
         return files
     # tokenizers and its like read no rank files: they get the tokenizer.json that our conversion makes of one.
     path = os.path.join(directory, f"{vocabulary.name}.json")

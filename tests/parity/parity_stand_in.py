@@ -226,6 +226,21 @@ class Crashes(Agrees):
         os._exit(70)
 
 
+class CrashesOnCafe(Agrees):
+    """Ends the process on one word, wherever it is called."""
+
+    def encode_batch(self, input: Any, *arguments: Any, **named: Any) -> list[Any]:
+        if any("caf\u00e9" in str(text) for text in input):
+            os._exit(70)
+        return super().encode_batch(input, *arguments, **named)
+
+    def encode_bytes(self, data: bytes) -> list[int]:
+        return list(data)
+
+    def decode_bytes(self, ids: list[int]) -> bytes:
+        return bytes(ids)
+
+
 class Delegated(Agrees):
     """Says that the reference does the work."""
 
@@ -278,6 +293,10 @@ def wrong_ids(vocabulary: Any) -> Any:
 
 def crashes(vocabulary: Any) -> Any:
     return Crashes(vocabulary.open_reference())
+
+
+def crashes_on_cafe(vocabulary: Any) -> Any:
+    return CrashesOnCafe(vocabulary.open_reference())
 
 
 def delegated(vocabulary: Any) -> Any:

@@ -110,8 +110,12 @@ def _crayon(opened: Any, threads: int) -> Contestant:
 
 def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
     crayon_hf = import_module("crayon_hf")
+    if files.get("directory"):
+        return _auto("crayon_hf", files["directory"])
     ranks = files.get("rank_file")
-    if not ranks:
+    if files.get("ours"):
+        opened = crayon_hf.Tokenizer.from_file(files["ours"])
+    elif not ranks:
         opened = crayon_hf.Tokenizer.from_file(files["model"] or files["json"])
     elif ranks["encoding"]:
         opened = crayon_hf.Tokenizer.from_tiktoken(ranks["path"], name=ranks["encoding"])
@@ -152,6 +156,38 @@ def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
         "decode, one by one",
         lambda ids: [opened.decode(each, skip_special_tokens=False) for each in ids],
     )
+
+
+def _auto(package: str, directory: str) -> Contestant:
+    """An AutoTokenizer: calling it is its interface, stock and ours alike."""
+    opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    call = Call(
+        "tokenizer(texts)",
+        "lists",
+        lambda docs: opened(docs, add_special_tokens=False)["input_ids"],
+        _rows_of_lists,
+    )
+    return Contestant(
+        call,
+        call,
+        lambda text: opened(text, add_special_tokens=False)["input_ids"],
+        "batch_decode",
+        lambda ids: opened.batch_decode(ids, skip_special_tokens=False),
+    )
+
+
+def _open_transformers(files: dict[str, Any], threads: int) -> Contestant:
+    if not files.get("directory"):
+        raise CannotOpenError("transformers opens directories")
+    return _auto("transformers", files["directory"])  # threads: RAYON_NUM_THREADS
+
+
+def _open_sentencepiece(files: dict[str, Any], threads: int) -> Contestant:
+    if not files["model"]:
+        raise CannotOpenError("sentencepiece opens its own models")
+    opened = import_module("sentencepiece").SentencePieceProcessor(model_file=files["model"])
+    call = Call("encode", "lists", lambda docs: opened.encode(docs, num_threads=threads), _rows_of_lists)
+    return Contestant(call, call, opened.encode, "decode", lambda ids: opened.decode(ids))
 
 
 def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
@@ -261,6 +297,8 @@ ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
     "crayon": ("crayon-hf", _open_crayon),
     "tokenizers": ("tokenizers", _open_tokenizers),
     "tiktoken": ("tiktoken", _open_tiktoken),
+    "transformers": ("transformers", _open_transformers),
+    "sentencepiece": ("sentencepiece", _open_sentencepiece),
     "gigatoken": ("gigatoken", _open_gigatoken),
     "fastokens": ("fastokens", _open_fastokens),
     "tokie": ("tokie", _open_tokie),

@@ -62,6 +62,9 @@ def _run(job: dict[str, Any], tell: Callable[..., None]) -> None:
     for module in ("numpy", "awkward") if engine == "gigatoken" else ("numpy",):
         with contextlib.suppress(ImportError):  # most import it in their first call
             import_module(module)
+    if files.get("directory"):  # it is imported in the moment it is asked for, which is not opening
+        for package in dict.fromkeys(("transformers", distribution)):
+            getattr(import_module(package.replace("-", "_")), "AutoTokenizer", None)
     gc.collect()
     before = occupied()
     _limit(job["limit"])

@@ -1,0 +1,243 @@
+"""Stock transformers, in a process of its own, and ours: what calling a tokenizer gives, and decoding."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .records import Item, Mode, Outcome, attempt, each, encoding_fields, outcome_of
+
+COLUMNS = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping")
+ARRAYS = ("input_ids", "token_type_ids", "attention_mask")
+
+# This file and records.py alone, under another name: crayon_hf is not imported where stock transformers is.
+_PROGRAM = """
+import json, sys, types
+sys.path[:] = json.loads(sys.argv[1])
+package = sys.modules["stock_parity"] = types.ModuleType("stock_parity")
+package.__path__ = [sys.argv[2]]
+from stock_parity.transformers_side import main
+sys.exit(main(sys.argv[3]))
+"""
+
+
+class ReferenceDiedError(RuntimeError):
+    """The process of the reference ended, or gave something that cannot be compared."""
+
+
+class NotStockError(RuntimeError):
+    """What should be stock is not, or has nothing to compare."""
+
+
+def open_tokenizer(package: str, directory: str) -> Any:
+    """``AutoTokenizer`` of a package, on a directory, without network. NotStockError for one that is not fast.
+
+    A tokenizer without a token to pad with gets one that it has, so that padding can be compared.
+    """
+    tokenizer = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    if not tokenizer.is_fast:
+        raise NotStockError(
+            f"transformers has {type(tokenizer).__name__} in Python alone; ours returns it as it is, "
+            "and there is nothing to compare"
+        )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    return tokenizer
+
+
+class TransformersSide:
+    """A fast tokenizer of transformers, or ours: batches, single calls and, where rows are padded, arrays."""
+
+    FIELDS = (*COLUMNS, "encoding", "overflowing", "single", "arrays", "decoded", "decoded_with_special")
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order."""
+        with _using(self.tokenizer, mode) as options:
+            everything: dict[str, Any] = {f"return_{name}": True for name in COLUMNS[1:] if name != "offset_mapping"}
+            everything |= {"return_offsets_mapping": True, "return_overflowing_tokens": mode.max_length is not None}
+
+            def batch(chosen: list[Item]) -> list[Any]:
+                return _rows(self._call(chosen, mode, options | everything), len(chosen))
+
+            rows = each(batch, lambda item: batch([item])[0], list(items))
+            single = [attempt(self._single, item, mode, options) for item in items]
+            arrays: list[Any] = [None] * len(items)
+            if mode.pad:
+
+                def as_arrays(chosen: list[Item]) -> list[Any]:
+                    return _arrays(self._call(chosen, mode, {**options, "return_tensors": "np"}), len(chosen))
+
+                arrays = each(as_arrays, lambda item: as_arrays([item])[0], list(items))
+            found = [outcome_of(_fields, *parts) for parts in zip(rows, single, arrays, items, strict=True)]
+        self._decode(found)
+        return found
+
+    def _call(self, items: Sequence[Item], mode: Mode, options: dict[str, Any]) -> Any:
+        first, second = _split(items, mode)
+        return self.tokenizer(first, second, **options)
+
+    def _single(self, item: Item, mode: Mode, options: dict[str, Any]) -> dict[str, Any]:
+        first, second = _split([item], mode)
+        return dict(self.tokenizer(first[0], None if second is None else second[0], **options))
+
+    def _decode(self, outcomes: list[Outcome]) -> None:
+        done = [outcome for outcome in outcomes if not outcome.error]
+        sequences = [outcome.fields["input_ids"] for outcome in done]
+        for name, skip in (("decoded", True), ("decoded_with_special", False)):
+            batch = partial(self.tokenizer.batch_decode, skip_special_tokens=skip)
+            one = partial(self.tokenizer.decode, skip_special_tokens=skip)
+            for outcome, text in zip(done, each(batch, one, sequences), strict=True):
+                outcome.fields[name] = ("error", text.error[0]) if isinstance(text, Outcome) else text
+
+
+@contextmanager
+def _using(tokenizer: Any, mode: Mode) -> Iterator[dict[str, Any]]:
+    """The arguments that the mode asks for; afterwards the tokenizer truncates at the side where it did."""
+    options: dict[str, Any] = {
+        "add_special_tokens": mode.add_special_tokens,
+        "is_split_into_words": mode.words,
+        "split_special_tokens": mode.special_as_text,
+    }
+    if mode.max_length is not None:
+        options |= {"truncation": mode.strategy, "max_length": mode.max_length, "stride": mode.stride}
+    if mode.pad:
+        fixed = mode.pad_length is not None and mode.max_length is None
+        options |= {"padding": "max_length" if fixed else "longest", "padding_side": mode.pad}
+        options |= {"pad_to_multiple_of": mode.pad_multiple} | ({"max_length": mode.pad_length} if fixed else {})
+    before = tokenizer.truncation_side
+    tokenizer.truncation_side = mode.direction
+    try:
+        yield options
+    finally:
+        tokenizer.truncation_side = before
+
+
+def _split(items: Sequence[Item], mode: Mode) -> tuple[list[Any], list[Any] | None]:
+    columns = [[text.split(" ") if mode.words else text for text in column] for column in zip(*items, strict=True)]
+    return columns[0], columns[1] if len(columns) > 1 else None
+
+
+def _rows(encoded: Any, count: int) -> list[list[tuple[Any, dict[str, Any]]]]:
+    """By input: its Encoding and its columns, then those of every window that overflows."""
+    owners = encoded.get("overflow_to_sample_mapping", range(count))
+    found: list[list[tuple[Any, dict[str, Any]]]] = [[] for _ in range(count)]
+    names = [name for name in encoded if name != "overflow_to_sample_mapping"]
+    for row, owner in enumerate(owners):
+        found[owner].append((encoded.encodings[row], {name: encoded[name][row] for name in names}))
+    return found
+
+
+def _arrays(encoded: Any, count: int) -> list[dict[str, Any]]:
+    found = {name: encoded[name] for name in ARRAYS if name in encoded}
+    return [
+        {name: (str(array.dtype), array.shape[1:], array[row].tolist()) for name, array in found.items()}
+        for row in range(count)
+    ]
+
+
+def _fields(rows: list[tuple[Any, dict[str, Any]]], single: Any, arrays: Any, item: Item) -> dict[str, Any]:
+    (encoding, columns), *more = rows
+    fields: dict[str, Any] = {**columns, "encoding": tuple(encoding_fields(encoding, item).items())}
+    if more:
+        fields["overflowing"] = [tuple(each.items()) for _, each in more]
+    fields["single"] = tuple(single.items())
+    if arrays is not None:
+        fields["arrays"] = tuple(arrays.items())
+    return fields
+
+
+class StockProcess:
+    """Stock transformers, in a process that never imports crayon_hf: a ``Side``."""
+
+    def __init__(self, directory: str) -> None:
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        self._noise = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (until close)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(Path(__file__).parent), directory],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._noise,
+            env=environment,
+        )
+        opened = self._receive()
+        if opened != "open":
+            raise ReferenceDiedError(f"stock transformers does not open {directory}: {opened}")
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order. ReferenceDiedError when the process ends."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # what is read says why
+            pickle.dump((list(items), asdict(mode)), self._process.stdin)
+            self._process.stdin.flush()
+        return [Outcome(*parts) for parts in self._receive()]
+
+    def close(self) -> None:
+        """End the process."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._process.kill()
+        self._process.wait()
+        self._noise.close()
+
+    def __del__(self) -> None:
+        if not self._noise.closed:
+            self.close()
+
+    def _receive(self) -> Any:
+        assert self._process.stdout is not None
+        try:
+            return pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = self._process.wait()
+            self._noise.seek(0)
+            last = (self._noise.read().strip().splitlines() or ["no message"])[-1]
+            raise ReferenceDiedError(f"the process of stock transformers ended with code {code}: {last}") from None
+
+
+def serve(directory: str, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests, each a pickled pair of items and a mode, until there are no more."""
+
+    def answer(value: Any) -> None:
+        pickle.dump(value, answers)
+        answers.flush()
+
+    tokenizer = attempt(open_tokenizer, "transformers", directory)
+    if isinstance(tokenizer, Outcome):
+        answer(f"{tokenizer.error[0]}: {tokenizer.message}")
+        return
+    if "crayon_hf" in sys.modules:  # a plugin, or a sitecustomize: then it may have been put in place of stock
+        answer("crayon_hf was imported there")
+        return
+    side = TransformersSide(tokenizer)
+    answer("open")
+    while True:
+        try:
+            items, mode = pickle.load(requests)
+        except EOFError:
+            return
+        answer([(each.fields, each.error, each.message) for each in side.outcomes(items, Mode(**mode))])
+
+
+def main(directory: str) -> int:
+    """The process of the reference: requests come on standard input."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is not an answer
+    serve(directory, sys.stdin.buffer, answers)
+    return 0
