@@ -57,11 +57,24 @@ if hasattr(os, "register_at_fork"):
 class Assembly:
     """The parts of one tokenizer. Its methods are called with `lock` held."""
 
-    def __init__(self, engine: AnyEngine | None, source: Source, path: str | None = None, mode: Mode = EXACT) -> None:
-        """`engine`, an exact one, is made of `source`; `path` is its cartridge. Without one `source` is a model."""
+    def __init__(
+        self,
+        engine: AnyEngine | None,
+        source: Source,
+        path: str | None = None,
+        mode: Mode = EXACT,
+        came_along: bool = False,
+    ) -> None:
+        """`engine`, an exact one, is made of `source`; `path` is its cartridge. Without one `source` is a model.
+
+        `came_along` is False for a cartridge of the cache, True for one that was there with the tokenizer's files.
+        """
         self.source = source
         self.path = path
         self.mode = mode
+        self.came_along = came_along
+        self.refused: str | None = None
+        """Why the cartridge that was there with the tokenizer's files is not used."""
         self.is_modified = False
         """True when the engine is another one than `source` and `path` give."""
         self._engine = engine
@@ -95,12 +108,19 @@ class Assembly:
             self._changed = self._anew = False
         return self._engine
 
+    def origin(self) -> str | None:
+        """Where the cartridge is from: "repository", "cache" or "memory"; None when there is none."""
+        if not isinstance(self.engine(), _core.Engine):
+            return None
+        return "memory" if self.path is None else "repository" if self.came_along else "cache"
+
     def copy(self, reopened: bool = False) -> Assembly:
         """One that is made of the same now, and that shares nothing that changes.
 
         `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
         """
-        twin = Assembly(self.exact_engine(), self.source, self.path, self.mode)
+        twin = Assembly(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
+        twin.refused = self.refused
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
         if reopened and self._added is not None and self._added.lasting_specials():

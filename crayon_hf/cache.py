@@ -4,7 +4,8 @@ Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``XDG_CACHE_HOME/crayo
 
     <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
     <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
-    index/<path>   for one file: its stat, and what was learnt by reading it when it had that stat
+    index/<path>   for one file: its stat, and what was learnt by reading it when it had that stat: the digest of a
+                   source, that a cartridge is whole, or that it says what a certain tokenizer.json says
 
 Thanks to the index a second opening reads and hashes nothing. An entry is written only when the file had not changed
 for some seconds at the time it was read, since a change within the resolution of the clock would leave its stat alone
@@ -35,6 +36,7 @@ SETTLED_NS = 2_000_000_000
 """A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
 
 _VERIFIED = "verified"
+_AGREES = "agrees"
 
 
 class Recipe(NamedTuple):
@@ -92,6 +94,16 @@ def open_cartridge(path: str) -> _core.Engine:
     return _Cache().open_verified(path)
 
 
+def open_agreeing(
+    path: str, about: str, check: Callable[[_core.Engine], str | None]
+) -> tuple[_core.Engine, str | None]:
+    """`open_cartridge`, and what `check` says against its standing for something else; None is nothing.
+
+    `about` tells apart what it is to stand for. Nothing is checked again while the file does not change.
+    """
+    return _Cache().open_agreeing(path, about, check)
+
+
 def source_digest(path: str) -> str:
     """The SHA-256 (hex) of a file, remembered for as long as the file does not change."""
     return _Cache().digest(path)[0]
@@ -144,6 +156,18 @@ class _Cache:
         self._remember_if_settled(path, before, _VERIFIED)
         return engine
 
+    def open_agreeing(
+        self, path: str, about: str, check: Callable[[_core.Engine], str | None]
+    ) -> tuple[_core.Engine, str | None]:
+        before = os.stat(path)
+        engine = self.open_verified(path)
+        if self._recall(path, before, about) == _AGREES:
+            return engine, None
+        reason = check(engine)
+        if reason is None:
+            self._remember_if_settled(path, before, _AGREES, about)
+        return engine, reason
+
     def _make_directories(self) -> None:
         for directory in (self.directory, self.index):  # each on its own: makedirs gives the mode to the last one only
             os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -166,17 +190,17 @@ class _Cache:
         self._remember_if_settled(path, before, digest)
         return digest, data
 
-    def _recall(self, path: str, stat: os.stat_result) -> str | None:
+    def _recall(self, path: str, stat: os.stat_result, about: str = "") -> str | None:
         if not self.trusted:
             return None
         try:
-            with open(self._entry(path), encoding="utf-8") as file:
+            with open(self._entry(path, about), encoding="utf-8") as file:
                 fingerprint, _, value = file.read().partition("\n")
         except (OSError, ValueError):
             return None
         return value if fingerprint == _fingerprint(stat) else None
 
-    def _remember_if_settled(self, path: str, before: os.stat_result, value: str) -> None:
+    def _remember_if_settled(self, path: str, before: os.stat_result, value: str, about: str = "") -> None:
         """`before` is the stat from before the file was read."""
         now = time.time_ns()
         try:
@@ -185,17 +209,18 @@ class _Cache:
             return
         changed = max(after.st_mtime_ns, after.st_ctime_ns)
         if _fingerprint(before) == _fingerprint(after) and changed + SETTLED_NS <= now:
-            self._remember(path, after, value)
+            self._remember(path, after, value, about)
 
-    def _remember(self, path: str, stat: os.stat_result, value: str) -> None:
+    def _remember(self, path: str, stat: os.stat_result, value: str, about: str = "") -> None:
         try:
             self._make_directories()
-            write_atomic(self._entry(path), f"{_fingerprint(stat)}\n{value}".encode(), private=True)
+            write_atomic(self._entry(path, about), f"{_fingerprint(stat)}\n{value}".encode(), private=True)
         except OSError as error:
             _debug("the cache's index in %s is not writable: %s", self.index, error)
 
-    def _entry(self, path: str) -> str:
-        name = sha256(BUILD.encode() + b"\n" + os.fsencode(os.path.realpath(path))).hexdigest()
+    def _entry(self, path: str, about: str = "") -> str:
+        parts = (BUILD.encode(), os.fsencode(os.path.realpath(path)), *([about.encode()] if about else []))
+        name = sha256(b"\n".join(parts)).hexdigest()
         return os.path.join(self.index, name)
 
 

@@ -30,10 +30,10 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_directory(directory)
+    sync_directory(directory)
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
     """Make a rename durable, where the system has a way to."""
     if os.name == "nt":
         return

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
     from crayon_hf.search_path import Profile
 
+_CARTRIDGE = "tokenizer.dat"
 _MAGIC = b"CRAY"
 _VERSION_2 = b"CRAY\2\0\0\0"
 
@@ -52,11 +53,38 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> Assembly:
 
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> Assembly:
-    """The ``tokenizer.json`` of a repository on the Hugging Face Hub."""
+    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
     from huggingface_hub import hf_hub_download
 
-    path = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
-    return open_file(path, mode)
+    source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
+    cartridge = _cartridge_of(identifier, source, token)
+    if cartridge is None:
+        return open_file(source, mode)
+    from crayon_hf.agreement import open_beside
+
+    engine, refused = open_beside(cartridge, source)
+    if engine is not None:
+        return Assembly(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
+    assembly = open_file(source, mode)
+    assembly.refused = refused
+    return assembly
+
+
+def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None:
+    """The cartridge of the commit that `source` is a file of, in the client's cache; None when it has none.
+
+    That it has none costs one request: the client remembers it for the commit.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    commit = os.path.basename(os.path.dirname(source))
+    known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
+    if known is not None:
+        return known if isinstance(known, str) else None
+    try:
+        return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
+    except Exception:  # of many kinds, by the client's version; it is there to save time, and is not needed
+        return None
 
 
 def open_tiktoken(
@@ -124,9 +152,12 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
         assembly = open_file(cartridge, mode)
         if cache.source_digest(source) == source_digest(assembly):
             return assembly, cartridge
-    except CartridgeError:
-        pass
-    return open_file(source, mode), source
+        refused = "it was compiled from another tokenizer.json"
+    except CartridgeError as error:
+        refused = str(error)
+    assembly = open_file(source, mode)
+    assembly.refused = refused
+    return assembly, source
 
 
 def open_model(model: Any) -> Assembly:
@@ -194,10 +225,11 @@ def _open_cartridge(path: str, head: bytes, mode: Mode) -> Assembly:
 
         return open_any(path, mode)
     engine = cache.open_cartridge(path)
-    return Assembly(engine, Source(_beside(path), engine.source_digest), path, mode)
+    return Assembly(engine, Source(beside(path), engine.source_digest), path, mode, came_along=True)
 
 
-def _beside(path: str) -> str:
+def beside(path: str) -> str:
+    """Where the ``tokenizer.json`` of a cartridge is."""
     return path.removesuffix(".dat") + ".json"
 
 
@@ -215,7 +247,9 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | No
         try:
             engine = cache.open_cartridge(path)
             if engine.source_digest == digest and engine.metadata == metadata:
-                return Assembly(engine, Source(_beside(path) if source is None else source, digest), path, mode)
+                came_along = os.path.dirname(path) != cache.cache_directory()
+                where = Source(beside(path) if source is None else source, digest)
+                return Assembly(engine, where, path, mode, came_along)
         except (CartridgeError, OSError):
             if source is None:
                 raise

@@ -79,7 +79,10 @@ class Tokenizer(Changes, AsyncMethods):
     def from_pretrained(
         identifier: str, revision: str = "main", token: str | None = None, mode: str = "exact"
     ) -> Tokenizer:
-        """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub."""
+        """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub.
+
+        The repository's cartridge is used if it has one that says the same; `engine_report` says so.
+        """
         return Tokenizer._of(opening.open_pretrained(identifier, revision, token, mode_of(mode)))
 
     @classmethod
@@ -366,7 +369,12 @@ class Tokenizer(Changes, AsyncMethods):
         return "native" if isinstance(self._engine or self._settle(), _core.Engine) else "delegated"
 
     def engine_report(self) -> dict[str, Any]:
-        """Which engine this is and why: engine, reason, cpu, cartridge, reference."""
+        """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused.
+
+        `origin` is where the cartridge is from: "repository" is one that was there with the tokenizer's files, "cache"
+        one that was compiled on this machine and kept, "memory" one that was not kept; None when delegated. `refused`
+        is why the cartridge that was there with the tokenizer's files is not used.
+        """
         engine = self._engine or self._settle()
         return {
             "engine": self.engine,
@@ -375,6 +383,8 @@ class Tokenizer(Changes, AsyncMethods):
             "cpu": engine.cpu,
             "cartridge": self._assembly.path,
             "reference": reference_of(engine.metadata),
+            "origin": self._assembly.origin(),
+            "refused": self._assembly.refused,
         }
 
     def engine_info(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from crayon_hf import cache, inputs, tokenizer_json
+from crayon_hf.agreement import open_beside
 from crayon_hf.errors import CrayonError
 from crayon_hf.files import write_atomic
 from crayon_hf.tokenizer import Tokenizer
@@ -94,19 +95,22 @@ def as_backend(value: Any) -> Any:
 def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:
     """Our tokenizer for one of the reference's.
 
-    `beside` is the path of a cartridge that may have been compiled from exactly this tokenizer. `keep` puts the
-    tokenizer.json into the cache, so that the same tokenizer is only mapped the next time. A tokenizer that we cannot
-    read is returned as it is, with a warning: it works, and is as slow as ever.
+    `beside` is the path of a cartridge that may say what this tokenizer does. `keep` puts the tokenizer.json into the
+    cache, so that the same tokenizer is only mapped the next time. A tokenizer that we cannot read is returned as it
+    is, with a warning: it works, and is as slow as ever.
     """
     try:
-        made = path = None
-        if beside is not None and (made := _from_cartridge(reference, beside)) is not None:
-            path = beside
-        elif keep and (path := _keep_source(reference)) is not None:
+        refused = made = path = None
+        source = None if beside is None and not keep else tokenizer_json.exact(reference.to_str()).encode()
+        if beside is not None and source is not None:
+            made, refused = _from_cartridge(beside, source)
+            path = None if made is None else beside
+        if made is None and keep and source is not None and (path := _keep_source(source)) is not None:
             made = Tokenizer.from_file(path)
         tokenizer = as_backend(made or Tokenizer.from_tokenizers(reference))
         if path is not None:
             kept[tokenizer] = path
+        tokenizer._assembly.refused = refused
         tokenizer.encode_special_tokens = reference.encode_special_tokens
         return _with_extras(tokenizer, reference)
     except CrayonError as error:
@@ -116,17 +120,21 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         return reference
 
 
-def _from_cartridge(reference: tokenizers.Tokenizer, path: str) -> Tokenizer | None:
-    if type(reference.model).__name__ == "Unigram":
-        return None  # its file spells scores that are read as others than those of this tokenizer
-    try:
-        tokenizer = Tokenizer.from_file(path)
-        # `save_pretrained` compiles the cartridge from the file that it writes, which is pretty.
-        if tokenizer.source_digest == sha256(reference.to_str(pretty=True).encode()).hexdigest():
-            return tokenizer
-    except (CrayonError, OSError):
-        pass  # it is there to save time; it is not needed
-    return None
+def _from_cartridge(path: str, document: bytes) -> tuple[Tokenizer | None, str | None]:
+    """The tokenizer of a cartridge, if it says what `document` does; else why it is refused, if it is there."""
+    if not os.path.isfile(path):
+        return None, None
+    engine, refused = open_beside(path, path.removesuffix(".dat") + ".json", document)
+    return (None, refused) if engine is None else (Tokenizer.from_file(path), None)
+
+
+def report(backend: Any) -> dict[str, Any]:
+    """The `Tokenizer.engine_report` of a backend, which is one of the reference's where we cannot read it."""
+    if isinstance(backend, Tokenizer):
+        return backend.engine_report()
+    reason = "not a tokenizer that is read here"
+    facts: dict[str, Any] = dict.fromkeys(("cpu", "cartridge", "origin", "refused"))
+    return {"engine": "delegated", "mode": "exact", "reason": reason, "reference": "tokenizers", **facts}
 
 
 def cache_directory() -> str:
@@ -134,15 +142,19 @@ def cache_directory() -> str:
     return os.path.join(cache.cache_directory(), "transformers")
 
 
-def _keep_source(reference: tokenizers.Tokenizer) -> str | None:
-    """Put its tokenizer.json into the cache; the path, or None when the cache is not writable."""
-    source = tokenizer_json.exact(reference.to_str()).encode()
+def make_directory() -> None:
+    """Make `cache_directory`, for its owner alone."""
     directory = cache_directory()
-    path = os.path.join(directory, f"{sha256(source).hexdigest()}.json")
+    for name in (os.path.dirname(directory), directory):
+        os.makedirs(name, mode=0o700, exist_ok=True)
+
+
+def _keep_source(source: bytes) -> str | None:
+    """Put a tokenizer.json into the cache; the path, or None when the cache is not writable."""
+    path = os.path.join(cache_directory(), f"{sha256(source).hexdigest()}.json")
     try:
         if not os.path.isfile(path):
-            for name in (os.path.dirname(directory), directory):
-                os.makedirs(name, mode=0o700, exist_ok=True)
+            make_directory()
             write_atomic(path, source, private=True)
     except OSError:
         return None

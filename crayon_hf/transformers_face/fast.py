@@ -11,7 +11,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading, snapshots
-from crayon_hf.transformers_face.backend import Backend, as_backend
+from crayon_hf.transformers_face.backend import Backend, as_backend, report
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
 
 
@@ -80,6 +80,10 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             snapshots.fetch_deferred(self)
             return self.__dict__[key]
         return super().__getattr__(key)  # type: ignore[no-untyped-call]
+
+    def engine_report(self) -> dict[str, Any]:
+        """Which engine encodes, and where its cartridge is from: see `crayon_hf.Tokenizer.engine_report`."""
+        return report(self._tokenizer)
 
     # -- encoding
 

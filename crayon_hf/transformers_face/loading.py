@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from crayon_hf.transformers_face import snapshots
 from crayon_hf.transformers_face.classes import adopt
+
+CARTRIDGE = "tokenizer.dat"
+_COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -27,7 +31,7 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
             return found
     with _Messages() as messages:
         tokenizer = stock(name, *inputs, **kwargs)
-    beside = os.path.join(directory, "tokenizer.dat") if directory is not None else None
+    beside = _cartridge(name, directory, kwargs)
     adopted = adopt(tokenizer, beside, keep=before is not None)
     if before is not None and directory is not None and before == snapshots.fingerprint(kind, name, directory, kwargs):
         snapshots.keep(before, adopted, directory, messages.seen)
@@ -50,13 +54,46 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
     """The directory of a Hub repository in the local cache, at the revision that is asked for."""
     if kwargs.get("force_download") or kwargs.get("proxies") or kwargs.get("gguf_file"):
         return None
+    found = _cached(name, "tokenizer_config.json", kwargs) or _cached(name, "tokenizer.json", kwargs)
+    return None if found is None else os.path.dirname(found)
+
+
+def _cartridge(name: Any, directory: str | None, kwargs: dict[str, Any]) -> str | None:
+    """The cartridge that came with the files of a tokenizer, if there is one.
+
+    From the Hub it is asked for at the commit that the other files are of. That a repository has none costs one
+    request: the client remembers it for the commit.
+    """
+    if kwargs.get("gguf_file") or not isinstance(name, (str, os.PathLike)):
+        return None
+    if directory is None and kwargs.get("force_download") and not os.path.exists(name):
+        directory = _repository(os.fspath(name), {**kwargs, "force_download": False})  # it was just loaded anew
+    if directory is None:
+        return None
+    path = os.path.join(directory, CARTRIDGE)
+    if os.path.isdir(name) or os.path.isfile(path):
+        return path
+    found = _COMMIT.search(os.path.join(directory, "").replace(os.sep, "/"))
+    if found is None:
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    commit, inside = found.groups()
+    known = try_to_load_from_cache(os.fspath(name), f"{inside}{CARTRIDGE}", kwargs.get("cache_dir"), commit)
+    if known is not None:  # if not a path, then that there is none
+        return known if isinstance(known, str) else None
+    return _cached(os.fspath(name), CARTRIDGE, {**kwargs, "revision": commit})
+
+
+def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
+    """A file of a Hub repository in the client's cache, where it is put if need be; None if it is not to be had."""
     from transformers.utils.hub import cached_file
 
     options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")
     try:
-        found = cached_file(
+        found: str | None = cached_file(
             name,
-            "tokenizer_config.json",
+            file,
             **{key: kwargs[key] for key in options if kwargs.get(key) is not None},
             _raise_exceptions_for_gated_repo=False,
             _raise_exceptions_for_missing_entries=False,
@@ -64,7 +101,7 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
         )
     except Exception:
         return None  # transformers will say what is wrong
-    return None if found is None else os.path.dirname(found)
+    return found
 
 
 class _Messages(logging.Handler):

@@ -31,7 +31,7 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
 
-_FORMAT = 2
+_FORMAT = 3
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
@@ -122,11 +122,13 @@ def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tu
         snapshot = {
             "class": [stock.__module__, stock.__qualname__],
             "backend": os.path.abspath(source),
+            "refused": backend._assembly.refused,
             "special_as_text": bool(backend.encode_special_tokens),
             "state": [[key, _encode(value)] for key, value in state.items()],
             "late": list(late),
             "messages": messages,
         }
+        backends.make_directory()
         if late:
             _write(f"{path}.late", {key: _encode(value) for key, value in late.items()})
         _write(f"{path}.snapshot", snapshot)
@@ -187,6 +189,7 @@ def restore(made_of: Fingerprint) -> Any:
             return None
         cls = class_for(stock)
         backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))
+        backend._assembly.refused = snapshot["refused"]
         backend.encode_special_tokens = snapshot["special_as_text"]
         state = {key: _decode(value) for key, value in snapshot["state"]}
         late = snapshot["late"]

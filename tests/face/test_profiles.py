@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
@@ -109,6 +110,35 @@ def test_directory_is_no_profile(places):
     (places[0] / "mine.json").mkdir()
     with pytest.raises(ProfileNotFoundError):
         find_profile("mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a\nb", r"'a\\nb' is not a profile name: it has a control character"),
+        ("a\tb", r"'a\\tb' is not a profile name: it has a control character"),
+        ("a\x1b[2J", r"'a\\x1b\[2J' is not a profile name: it has a control character"),
+        ("a\x7f", r"'a\\x7f' is not a profile name: it has a control character"),
+        ("a\x85b", r"'a\\x85b' is not a profile name: it has a control character"),
+        (" a", "' a' is not a profile name: it begins or ends with a space"),
+        ("a ", "'a ' is not a profile name: it begins or ends with a space"),
+        ("a\u3000", "is not a profile name: it begins or ends with a space"),
+        ("n" * 196, r"'n{60}'\.\.\. is not a profile name: it has more than 200 bytes of UTF-8 with its suffix"),
+        ("ä" * 98, r"'ä{60}'\.\.\. is not a profile name: it has more than 200 bytes of UTF-8 with its suffix"),
+    ],
+    ids=["newline", "tab", "escape", "delete", "c1", "before", "after", "wide-space", "long", "long-in-bytes"],
+)
+def test_names_that_cannot_be_told(places, gpt2_like, name, why):
+    with contextlib.suppress(OSError):  # too long for the file system, or with what it cannot have
+        (places[0] / f"{name}.json").write_bytes(gpt2_like.read_bytes())
+    with pytest.raises(ValueError, match=why):
+        Tokenizer.from_profile(name)
+
+
+@pytest.mark.parametrize("name", ["n" * 195, "ä" * 97, "my model", "模型", "a.b-c_d"], ids=[*"abcde"])
+def test_names_that_are_long_or_rare(places, gpt2_like, name):
+    (places[0] / f"{name}.json").write_bytes(gpt2_like.read_bytes())
+    assert Tokenizer.from_profile(name).get_vocab_size() == 2000
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", "..", "a..b", "/etc/passwd", "a\\b", ".x", "a\0b"])

@@ -97,10 +97,13 @@ def test_from_pretrained(monkeypatch, tmp_path):
     asked: list[dict[str, Any]] = []
 
     def hf_hub_download(**arguments: Any) -> str:
+        if arguments["filename"] == "tokenizer.dat":
+            raise FileNotFoundError("no cartridge")
         asked.append(arguments)
         return str(tmp_path / "tokenizer.json")
 
-    monkeypatch.setitem(sys.modules, "huggingface_hub", types.SimpleNamespace(hf_hub_download=hf_hub_download))
+    client = types.SimpleNamespace(hf_hub_download=hf_hub_download, try_to_load_from_cache=lambda *_, **__: None)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
     ours = Tokenizer.from_pretrained("someone/something", revision="v2", token="secret")
     check(tokenizers.Tokenizer.from_str(trained("unigram")), ours)
     Tokenizer.from_pretrained("someone/something")

@@ -1,0 +1,314 @@
+"""The one place that talks to the Hub: through ``huggingface_hub``, by its rules, with its errors said our way.
+
+Tokens, the endpoint, the cache, resuming and offline mode are the client's own: ``HF_TOKEN``, ``HF_ENDPOINT``,
+``HF_HOME``, ``HF_HUB_OFFLINE``. What it does not do is done here: a call that fails for a reason that passes is made
+again a few times, and files are checked against the digests that the Hub gives for them (it checks their sizes alone).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha1, sha256
+from typing import Any, NamedTuple, TypeVar
+
+from crayon_hf.errors import HubError
+
+_T = TypeVar("_T")
+
+_WAITS = (0.5, 1.0, 2.0)
+"""Seconds before a call is made again. The Hub's own ``Retry-After`` counts instead, if it says one."""
+
+_PATIENCE = 20.0
+"""No call is made again later than so many seconds after the first."""
+
+_PASSING = (429, 500, 502, 503, 504)
+_TRANSPORT = ("TransportError", "RequestException", "XetDownloadError")
+"""What a connection fails with, by the names of base classes: which library it is depends on the client's version."""
+
+_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BLOCK = 1 << 20
+
+
+class Place(NamedTuple):
+    """A repository on the Hub, at a revision; None is its main branch."""
+
+    repo: str
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        return self.repo if self.revision is None else f"{self.repo}@{self.revision}"
+
+
+class Listing(NamedTuple):
+    """What a repository has at one commit: the names of its files, with their digests where they are known.
+
+    A digest is a SHA-256 (64 hexadecimal digits) or the SHA-1 of a git blob (40). `is_offline` says that this is what
+    the client's cache has, and not what the Hub said now.
+    """
+
+    commit: str
+    files: Mapping[str, str | None]
+    is_offline: bool = False
+
+
+def parse(repo: str, revision: str | None = None) -> Place:
+    """``user/name`` or ``user/name@revision``. ValueError for what is no such name, and for two revisions."""
+    if not isinstance(repo, str):
+        raise TypeError(f"repo is {type(repo).__name__}, expected str")
+    name, at, after = repo.partition("@")
+    if at and (not after or revision is not None):
+        raise ValueError(f"{repo!r}: " + ("two revisions are given" if after else "there is no revision after the @"))
+    revision = after or revision
+    try:
+        library().utils.validate_repo_id(name)
+    except ValueError as error:
+        raise ValueError(f"{name!r} is not the name of a repository, as user/name is: {error}") from error
+    if revision is not None and (not revision.strip() or revision.startswith("-") or set(revision) & set(" \t\n\\?#:")):
+        raise ValueError(f"{revision!r} is not a revision: a branch, a tag or a commit")
+    return Place(name, revision)
+
+
+def library() -> Any:
+    """``huggingface_hub``. ImportError, with what to install, where it or what it needs is not."""
+    try:
+        import filelock  # noqa: F401 (these two are imported later, by the client and by us)
+        import huggingface_hub.constants
+        import huggingface_hub.errors
+        import huggingface_hub.utils
+        import yaml  # noqa: F401
+    except ImportError as error:
+        package, why = "huggingface_hub", f" ({error})"  # one is there, and broken
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            package, why = error.name.partition(".")[0], ""
+        raise ImportError(f"the Hub needs the package {package}: pip install 'crayon-hf[hub]'{why}") from error
+    return huggingface_hub
+
+
+def api(token: str | bool | None = None) -> Any:
+    """The client's ``HfApi``."""
+    from crayon_hf._core import __version__
+
+    return library().HfApi(token=token, library_name="crayon-hf", library_version=__version__)
+
+
+# -- reading
+
+
+def listing(place: Place, token: str | bool | None = None) -> Listing:
+    """What `place` has now; in offline mode, what the client's cache has of it. HubError."""
+    errors = library().errors
+
+    def ask() -> Listing:
+        try:
+            info = api(token).model_info(
+                place.repo,
+                revision=place.revision,
+                files_metadata=True,
+                timeout=library().constants.HF_HUB_ETAG_TIMEOUT,  # it has none else
+            )
+        except errors.OfflineModeIsEnabled as offline:
+            try:
+                folder = library().snapshot_download(
+                    place.repo, revision=place.revision, local_files_only=True, allow_patterns=["tokenizer.json"]
+                )
+            except errors.LocalEntryNotFoundError as error:
+                raise error from offline
+            return Listing(os.path.basename(folder), dict.fromkeys(_files_in(folder)), is_offline=True)
+        return Listing(info.sha, {file.rfilename: _digest_of(file) for file in info.siblings or ()})
+
+    return call(place, "reading", ask)
+
+
+def fetch(place: Place, files: Listing, names: Iterable[str], token: str | bool | None = None) -> str:
+    """Have some files of one commit in the client's cache, checked; the directory where they are. HubError.
+
+    A file that is not what the Hub says it is is removed from the cache, so that the next try loads it anew.
+    """
+    wanted = list(names)
+
+    def download(name: str, revision: str | None) -> str:
+        path: str = library().hf_hub_download(
+            place.repo, name, revision=revision, token=token, local_files_only=files.is_offline
+        )
+        return path
+
+    def ask() -> list[str]:
+        if not files.is_offline:
+            download(wanted[0], place.revision)  # by its own name, so that the cache knows it offline
+        return [download(name, files.commit) for name in wanted]  # somebody may just have pushed another one
+
+    paths = call(place, "downloading", ask)
+    for name, path in zip(wanted, paths, strict=True):
+        _check(place, path, name, files.files.get(name))
+    return paths[0].removesuffix(wanted[0].replace("/", os.sep)).rstrip(os.sep)
+
+
+def _digest_of(file: Any) -> str | None:
+    lfs = file.lfs
+    digest: str | None = lfs["sha256"] if isinstance(lfs, dict) else getattr(lfs, "sha256", None)
+    return digest or file.blob_id
+
+
+def _files_in(folder: str) -> list[str]:
+    return sorted(
+        os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+def _check(place: Place, path: str, name: str, listed: str | None) -> None:
+    # The client names a file in its cache by its ETag, which is the digest.
+    stored = os.path.basename(os.readlink(path)) if os.path.islink(path) else None
+    for expected in {listed, stored} - {None}:
+        if expected is None or not _DIGEST.fullmatch(expected):
+            continue
+        found = _digest(path, expected)
+        if found != expected:
+            for file in (os.path.join(os.path.dirname(path), os.readlink(path)) if stored else path, path):
+                with contextlib.suppress(OSError):
+                    os.unlink(file)
+            raise HubError(
+                f"{place}: {name} was damaged on the way: its digest is {found}, the Hub says {expected}. It was "
+                "removed from the cache: try again"
+            )
+
+
+def _digest(path: str, like: str) -> str:
+    """The digest of a file, of the kind that `like` is."""
+    with open(path, "rb") as file:
+        if len(like) == 64:
+            state = sha256()
+        else:
+            state = sha1(b"blob %d\0" % os.fstat(file.fileno()).st_size, usedforsecurity=False)
+        while block := file.read(_BLOCK):
+            state.update(block)
+    return state.hexdigest()
+
+
+# -- calling
+
+
+def call(place: Place, what: str, function: Callable[[], _T], again: bool = True) -> _T:
+    """What `function` returns. Whatever the client raises becomes a HubError; `what` is the work, as in "reading".
+
+    What may pass by itself (a lost connection, a timeout, 429 and 5xx) is tried again, up to three times in 20 s;
+    without `again`, not at all: for what must not be done twice.
+    """
+    began = time.monotonic()
+    waits = iter(_WAITS if again else ())
+    while True:
+        try:
+            return function()
+        except HubError:
+            raise
+        except Exception as error:
+            cause = _told(error)
+            wait = next(waits, None) if _passes(cause) else None
+            if wait is not None:
+                wait = max(wait, _retry_after(cause) or 0)
+            if wait is None or time.monotonic() - began + wait > _PATIENCE:
+                if isinstance(error, (ImportError, MemoryError)):
+                    raise
+                raise HubError(f"{place}: {_explain(place, what, cause)}") from error
+        time.sleep(wait)
+
+
+def _told(error: BaseException) -> BaseException:
+    """The reason behind "not in the cache" and "error while uploading": what the Hub said, or the connection."""
+    seen = error
+    while isinstance(seen, (library().errors.LocalEntryNotFoundError, RuntimeError)) and seen.__cause__ is not None:
+        seen = seen.__cause__
+    return seen
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _is_transport(error: BaseException) -> bool:
+    if isinstance(error, library().errors.OfflineModeIsEnabled) or _status(error) is not None:
+        return False
+    names = {base.__name__ for base in type(error).__mro__}
+    return isinstance(error, (ConnectionError, TimeoutError)) or bool(names & set(_TRANSPORT))
+
+
+def _is_inconsistent(error: BaseException) -> bool:
+    return isinstance(error, OSError) and "onsistency check" in str(error)
+
+
+def _passes(error: BaseException) -> bool:
+    return _status(error) in _PASSING or _is_transport(error) or _is_inconsistent(error)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    try:
+        return float(headers.get("Retry-After", ""))
+    except (TypeError, ValueError):
+        return None
+
+
+_BY_STATUS = {
+    400: "the Hub refused the request",
+    401: "there is no such repository, or the Hub wants a token that may do that: `hf auth login`, or HF_TOKEN",
+    403: "the token may not do that: use one that may (write access, and the repository among those that it covers)",
+    404: "the Hub has no such thing",
+    409: "there is a conflict with what the Hub has",
+    412: "somebody else changed the repository meanwhile: try again",
+    413: "the Hub finds it too large",
+    429: "too many requests: wait a while, and try again",
+}
+
+
+def _explain(place: Place, what: str, error: BaseException) -> str:
+    errors = library().errors
+    status = _status(error)
+    if isinstance(error, errors.GatedRepoError):
+        return "access has to be asked for on the page of the repository, and a token be given (`hf auth login`)"
+    if isinstance(error, errors.DisabledRepoError):
+        return "the repository was disabled"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return (
+            "there is no such repository, or it is private and the token may not see it: check the name; log in with "
+            "`hf auth login`, set HF_TOKEN or give a token"
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"the repository has no revision {place.revision or 'main'!r}: a branch, a tag or a commit is needed"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return "it is not in the cache of huggingface_hub, and HF_HUB_OFFLINE is set: try again without"
+    if status is None and isinstance(error, errors.EntryNotFoundError):
+        return f"it is not whole in the cache of huggingface_hub: {_line(error)}"
+    if status is not None:
+        said = _BY_STATUS.get(status, "the Hub has a problem of its own: try again later" if status >= 500 else "")
+        wait = _retry_after(error)
+        after = f" (it asks for {wait:g} seconds)" if wait is not None else ""
+        return f"{what}: {said or 'the Hub refused'}{after}: {_said_by_the_hub(error)}"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return f"{what}: no space is left on the disk{_at(error)}: make room, and try again"
+    if _is_inconsistent(error):
+        return f"{what}: a file arrived incomplete: try again: {_line(error)}"
+    if _is_transport(error):
+        return f"{what}: the Hub cannot be reached: check the connection, and try again: {_line(error)}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{what}: {error.strerror}{_at(error)}"
+    return f"{what}: {_line(error)}"
+
+
+def _at(error: OSError) -> str:
+    return f": {error.filename}" if error.filename else ""
+
+
+def _said_by_the_hub(error: BaseException) -> str:
+    said = getattr(error, "server_message", None)
+    return f"{_status(error)}" + (f" {said}" if said else "")
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,140 @@
+"""`pull`: a repository's tokenizer becomes a profile."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from crayon_hf import _core, agreement
+from crayon_hf.errors import CartridgeError, HubError, UnsupportedError, VocabularyError
+from crayon_hf.hub import client
+from crayon_hf.hub.store import CARTRIDGE, JSON, Record, Store, default_directory, describe
+from crayon_hf.search_path import check_name
+from crayon_hf.source import compile_json
+
+
+class Pulled(NamedTuple):
+    """A profile that was pulled: `Tokenizer.from_profile(name)` opens it."""
+
+    name: str
+    repo: str
+    revision: str
+    commit: str
+    cartridge: Path
+    source: Path
+    origin: str
+    """``"repository"``: the repository's own cartridge; ``"compiled"``: it was compiled here."""
+    reason: str | None
+    """Why it was compiled here."""
+    changed: bool = True
+    """False when the profile was there already, just so."""
+
+
+class _Content(NamedTuple):
+    source: bytes
+    cartridge: bytes
+    origin: str
+    reason: str | None
+
+
+def pull(
+    repo: str,
+    revision: str | None = None,
+    *,
+    name: str | None = None,
+    token: str | bool | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Pulled:
+    """Make a profile of a repository on the Hub: ``user/name`` or ``user/name@revision``.
+
+    The profile is called `name`, by default after the repository, and is put into `directory`, by default the first
+    entry of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``. The repository's cartridge is taken if it
+    is whole and says what the repository's ``tokenizer.json`` says; else the tokenizer is compiled here. A second pull
+    of the same changes nothing. `force` replaces a profile of that name that comes from elsewhere.
+
+    HubError for all that goes wrong with the Hub, its cache or the directory; the profile is then what it was before.
+    UnsupportedError for a tokenizer that is not native, VocabularyError for one that is malformed, ImportError without
+    ``huggingface_hub``, ValueError for names, an empty one of a directory among them.
+    """
+    place = client.parse(repo, revision)
+    profile = place.repo.rpartition("/")[2] if name is None else name
+    check_name(profile)
+    if directory is not None and not os.fspath(directory):
+        raise ValueError("the name of the directory is empty")  # which would be the working directory
+    store = Store(default_directory() if directory is None else directory)
+    store.check(profile, place.repo, force)  # before anything is downloaded
+    listing = client.listing(place, token)
+    names = _wanted(place, listing)
+    content = _content(place, listing, client.fetch(place, listing, names, token), names)
+    files = {JSON: content.source, CARTRIDGE: content.cartridge}
+    record = Record(
+        place.repo, place.revision or "main", listing.commit, content.origin, content.reason, describe(files)
+    )
+    at = store.install(profile, record, files, force)
+    facts = (content.origin, content.reason, at.changed)
+    return Pulled(profile, place.repo, record.revision, listing.commit, at.cartridge, at.source, *facts)
+
+
+def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
+    """The files that the profile is made of; the first one is that of the vocabulary."""
+    from crayon_hf.conversion.beside import FILES
+    from crayon_hf.conversion.recognise import candidates
+
+    present = sorted(name for name in listing.files if "/" not in name)
+    first = next(candidates(str(place), present), None)
+    if first is None or first.endswith(".dat"):
+        where = "the cache has" if listing.is_offline else "there is"
+        instead = ", and a cartridge alone cannot be checked" if CARTRIDGE in present or first else ""
+        raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that is read here{instead}")
+    if first == JSON:
+        return [JSON, *({CARTRIDGE} & set(present))]
+    return [first, *(name for name in ("merges.txt", *FILES) if name in present)]
+
+
+def _content(place: client.Place, listing: client.Listing, folder: str, names: list[str]) -> _Content:
+    if names[0] != JSON:
+        return _converted(place, folder, names[0])
+    source = Path(folder, JSON).read_bytes()
+    if CARTRIDGE in names:
+        cartridge = Path(folder, CARTRIDGE).read_bytes()
+        refusal = _refusal(cartridge, source)
+        if refusal is None:
+            return _Content(source, cartridge, "repository", None)
+        reason = f"the repository's cartridge is not used: {refusal}"
+    else:
+        reason = "the cache has no cartridge of it" if listing.is_offline else "the repository has no cartridge"
+    try:
+        return _Content(source, compile_json(source), "compiled", reason)
+    except VocabularyError as error:
+        raise _refused(place, error) from error
+
+
+def _refusal(cartridge: bytes, source: bytes) -> str | None:
+    try:
+        engine = _core.Engine.from_bytes(cartridge)  # which verifies it whole
+    except CartridgeError as error:
+        return str(error)
+    return agreement.disagreement(engine, sha256(source).hexdigest(), source)
+
+
+def _converted(place: client.Place, folder: str, name: str) -> _Content:
+    from crayon_hf.conversion import convert
+    from crayon_hf.conversion.repository import cartridge_of
+
+    # A vocab.json is told from its directory; any other file by itself, whatever else the client's cache has there.
+    try:
+        converted = convert(os.path.join(folder, name))
+        cartridge = cartridge_of(converted)
+    except VocabularyError as error:
+        raise _refused(place, error) from error
+    reason = f"the repository has no tokenizer.json: its {name} was converted"
+    return _Content(converted.tokenizer_json, cartridge, "compiled", reason)
+
+
+def _refused(place: client.Place, error: VocabularyError) -> VocabularyError:
+    if isinstance(error, UnsupportedError):
+        return UnsupportedError(f"{place}: cannot be a profile: not native: {error} (transformers can open it)")
+    return type(error)(f"{place}: {error}")

@@ -1,0 +1,277 @@
+"""The profiles that were pulled, in one directory of the search path.
+
+Layout::
+
+    NAME.json, NAME.dat        relative symbolic links into .pulled, or copies where the system has no links
+    .pulled/<digest>/          tokenizer.json, tokenizer.dat and record.json, whose SHA-256 is the name: where the two
+                               come from, and their own digests. Never changed once it is there
+    .pulled/lock               held by who changes any of this; the system lets go of it when a process dies
+
+A directory is staged beside its place, on the disk before it is renamed; then NAME.json is replaced, then NAME.dat.
+Whoever opens the profile between those two finds a cartridge of another source, and compiles the source, which is the
+new one whole (`opening.open_found`). What is staged while nobody holds the lock was left by a process that died.
+
+A directory that no name leads to any more goes with the next pull, not with the one that replaced it: somebody may have
+followed the link and not have opened the file yet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from crayon_hf.errors import HubError
+from crayon_hf.files import sync_directory, write_atomic
+from crayon_hf.search_path import files_of, home_directory, search_path
+
+JSON, CARTRIDGE, RECORD = "tokenizer.json", "tokenizer.dat", "record.json"
+_KINDS = {".json": JSON, ".dat": CARTRIDGE}  # in the order in which the names are replaced
+
+PLACE = ".pulled"
+_INTO = re.compile(rf"{re.escape(PLACE)}[/\\]([0-9a-f]{{64}})[/\\](?:{re.escape(JSON)}|{re.escape(CARTRIDGE)})")
+_NAME = re.compile(r"[0-9a-f]{64}")
+_TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{12}\.tmp")
+_LOCK_SECONDS = 60.0
+
+
+class Record(NamedTuple):
+    """Where a profile comes from. `origin` is "repository" or "compiled", `reason` says why it was compiled here."""
+
+    repo: str
+    revision: str
+    commit: str
+    origin: str
+    reason: str | None
+    files: Mapping[str, Mapping[str, Any]]
+    """The ``sha256`` and the ``bytes`` of each file."""
+
+    def write(self) -> bytes:
+        """As JSON, always the same bytes for the same record."""
+        fields = {"schema": "crayon-hf/pulled/1", **self._asdict()}
+        return json.dumps(fields, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+class Installed(NamedTuple):
+    """A profile that is in its place. `changed` is False when it was there before, just so."""
+
+    cartridge: Path
+    source: Path
+    changed: bool
+
+
+def default_directory() -> Path:
+    """Where profiles are pulled to: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory."""
+    override = [entry for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
+    return Path(override[0]) if override else home_directory()
+
+
+def describe(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The part of a record that says what the files are."""
+    return {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in sorted(files.items())}
+
+
+def record_of(path: str | os.PathLike[str]) -> Record | None:
+    """Where the file of a profile was pulled from; None for one that was not pulled."""
+    file = Path(path)
+    kind = _KINDS.get(file.suffix)
+    store = Store(file.parent)
+    digest = None if kind is None else store._digest_of(file, kind)
+    return None if digest is None else store._record(digest)
+
+
+class Store:
+    """One directory of profiles."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(os.path.abspath(directory))
+        self.place = self.directory / PLACE
+
+    def check(self, name: str, repo: str, force: bool = False) -> None:
+        """HubError when a profile must not be called `name` here: somebody else's is, or would be found before it.
+
+        What is neither a file nor a link is in the way with `force`, too.
+        """
+        for suffix in _KINDS:
+            path = self.directory / f"{name}{suffix}"
+            if os.path.lexists(path) and not path.is_symlink() and not path.is_file():
+                what = "a directory" if path.is_dir() else "not a regular file"
+                raise HubError(f"{repo}: {path} is {what}, and in the way: move it, or give another name (--name)")
+        for directory in _before(self.directory):
+            if taken := files_of(name, directory):
+                raise HubError(
+                    f"{repo}: {taken[0]} comes earlier in the search path and would be found instead of a profile "
+                    f"{name!r} in {self.directory}: give another name (--name)"
+                )
+        if force:
+            return
+        for path in files_of(name, self.directory):
+            digest = self._digest_of(path, _KINDS[path.suffix])
+            if digest is None:
+                raise HubError(
+                    f"{repo}: {path} was not pulled, and would be lost: give another name (--name), or --force"
+                )
+            record = self._record(digest)
+            if record is not None and record.repo != repo:
+                raise HubError(
+                    f"{repo}: the profile {name!r} in {self.directory} was pulled from {record.repo}: give another "
+                    "name (--name), or --force"
+                )
+
+    def install(self, name: str, record: Record, files: Mapping[str, bytes], force: bool = False) -> Installed:
+        """Put a profile in its place, in the place of what had its name. HubError; then nothing has changed.
+
+        `files` are the contents of `JSON` and `CARTRIDGE`, which `record` describes.
+        """
+        paths = {suffix: self.directory / f"{name}{suffix}" for suffix in _KINDS}
+        data = record.write()
+        digest = sha256(data).hexdigest()
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+            with self._locked(record.repo):
+                self.check(name, record.repo, force)
+                held = [self._digest_of(path, _KINDS[suffix]) for suffix, path in paths.items()]
+                self._tidy(keep={digest, *filter(None, held)})
+                changed = self._stage(digest, {**files, RECORD: data}) or held != [digest, digest]
+                if changed:
+                    self._replace({path: os.path.join(PLACE, digest, _KINDS[suffix]) for suffix, path in paths.items()})
+                    sync_directory(str(self.directory))
+        except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
+            raise HubError(
+                f"{record.repo}: the profile {name!r} cannot be stored in {self.directory}: "
+                f"{error.strerror or error}{where}"
+            ) from error
+        return Installed(paths[".dat"], paths[".json"], changed)
+
+    # -- what is there
+
+    def _digest_of(self, path: Path, kind: str) -> str | None:
+        """Which directory a name leads to; None for what was not put there by a pull."""
+        if path.is_symlink():
+            match = _INTO.fullmatch(os.readlink(path))
+            return match[1] if match and os.readlink(path).endswith(kind) else None
+        try:
+            size, found = path.stat().st_size, ""
+            for digest in self._digests():
+                record = self._record(digest)
+                if record is not None and record.files[kind]["bytes"] == size:
+                    found = found or sha256(path.read_bytes()).hexdigest()
+                    if record.files[kind]["sha256"] == found:
+                        return digest
+        except OSError:
+            pass  # not there, or not to be read
+        return None
+
+    def _digests(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.place) if _NAME.fullmatch(name))
+        except OSError:
+            return []
+
+    def _record(self, digest: str) -> Record | None:
+        try:
+            data = (self.place / digest / RECORD).read_bytes()
+            if sha256(data).hexdigest() != digest:
+                return None
+            fields = json.loads(data)
+            return Record(**{key: fields[key] for key in Record._fields})
+        except (OSError, ValueError, KeyError):
+            return None
+
+    # -- changing it, with the lock held
+
+    @contextlib.contextmanager
+    def _locked(self, repo: str) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # huggingface_hub needs it, too
+
+        try:
+            with FileLock(str(self.place / "lock"), timeout=_LOCK_SECONDS):
+                yield
+        except Timeout as error:
+            raise HubError(f"{repo}: another pull is at work in {self.directory}: try again") from error
+
+    def _stage(self, digest: str, files: Mapping[str, bytes]) -> bool:
+        """Have the directory `digest`, whole; True if it had to be made or mended."""
+        target = self.place / digest
+        if target.is_dir():
+            damaged = {name: data for name, data in files.items() if not _is(target / name, data)}
+            for name, data in damaged.items():
+                write_atomic(target / name, data)
+            return bool(damaged)
+        stage = self.place / _temporary(digest)
+        try:
+            stage.mkdir()
+            for name, data in files.items():
+                write_atomic(stage / name, data)
+            stage.rename(target)
+        except BaseException:
+            shutil.rmtree(stage, ignore_errors=True)
+            raise
+        sync_directory(str(self.place))
+        return True
+
+    def _replace(self, names: Mapping[Path, str]) -> None:
+        """Let each name lead to a file, in this order. All that needs space on the disk is done before the first."""
+        temporary = {path: self.directory / _temporary(path.name) for path in names}
+        try:
+            for path, leads_to in names.items():
+                try:
+                    os.symlink(leads_to, temporary[path])
+                except (OSError, NotImplementedError):  # a system without links, or one that does not let us make any
+                    _copy(self.directory / leads_to, temporary[path])
+            for path in names:
+                self._point(path, temporary[path])
+        except BaseException:
+            for left in temporary.values():
+                with contextlib.suppress(OSError):
+                    left.unlink()
+            raise
+
+    def _point(self, path: Path, temporary: Path) -> None:
+        os.replace(temporary, path)
+
+    def _tidy(self, keep: set[str]) -> None:
+        """Remove what processes left that died, and the directories that no name leads to."""
+        with contextlib.suppress(OSError):
+            for path in self.directory.iterdir():
+                if _TEMPORARY.fullmatch(path.name) and not path.is_dir():
+                    path.unlink()
+                elif path.suffix in _KINDS and (digest := self._digest_of(path, _KINDS[path.suffix])):
+                    keep.add(digest)
+            for path in self.place.iterdir():
+                is_old = _NAME.fullmatch(path.name) and path.name not in keep
+                if is_old or _TEMPORARY.fullmatch(path.name):
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def _before(directory: Path) -> list[Path]:
+    """The directories that are searched before this one; none if it is not searched at all."""
+    places = search_path()
+    real = [os.path.realpath(place) for place in places]
+    where = os.path.realpath(directory)
+    return places[: real.index(where)] if where in real else []
+
+
+def _temporary(name: str) -> str:
+    return f".{name}.{os.getpid()}-{os.urandom(6).hex()}.tmp"
+
+
+def _is(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
+
+
+def _copy(source: Path, target: Path) -> None:
+    with open(source, "rb") as reader, open(target, "xb") as writer:
+        shutil.copyfileobj(reader, writer)
+        writer.flush()
+        os.fsync(writer.fileno())

@@ -1,0 +1,55 @@
+"""A repository with a cartridge, and what its clients have of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from crayon_hf.source import compile_json
+from tests.hub.local_hub import LocalHub
+
+REPO, OLD = "user/tok", "v1"
+
+
+def files_of(tokenizer_json: Path) -> dict[str, bytes]:
+    """The files that a tokenizer is published as."""
+    source = tokenizer_json.read_bytes()
+    config = b'{"tokenizer_class": "PreTrainedTokenizerFast"}'
+    return {"tokenizer.json": source, "tokenizer.dat": compile_json(source), "tokenizer_config.json": config}
+
+
+def two_versions(hub: LocalHub, old: Path, new: Path) -> None:
+    """`user/tok` with the tokenizer `new`; its revision `v1` has the tokenizer `old`."""
+    hub.commit(REPO, files_of(old), title="The first version")
+    hub.storage.set_ref(REPO, f"refs/tags/{OLD}", hub.head(REPO).sha)
+    hub.commit(REPO, files_of(new), title="The second version")
+
+
+def profile_directory(home: Path) -> Path:
+    """Where `crayon-hf pull` puts profiles for somebody with this home."""
+    return home / ".cache" / "xerv" / "crayon" / "profiles"
+
+
+def profile(home: Path, name: str = "tok") -> dict[str, bytes]:
+    """The files that a profile is, by what stands for them in the repository."""
+    names = {"tokenizer.json": f"{name}.json", "tokenizer.dat": f"{name}.dat"}
+    paths = {kind: profile_directory(home) / file for kind, file in names.items()}
+    return {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
+
+
+def everything(home: Path) -> dict[str, bytes | str]:
+    """Every file and link in the directory of profiles, but for its lock."""
+    found: dict[str, bytes | str] = {}
+    for place, _, names in os.walk(profile_directory(home)):
+        for name in names:
+            path = Path(place, name)
+            if name != "lock":
+                inside = str(path.relative_to(profile_directory(home)))
+                found[inside] = os.readlink(path) if path.is_symlink() else path.read_bytes()
+    return found
+
+
+def cartridge_files(hub: LocalHub, revision: str = "main") -> Mapping[str, bytes]:
+    """What a profile is after a pull of this revision."""
+    return {name: hub.read(REPO, name, revision=revision) for name in ("tokenizer.json", "tokenizer.dat")}

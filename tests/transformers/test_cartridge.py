@@ -1,0 +1,203 @@
+"""The cartridge that came with the files of a tokenizer: used when it says what they say, and only then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import crayon_hf
+from crayon_hf import _core
+from crayon_hf.transformers_face import loading
+from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, resigned, unsound, with_token
+from tests.transformers.comparing import plain
+
+TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu; it's what they've said 12345"
+CONFIG = '{"tokenizer_class": "PreTrainedTokenizerFast"}'
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
+    """Puts files into a directory with a configuration."""
+
+    def put(files: dict[str, bytes]) -> Path:
+        place = tmp_path / "repository"
+        place.mkdir(exist_ok=True)
+        (place / "tokenizer_config.json").write_text(CONFIG)
+        for name, data in files.items():
+            (place / name).write_bytes(data)
+        return place
+
+    return put
+
+
+def facts(tokenizer: Any) -> tuple[Any, Any]:
+    report = tokenizer.engine_report()
+    assert report == tokenizer.backend_tokenizer.engine_report()
+    assert report["engine"] == "native"
+    return report["origin"], report["refused"]
+
+
+@pytest.fixture
+def restored(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each load, whether it was from a snapshot."""
+    seen: list[bool] = []
+    restore = loading.snapshots.restore
+
+    def spy(made_of: Any) -> Any:
+        found = restore(made_of)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(loading.snapshots, "restore", spy)
+    return seen
+
+
+def test_it_is_used(
+    directory: Any, gpt2_like: Path, settled: Path, restored: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = directory(repository(gpt2_like))
+    stock = AutoTokenizer.from_pretrained(place)
+    monkeypatch.setattr(_core, "compile_tokenizer_json", None)
+    for load in (crayon_hf.AutoTokenizer.from_pretrained, crayon_hf.CrayonTokenizerFast.from_pretrained):
+        for _ in range(2):
+            ours = load(place)
+            assert facts(ours) == ("repository", None)
+            assert ours.engine_report()["cartridge"] == str(place / "tokenizer.dat")
+            assert plain(ours(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+            assert ours.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
+    assert restored == [False, True, False, True]
+
+
+def test_what_is_saved_is_used(repository: Path, tmp_path: Path) -> None:
+    """But where the class builds its own backend, whose scores are not those of the file."""
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repository)
+    assert facts(ours)[1] is None
+    ours.save_pretrained(tmp_path)
+    again = crayon_hf.AutoTokenizer.from_pretrained(tmp_path)
+    if ours.backend_tokenizer.engine_info().get("merges", 0) or repository.name == "bert":
+        assert facts(again) == ("repository", None)
+    assert plain(again(TEXT, TEXT)) == plain(AutoTokenizer.from_pretrained(tmp_path)(TEXT, TEXT))
+
+
+CASES = (
+    *("damaged", "cut", "empty", "no cartridge", "another revision", "of another"),
+    *("lying about its tokens", "lying about its merges"),
+)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_refused(
+    directory: Any, gpt2_like: Path, llama3_like: Path, settled: Path, restored: list[bool], case: str
+) -> None:
+    source = gpt2_like.read_bytes()
+    cartridge, reason = unsound(source, llama3_like.read_bytes())[case]
+    place = directory({"tokenizer.json": source, "tokenizer.dat": cartridge})
+    stock = AutoTokenizer.from_pretrained(place)
+    said = set()
+    for _ in range(2):
+        ours = crayon_hf.AutoTokenizer.from_pretrained(place)
+        origin, refused = facts(ours)
+        assert origin == "cache"
+        assert reason in refused
+        said.add(refused)
+        assert plain(ours(TEXT, TEXT)) == plain(stock(TEXT, TEXT))
+    assert len(said) == 1
+    assert restored == [False, True]
+
+
+def test_every_case_is_tested(gpt2_like: Path, llama3_like: Path) -> None:
+    assert set(CASES) == set(unsound(gpt2_like.read_bytes(), llama3_like.read_bytes()))
+
+
+def test_a_lie_about_an_added_token(directory: Any, gpt2_like: Path) -> None:
+    source = gpt2_like.read_bytes()
+    lie = resigned(repository(with_token(gpt2_like, " quick"))["tokenizer.dat"], source)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(directory({"tokenizer.json": source, "tokenizer.dat": lie}))
+    assert facts(ours)[0] != "repository"
+    assert facts(ours)[1]
+    assert ours(TEXT)["input_ids"] == PreTrainedTokenizerFast(tokenizer_file=str(gpt2_like))(TEXT)["input_ids"]
+
+
+def test_files_that_change(directory: Any, gpt2_like: Path, settled: Path) -> None:
+    files = repository(gpt2_like)
+    place = directory(files)
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    assert facts(load(place)) == ("repository", None)
+    directory({"tokenizer.json": with_token(gpt2_like, "<new>")})
+    origin, refused = facts(load(place))
+    assert origin == "cache"
+    assert "another tokenizer.json" in refused
+    assert load(place).convert_tokens_to_ids("<new>") is not None
+    directory(repository(with_token(gpt2_like, "<new>")))
+    assert facts(load(place)) == ("repository", None)
+    (place / "tokenizer.dat").unlink()
+    assert facts(load(place)) == ("cache", None)
+    directory(files)
+    assert facts(load(place)) == ("repository", None)
+
+
+def test_what_transformers_changes(directory: Any, gpt2_like: Path) -> None:
+    """Arguments that change the backend: the cartridge of the file is not that of the tokenizer."""
+    place = directory(repository(gpt2_like))
+    for token, arguments in (
+        ("<extra>", {"additional_special_tokens": ["<extra>"]}),
+        ("<end>", {"eos_token": "<end>"}),
+    ):
+        ours = crayon_hf.AutoTokenizer.from_pretrained(place, **arguments)
+        stock = AutoTokenizer.from_pretrained(place, **arguments)
+        text = "a <extra> b <end> c"
+        assert facts(ours)[0] != "repository"
+        assert token in facts(ours)[1]
+        assert plain(ours(text)) == plain(stock(text))
+
+
+def test_the_reading_of_tiktoken(directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cartridge with tiktoken's ids stands for tokenizers' only where both surely read the pattern alike."""
+    place = directory(pattern_of_tiktoken(gpt2_like.read_bytes()))
+    ours = crayon_hf.AutoTokenizer.from_pretrained(place)
+    assert facts(ours)[0] != "repository"
+    assert "regular expressions of tiktoken" in facts(ours)[1]
+    assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(place)(TEXT))
+    document = json.loads((place / "tokenizer.json").read_bytes())
+    both = next(p for p in _core.known_patterns("rust_regex") if p in _core.known_patterns("oniguruma"))
+    document["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = both
+    data = json.dumps(document, ensure_ascii=False).encode()
+    cartridge = _core.compile_tokenizer_json(data, '{"reference":"tiktoken"}', "rust_regex")
+    directory({"tokenizer.json": data, "tokenizer.dat": cartridge})
+    ours = crayon_hf.AutoTokenizer.from_pretrained(place)
+    assert facts(ours) == ("repository", None)
+    assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(place)(TEXT))
+
+
+def test_reports(directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = directory({"tokenizer.json": gpt2_like.read_bytes()})
+    load = crayon_hf.AutoTokenizer.from_pretrained
+    with monkeypatch.context() as patch:
+        (tmp_path / "file").write_text("")
+        patch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+        assert facts(load(place)) == ("memory", None)
+
+    def refuse(*arguments: Any) -> bytes:
+        raise crayon_hf.UnsupportedError("a component of this test")
+
+    monkeypatch.setattr(_core, "compile_tokenizer_json", refuse)
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "empty"))
+    with pytest.warns(crayon_hf.DelegatedWarning):
+        report = load(place).engine_report()
+    assert (report["engine"], report["origin"], report["cartridge"]) == ("delegated", None, None)
+    assert "of this test" in report["reason"]
+
+    def unreadable(*arguments: Any) -> Any:
+        raise crayon_hf.VocabularyError("a tokenizer of this test")
+
+    monkeypatch.setattr(crayon_hf.Tokenizer, "from_tokenizers", unreadable)
+    monkeypatch.setattr(crayon_hf.Tokenizer, "from_file", unreadable)
+    with pytest.warns(crayon_hf.DelegatedWarning):
+        tokenizer = load(place)
+    assert tokenizer.engine_report().keys() == report.keys()
+    assert tokenizer.engine_report()["engine"] == "delegated"
