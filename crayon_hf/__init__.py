@@ -33,6 +33,7 @@ from crayon_hf.transformers_face import registration
 
 if TYPE_CHECKING:
     from crayon_hf import tiktoken
+    from crayon_hf.hub import publish, pull
     from crayon_hf.pipeline import Pipeline
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
@@ -61,6 +62,8 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "install",
+    "publish",
+    "pull",
     "tiktoken",
     "train_bpe",
     "train_unigram",
@@ -76,6 +79,8 @@ _LAZY = {
     "CrayonVocab": "vocab",
     "Pipeline": "pipeline",
     "install": "transformers_face",
+    "publish": "hub",
+    "pull": "hub",
     "uninstall": "transformers_face",
     "tiktoken": "",
     "train_bpe": "training",

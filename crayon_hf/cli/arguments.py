@@ -20,7 +20,10 @@ examples:
   crayon-hf count -t llama3/tokenizer.json -f book.txt
   crayon-hf convert llama3/tokenizer.json -o llama3.dat
   crayon-hf convert mistral.gguf -o mistral/      a directory that transformers opens
+  crayon-hf parity llama3/ --html report.html    is it the same as the reference, and how fast
   crayon-hf train *.txt -o my-model/            a tokenizer of one's own
+  crayon-hf pull user/name                      a repository on the Hub becomes the profile "name"
+  crayon-hf publish user/name --from my-model/  a repository with a cartridge and a model card
 
 A tokenizer (-t) is the name of a profile, or the path of whatever convert takes: a tokenizer.json, a directory, a
 cartridge (.dat), a GGUF file, a SentencePiece model, a rank file and so on; what it is, its content says. Without -t it
@@ -53,6 +56,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_inspect(subparsers)
     _add_convert(subparsers)
     _add_train(subparsers)
+    _add_pull(subparsers)
+    _add_publish(subparsers)
     _add_info(subparsers)
     _add_bench(subparsers)
     _add_parity(subparsers)
@@ -264,6 +269,66 @@ def _train(arguments: argparse.Namespace) -> int:
     return train(arguments)
 
 
+def _add_pull(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "pull",
+        _pull,
+        "a repository on the Hub to a profile",
+        "Makes a profile of a repository: of its cartridge, if that is whole and says what its tokenizer.json says;\n"
+        "else it is compiled here. The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
+        "HF_HOME, HF_HUB_OFFLINE). The profile is stored in the first entry of CRAYON_PROFILE_DIR, else in\n"
+        "~/.cache/xerv/crayon/profiles.",
+    )
+    command.add_argument("repo", metavar="REPO[@REVISION]", help="user/name; a branch, a tag or a commit after the @")
+    command.add_argument("--name", help="what the profile is called (default: as the repository)")
+    command.add_argument("--token", help="a token of the Hub (default: the one that huggingface_hub finds)")
+    command.add_argument("--directory", metavar="DIR", help="another directory of profiles")
+    command.add_argument("--force", action="store_true", help="replace a profile of that name from elsewhere")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _pull(arguments: argparse.Namespace) -> int:
+    from crayon_hf.cli.hub import pull  # most commands do not need it
+
+    return pull(arguments)
+
+
+def _add_publish(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "publish",
+        _publish,
+        "a tokenizer to a repository on the Hub",
+        "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit. The\n"
+        "repository is made if there is none. The token is that of huggingface_hub (HF_TOKEN, or hf auth login).",
+    )
+    command.add_argument("repo", metavar="REPO", help="user/name")
+    command.add_argument(
+        "--from",
+        dest="source",
+        metavar="SOURCE",
+        help="a directory, or whatever convert takes, or the name of a profile",
+    )
+    command.add_argument("--report", metavar="FILE", help="the parity.json that crayon-hf parity wrote")
+    command.add_argument("--no-speed", action="store_true", help="leave speed out of the report that is made")
+    command.add_argument("--private", action="store_true", default=None, help="if the repository is made")
+    command.add_argument("--revision", metavar="BRANCH", help="the branch that is committed to (default: main)")
+    command.add_argument("--create-pr", action="store_true", help="open a pull request instead")
+    command.add_argument("--message", help="of the commit")
+    command.add_argument("--license", metavar="ID", help="of the tokenizer (default: what its source says)")
+    command.add_argument("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer is from")
+    command.add_argument("--token", help="a token of the Hub that may write (default: the one that is found)")
+    command.add_argument("--dry-run", metavar="DIR", help="write all files into a directory, and nothing to the Hub")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    from crayon_hf.cli.publish import publish  # most commands do not need it
+
+    return publish(arguments)
+
+
 def _add_info(subparsers: Any) -> None:
     command = _command(
         subparsers,
@@ -300,23 +365,56 @@ def _add_parity(subparsers: Any) -> None:
         "parity",
         measuring.parity,
         "is it the same as the reference",
-        "Compares ours with the reference, every field of every result, on generated strings and on texts.\n"
-        "Exit code 1 means that something differs. With --greedy: how often longest match gives the exact ids, and\n"
-        "how fast.\n"
-        "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
+        "Compares ours with a reference, every field of every result, on generated strings and on texts, and times\n"
+        "both. The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 when\n"
+        "the question makes no sense. TARGET is whatever convert takes: a file, a directory, a cartridge (.dat), a\n"
+        "tiktoken encoding; or a profile, a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name).\n"
+        "Without --text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.\n"
+        "With --greedy: how often longest match gives the exact ids, and how fast.",
     )
-    _add_measured(command)
-    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
-    command.add_argument("--strings", type=int, default=10_000, metavar="N", help="generated (default: %(default)s)")
-    command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
+    command.add_argument("target", nargs="?", default="lite", metavar="TARGET", help="default: the profile %(default)s")
     command.add_argument(
         "--against",
-        default=measuring.AGAINST[0],
+        default="",
+        metavar="REFERENCE",
+        help="tokenizers (whatever becomes a tokenizer.json), tiktoken (rank files and encodings), transformers "
+        "(directories) or sentencepiece (.model); default: the target's own",
+    )
+    command.add_argument(
+        "--text",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
+    )
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    command.add_argument(
+        "--strings", type=_number, default=10_000, metavar="N", help="generated (default: %(default)s)"
+    )
+    command.add_argument(
+        "--tokens", type=_number, metavar="N", help="of the vocabulary's own tokens (default: a fifth of --strings)"
+    )
+    command.add_argument("--seed", type=_number, default=1, metavar="N", help="of both (default: %(default)s)")
+    command.add_argument("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
+    command.add_argument("--no-speed", action="store_true", help="compare only")
+    command.add_argument("--rounds", type=_number, metavar="N", help="of timing (default: 3; with --greedy 5)")
+    command.add_argument("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+    command.add_argument("--markdown", metavar="FILE", help="the report as Markdown")
+    command.add_argument("--html", metavar="FILE", help="the report as one page that needs no network")
+    command.add_argument("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
+    command.add_argument(
+        "--certify",
+        action="store_true",
+        help="write the certificate into the cartridge: TARGET is a .dat, or a directory with a tokenizer.dat",
+    )
+    command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
+    command.add_argument(
+        "--beside",
+        default=measuring.BESIDE[0],
         metavar="LIST",
         help="with --greedy: who is timed besides us: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
     )
-    command.add_argument("--rounds", type=int, default=5, metavar="N", help="with --greedy (default: %(default)s)")
-    command.add_argument("--json", action="store_true", help="with --greedy: print every round as JSON")
+    command.add_argument("--ours", default="", help=argparse.SUPPRESS)  # a stand-in, for the tests
 
 
 def _special_token(text: str) -> tuple[str, int]:

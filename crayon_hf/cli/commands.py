@@ -73,6 +73,7 @@ def decode(arguments: argparse.Namespace) -> int:
 def info(arguments: argparse.Namespace) -> int:
     """The facts of a tokenizer."""
     from crayon_hf import _core
+    from crayon_hf.hub.store import record_of
 
     tokenizer = open_tokenizer(arguments.tokenizer)
     facts: dict[str, Any] = {
@@ -84,10 +85,16 @@ def info(arguments: argparse.Namespace) -> int:
         **tokenizer.engine_info(),
         "source_digest": tokenizer.source_digest,
     }
+    pulled = None if facts["cartridge"] is None else record_of(facts["cartridge"])
+    if pulled is not None:
+        facts["pulled"] = {key: getattr(pulled, key) for key in ("repo", "revision", "commit")}
     sections = [] if facts["cartridge"] is None else _core.cartridge_sections(facts["cartridge"])
+    certificate, says = _certificate(tokenizer)
     if arguments.json:
-        print_line(_json({**facts, "sections": sections}))
+        print_line(_json({**facts, "certificate": certificate, "sections": sections}))
         return 0
+    if facts["cartridge"] is not None:
+        facts["certificate"] = says
     width = max(len(key) for key in facts)
     for key, value in facts.items():
         if value is not None:
@@ -97,6 +104,21 @@ def info(arguments: argparse.Namespace) -> int:
         for section in sections:
             print_line(f"{section['name']:<24} {section['offset']:>12} {section['size']:>12}")
     return 0
+
+
+def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
+    """The parity certificate of the cartridge that is open, and what to say of it."""
+    from crayon_hf import _core
+    from crayon_hf.certificate import CertificateError, read
+
+    engine = tokenizer._engine or tokenizer._settle()
+    if not isinstance(engine, _core.Engine) or engine.certificate is None:
+        return None, "none (crayon-hf parity TARGET --certify writes one)"
+    try:
+        found = read(engine)
+        return json.loads(engine.certificate), found.summary() if found else ""
+    except CertificateError as error:
+        return None, f"not to be trusted: {error}"
 
 
 def open_tokenizer(name: str, mode: str = "exact") -> Tokenizer:

@@ -1,4 +1,4 @@
-"""The commands that measure us beside the references: ``bench`` for speed, ``parity`` for truth."""
+"""The commands that measure us beside others: ``bench``, and ``parity --greedy``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 
 from crayon_hf.cli.commands import is_path, open_tokenizer, print_line
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
+from crayon_hf.files import write_atomic
 from crayon_hf.tokenizer import Tokenizer
 
-AGAINST = ("tokenizers", "llama.cpp")
+BESIDE = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
 
 
@@ -41,20 +42,13 @@ def bench(arguments: argparse.Namespace) -> int:
 
 
 def parity(arguments: argparse.Namespace) -> int:
-    """Whether ids are those of the reference; with --greedy, how often longest match gives them, too."""
-    with TemporaryDirectory(prefix="crayon-parity-") as directory:
-        if arguments.greedy:
-            return _greedy(arguments, directory)
-        from crayon_hf.parity import run
+    """Whether results are those of the reference; with --greedy, how often longest match gives the ids, too."""
+    if not arguments.greedy:
+        from crayon_hf.cli.parity import parity
 
-        texts, _ = _texts(arguments, directory)
-        given = [_comparable(arguments.tokenizer, directory), "--strings", str(arguments.strings)]
-        given += ["--tokens", str(arguments.strings // 5)]
-        given += [part for text in texts for part in ("--text", text)]
-        if arguments.megabytes is not None:
-            given += ["--megabytes", str(arguments.megabytes)]
-        code: int = run.main(given)
-        return code
+        return parity(arguments)
+    with TemporaryDirectory(prefix="crayon-parity-") as directory:
+        return _greedy(arguments, directory)
 
 
 def _greedy(arguments: argparse.Namespace, directory: str) -> int:
@@ -63,22 +57,26 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     from crayon_hf.parity.texts import find_text, read_text
 
     texts, limit = _texts(arguments, directory)
-    exact, other = (open_tokenizer(arguments.tokenizer, mode) for mode in ("exact", "greedy"))
+    exact, other = (open_tokenizer(arguments.target, mode) for mode in ("exact", "greedy"))
     contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
-    for name in filter(None, arguments.against.split(",")):
-        if name not in AGAINST:
-            raise CrayonError(f"--against {name}: there are {', '.join(AGAINST)}")
-        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.tokenizer)
+    for name in filter(None, arguments.beside.split(",")):
+        if name not in BESIDE:
+            raise CrayonError(f"--beside {name}: there are {', '.join(BESIDE)}")
+        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.target)
     results = []
     for spec in texts:
         path = find_text(spec)
         text = read_text(path, limit).decode()
         results.append(greedy.agreement(exact, other, text, path.name.split(".")[0]))
-        if arguments.rounds:
-            results[-1].speeds = greedy.measure(contestants, text, arguments.rounds)
-    if arguments.json:
-        print_line(json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]}))
+        rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
+        if rounds:
+            results[-1].speeds = greedy.measure(contestants, text, rounds)
+    plain = json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]})
+    if arguments.json == "-":
+        print_line(plain)
     else:
+        if arguments.json:
+            write_atomic(arguments.json, plain.encode() + b"\n")
         print_line("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
     return 0
 

@@ -386,18 +386,19 @@ def test_greedy_mode(run, gpt2_like):
 def test_parity(run, gpt2_like, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
-    out = good(run("parity", text, "-t", gpt2_like, "--strings", "50")).decode()
-    assert out.splitlines()[-1].startswith("3 suites, ")
-    assert out.splitlines()[-1].endswith("all agree")
-    assert "no text" in failure(run("parity", tmp_path / "none.txt", "-t", gpt2_like))
+    out = good(run("parity", gpt2_like, "--text", text, "--strings", "50", "--no-speed")).decode()
+    assert out.splitlines()[-1].startswith(f"all agree with tokenizers {tokenizers.__version__}: ")
+    assert "no text" in failure(run("parity", gpt2_like, "--text", tmp_path / "none.txt"), 2)
 
 
 def test_parity_greedy(run, gpt2_like, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
-    (found,) = json.loads(good(run("parity", "--greedy", text, "-t", gpt2_like, "--rounds", "2", "--json")))["texts"]
+    (found,) = json.loads(good(run("parity", "--greedy", gpt2_like, "--text", text, "--rounds", "2", "--json", "-")))[
+        "texts"
+    ]
     assert (found["text"], found["lines"], found["bytes"]) == ("text", 20, text.stat().st_size)
     assert {name: len(rates) for name, rates in found["speeds"].items()} == {"greedy": 2, "exact": 2, "tokenizers": 2}
-    table = good(run("parity", "--greedy", text, "-t", gpt2_like, "--rounds", "0")).decode()
+    table = good(run("parity", "--greedy", gpt2_like, "--text", text, "--rounds", "0")).decode()
     assert "| text | lines equal | tokens equal | tokens, greedy / exact |" in table
-    assert "there are tokenizers, llama.cpp" in failure(run("parity", "--greedy", text, "--against", "x"))
+    assert "there are tokenizers, llama.cpp" in failure(run("parity", "--greedy", "--text", text, "--beside", "x"))

@@ -1,0 +1,144 @@
+"""The command ``parity``: a comparison with a reference, on the terminal and as files."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from crayon_hf.cli import parity_checks
+from crayon_hf.cli.commands import print_line
+
+if TYPE_CHECKING:
+    from crayon_hf.parity.report import Report
+
+AGREED, DIFFERED = 0, 1
+
+
+def parity(arguments: argparse.Namespace) -> int:
+    """Compare, print, write; the exit status is 0 for full agreement alone."""
+    from crayon_hf.cli.arguments import UsageError
+    from crayon_hf.parity.references import UnknownVocabularyError
+    from crayon_hf.parity.report import run, write
+    from crayon_hf.parity.targets import TargetError
+
+    cartridge = parity_checks.check(arguments)
+    try:
+        report = run.make_report(
+            arguments.target,
+            arguments.against,
+            strings=arguments.strings,
+            tokens=arguments.tokens,
+            seed=arguments.seed,
+            texts=arguments.text or None,
+            megabytes=arguments.megabytes,
+            speed=not arguments.no_speed,
+            rounds=run.ROUNDS if arguments.rounds is None else max(1, arguments.rounds),
+            cpu=arguments.cpu,
+            ours=arguments.ours,
+            cartridge=cartridge,
+            command=_command(arguments),
+            progress=_progress,
+        )
+    except (TargetError, UnknownVocabularyError) as error:
+        raise UsageError(str(error)) from error
+    except ValueError as error:  # a text that is no text
+        raise UsageError(str(error)) from error
+    finally:
+        _progress("")
+    to_stdout = arguments.json == "-"
+    if to_stdout:
+        print_line(report.to_json().rstrip())
+    paths = write(
+        report,
+        arguments.output,
+        json=None if to_stdout else arguments.json,
+        markdown=arguments.markdown,
+        html=arguments.html,
+    )
+    lines = [f"wrote {path}" for path in paths]
+    if cartridge is not None and report.agreed:
+        from crayon_hf import certificate
+
+        certificate.certify(cartridge, report)
+        lines.append(f"wrote the certificate into {cartridge}")
+    elif cartridge is not None:
+        lines.append("no certificate was written: it is only for full agreement")
+    if not to_stdout:
+        for line in [*table(report), "", *lines, verdict(report)]:
+            print_line(line)
+    return AGREED if report.agreed else DIFFERED
+
+
+def table(report: Report) -> list[str]:
+    """The report for a terminal, without the verdict."""
+    ours, reference, target = report.ours, report.reference, report.target
+    lines = [
+        f"{target.name}: {target.kind}, {target.vocab_size:,} tokens",
+        f"{ours.name} {ours.version} ({ours.details}) against {reference.name} {reference.version}",
+        "",
+    ]
+    width = max(len(suite.name) for suite in report.suites)
+    for suite in report.suites:
+        says = "no difference"
+        if suite.failure:
+            says = f"FAILED: {suite.failure}"
+        elif not suite.inputs:
+            says = "nothing to compare"
+        elif suite.differing:
+            says = f"{suite.differing:,} DIFFER"
+        lines.append(
+            f"{suite.name:<{width}} {suite.inputs:9,} inputs {suite.characters / 1e6:7.2f} M characters "
+            f"{suite.seconds:7.1f} s  {says}"
+        )
+    for shown in report.differences:
+        smallest = ", ".join(f"'{text}'" for text in shown.smallest)
+        lines += ["", f"{shown.suite}, {shown.category}: differs on {smallest}"]
+        lines += [f"  {each.field}: ours {each.ours}, {reference.name} {each.reference}" for each in shown.fields[:3]]
+    speeds = [speed for speed in report.speeds if speed.ours]
+    if speeds:
+        lines += ["", f"{'':<28} {'ours':>12} {reference.name:>14}"]
+    for speed in speeds:
+        name = f"{speed.scenario} {speed.text}".strip()
+        theirs = f"{_middle(speed.reference):,.4g} {speed.unit}" if speed.reference else "none"
+        times = f"{speed.ratio:,.1f} times as fast" if speed.ratio else ""
+        lines.append(f"{name:<28} {_middle(speed.ours):>7,.4g} {speed.unit:<4} {theirs:>14}   {times}")
+    return [*lines, *report.notes]
+
+
+def _middle(rounds: tuple[float, ...]) -> float:
+    from statistics import median
+
+    return median(rounds)
+
+
+def verdict(report: Report) -> str:
+    """The last line."""
+    against = f"{report.reference.name} {report.reference.version}"
+    if report.agreed:
+        return f"all agree with {against}: {report.inputs:,} inputs, {report.characters:,} characters"
+    failed = [suite.name for suite in report.suites if suite.failure or not suite.inputs]
+    parts = [f"{report.differing:,} of {report.inputs:,} inputs differ from {against}"] if report.differing else []
+    parts += [f"not compared: {', '.join(failed)}"] if failed else []
+    return "; ".join(parts) or "nothing was compared"
+
+
+def _progress(message: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{message[:100]}", end="", file=sys.stderr, flush=True)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """What repeats the comparison, with paths as they were given; not what writes files."""
+    words = ["crayon-hf", "parity", arguments.target]
+    words += ["--against", arguments.against] if arguments.against else []
+    words += [part for text in arguments.text for part in ("--text", text)]
+    words += ["--strings", str(arguments.strings), "--seed", str(arguments.seed)]
+    for name in ("tokens", "megabytes", "rounds"):
+        value = getattr(arguments, name)
+        words += [] if value is None else [f"--{name}", f"{value:g}" if name == "megabytes" else str(value)]
+    words += ["--cpu", arguments.cpu] if arguments.cpu else []
+    words += ["--no-speed"] if arguments.no_speed else []
+    words += ["--ours", arguments.ours] if arguments.ours else []
+    return shlex.join(words)

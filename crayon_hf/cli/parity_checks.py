@@ -1,0 +1,190 @@
+"""What can be wrong with a ``crayon-hf parity`` is said before minutes are spent on it: outputs, and certificates."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from crayon_hf.cli.arguments import UsageError
+from crayon_hf.search_path import find_profile
+
+_FORMS = ("json", "markdown", "html")
+_OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
+_CONFIGS = ("tokenizer_config.json", "config.json", "special_tokens_map.json", "added_tokens.json")
+_SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
+
+
+def check(arguments: argparse.Namespace) -> str | None:
+    """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError."""
+    _check_outputs(arguments)
+    return _check_certify(arguments) if arguments.certify else None
+
+
+# -- outputs
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    inputs = {os.path.realpath(path) for path in (*_files_of(arguments.target), *_texts(arguments.text))}
+    seen: dict[str, str] = {}
+    for said, path in _outputs(arguments):
+        real = os.path.realpath(path)
+        if other := seen.get(real):
+            raise UsageError(f"{said} is the same file as {other}")
+        seen[real] = said
+        if any(_is_same(real, each) for each in inputs):
+            raise UsageError(f"{said} would overwrite what is compared")
+        if os.path.isdir(real):
+            raise UsageError(f"{said} is a directory; --output takes one")
+        if os.path.lexists(real) and not os.path.isfile(real):
+            raise UsageError(f"{said} is no regular file")
+    for name in _FORMS:
+        path = getattr(arguments, name)
+        if path is not None and path != "-":
+            _check_place(f"--{name} {path}", os.path.dirname(os.path.realpath(path)))
+    if arguments.output is not None:
+        place = os.path.realpath(arguments.output)
+        while not os.path.lexists(place):  # it is made
+            place = os.path.dirname(place)
+        if not os.path.isdir(place):
+            raise UsageError(f"--output {arguments.output} is no directory")
+        _check_place(f"--output {arguments.output}", place)
+
+
+def _outputs(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Each file that will be written: how a message names it, and its path."""
+    for name in (*_FORMS, "output"):
+        if getattr(arguments, name) == "":
+            raise UsageError(f"--{name} needs a path")
+    for name in _FORMS:
+        path = getattr(arguments, name)
+        if path is not None and (name, path) != ("json", "-"):
+            yield f"--{name} {path}", path
+    if arguments.output is not None:
+        for suffix in ("json", "md", "html"):
+            path = os.path.join(arguments.output, f"parity.{suffix}")
+            yield f"--output's {path}", path
+
+
+def _check_place(said: str, directory: str) -> None:
+    """UsageError when no file can be made there, which is tried: permissions alone do not say it."""
+    if not os.path.isdir(directory):
+        raise UsageError(f"{said}: its directory is not there")
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise UsageError(f"{said}: nothing can be written there: {error.strerror}") from error
+
+
+def _is_same(path: str, other: str) -> bool:
+    if path == other:
+        return True
+    try:
+        return os.path.samefile(path, other)
+    except OSError:  # not there yet
+        return False
+
+
+def _texts(given: list[str]) -> Iterator[str]:
+    from crayon_hf.parity.references import UnknownVocabularyError
+    from crayon_hf.parity.texts import text_files
+
+    for text in given:
+        try:
+            yield from map(str, text_files(text).values())
+        except UnknownVocabularyError as error:
+            raise UsageError(str(error)) from error
+
+
+def _files_of(target: str) -> list[str]:
+    """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
+    from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file
+    from crayon_hf.errors import ProfileNotFoundError
+    from crayon_hf.parity.references import shared_directory
+
+    if os.path.isfile(target):
+        path = Path(target)
+        others = [path.with_suffix(suffix) for suffix in (".json", ".dat") if path.suffix in (".json", ".dat")]
+        others += [path.with_name(name) for name in _OF_A_TOKENIZER if path.name in _OF_A_TOKENIZER]
+        return [target, *(str(other) for other in others if other.exists())]
+    shared = shared_directory()
+    if not os.path.isdir(target) and shared is not None and (shared / "vocab" / target).is_dir():
+        target = str(shared / "vocab" / target)
+    if os.path.isdir(target):
+        names = [name for name in os.listdir(target) if name in (*_OF_A_TOKENIZER, *_CONFIGS)]
+        names += [name for name in os.listdir(target) if name.endswith(_SUFFIXES)]
+        return [os.path.join(target, name) for name in names]
+    try:
+        profile = find_profile(target)
+    except (ProfileNotFoundError, ValueError):
+        published = find_published_file(target) if target in KNOWN_ENCODINGS else None
+        return [] if published is None else [published]
+    return [str(path) for path in (profile.cartridge, profile.source) if path is not None]
+
+
+# -- certificates
+
+
+def _check_certify(arguments: argparse.Namespace) -> str:
+    """The cartridge, when a certificate may be written into it. The run sees to it that it is what is compared."""
+    from crayon_hf import certificate
+    from crayon_hf.errors import CartridgeError
+    from crayon_hf.opening import is_version_2
+
+    if arguments.ours:
+        raise UsageError("--certify is for what crayon_hf opens, and --ours puts something else in its place")
+    path = _cartridge_of(arguments.target)
+    if path is None or is_version_2(path):
+        raise UsageError(f"--certify writes into a cartridge, and {arguments.target} is none: {_convert(arguments)}")
+    if (reason := _not_the_user_s(path)) is not None:
+        raise UsageError(f"--certify: {path} {reason}: {_convert(arguments)}")
+    if not os.access(path, os.W_OK):
+        raise UsageError(f"--certify: {path} cannot be written; copy it with its .json to where you may write")
+    _check_place(f"--certify: {path}", os.path.dirname(os.path.realpath(path)))
+    try:
+        certificate.check(path, arguments.against or ("tokenizers" if os.path.isdir(arguments.target) else ""))
+    except (certificate.CertificateError, CartridgeError) as error:
+        raise UsageError(f"--certify: {error}") from error
+    return path
+
+
+def _convert(arguments: argparse.Namespace) -> str:
+    return (
+        f"make one with crayon-hf convert {arguments.target} -o DIRECTORY/, then crayon-hf parity DIRECTORY/ --certify"
+    )
+
+
+def _not_the_user_s(path: str) -> str | None:
+    """Why this file must stay as it is: others rely on its contents, or on its being what its name says."""
+    from crayon_hf import search_path
+    from crayon_hf.hub import store
+
+    real = Path(os.path.realpath(path))
+    packaged = Path(search_path.__file__).parent / "profiles"
+    if real.parent == Path(os.path.realpath(packaged)):
+        return "is a part of this package"
+    if store.record_of(path) is not None or real.parent.parent.name == store.PLACE:
+        return "was pulled, and stays what its repository has"
+    if real.suffix != ".dat":
+        return f"is a link into a store of files ({real})"
+    return None
+
+
+def _cartridge_of(target: str) -> str | None:
+    """The user's own cartridge of a target: the file, the one in a directory, that of a profile."""
+    from crayon_hf.conversion.repository import CARTRIDGE
+    from crayon_hf.errors import ProfileNotFoundError
+
+    if os.path.isdir(target):
+        path = os.path.join(target, CARTRIDGE)
+        return path if os.path.isfile(path) else None
+    if os.path.isfile(target):
+        return target if target.endswith(".dat") else None
+    try:
+        profile = find_profile(target)
+    except (ProfileNotFoundError, ValueError):
+        return None
+    return None if profile.cartridge is None else str(profile.cartridge)

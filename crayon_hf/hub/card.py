@@ -1,0 +1,243 @@
+"""The model card of a published tokenizer: its README.md.
+
+Ours is one part of it, between two comments, and is replaced by the next `publish`. Around it, and in the metadata,
+everything stays as its author wrote it: ours fills what is missing there and adds tags.
+
+``library_name`` is ``crayon-hf`` in a repository that is a tokenizer alone. The Hub shows code for a library that it
+knows, and for ``transformers`` that code opens a model: it would fail where there are no weights. In the repository of
+a model (it has a ``config.json``) none is filled in: the Hub finds out itself what opens it, and goes on doing so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.errors import CrayonError
+from crayon_hf.hub import front_matter
+from crayon_hf.parity.report.markdown import escaped, fenced, speed_table, table
+from crayon_hf.parity.report.wording import count, ratio, suite_origin, visible
+
+if TYPE_CHECKING:
+    from crayon_hf.parity.report.model import Library, Report, SuiteResult
+
+TAGS = ("tokenizer", "crayon-hf", "cartridge")
+LIBRARY = "crayon-hf"
+
+BEGIN = "<!-- crayon-hf: begin. This part is written by crayon-hf publish, and replaced by the next one. -->"
+END = "<!-- crayon-hf: end -->"
+_BEGIN = re.compile(r"^<!-- crayon-hf: begin\b[^\r\n]*-->(?=[ \t]*[\r\n]|\Z)", re.MULTILINE)
+_END = re.compile(r"^<!-- crayon-hf: end -->(?=[ \t]*[\r\n]|\Z)", re.MULTILINE)
+
+REPORT_JSON, REPORT_PAGE = "crayon-hf/parity.json", "crayon-hf/parity.html"
+PLOT_SVG, PLOT_PNG = "crayon-hf/speed.svg", "crayon-hf/speed.png"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a card says of the repository, besides the report."""
+
+    repo: str
+    revision: str | None = None
+    """What has to be asked for to get it; None for the main branch."""
+    base: str | None = None
+    """The tokenizer that this is, by the name of where it comes from."""
+    vocab_size: int = 0
+    is_model: bool = False
+    """Whether the repository has a model, too."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What is filled in where the card does not have it: ``license``, ``base_model`` and so on."""
+
+
+def make_card(existing: str | None, facts: Facts, report: Report) -> str:
+    """The README.md: `existing`, if there is one, with our part put in or replaced.
+
+    CrayonError when something of it would be lost: metadata that cannot be read, or one of our two comments without
+    the other.
+    """
+    fill = {"library_name": None if facts.is_model else LIBRARY, **facts.metadata}
+    ours = _our_part(facts, report)
+    if existing is None:
+        return f"---\n{front_matter.filled(None, fill, TAGS)}\n---\n\n# {escaped(facts.repo)}\n\n{ours}\n"
+    existing = existing.removeprefix("\ufeff")
+    newline = front_matter.line_end(existing)
+    opening, block, closing, body = front_matter.split(existing)
+    metadata = front_matter.filled(block, fill, TAGS, newline)
+    body = _placed(body, ours.replace("\n", newline), newline)
+    if block is None:
+        return f"---{newline}{metadata}{newline}---{newline}{'' if body.startswith(newline) else newline}{body}"
+    return f"{opening}{metadata}{closing}{body}"
+
+
+def _placed(body: str, ours: str, newline: str) -> str:
+    """`body` with our part in place of the former one, or at its end."""
+    begins, ends = list(_BEGIN.finditer(body)), list(_END.finditer(body))
+    if len(begins) == len(ends) == 1 and begins[0].end() <= ends[0].start():
+        return body[: begins[0].start()] + ours + body[ends[0].end() :]
+    if begins or ends:
+        raise CrayonError(
+            "README.md: the comments around our part are not one pair: remove them, or what is left of them "
+            f"({len(begins)} of {BEGIN[:25]}..., {len(ends)} of {END})"
+        )
+    text = body.rstrip()
+    return f"{text}{newline * 2 if text else newline}{ours}{newline}"
+
+
+# -- our part
+
+
+def _our_part(facts: Facts, report: Report) -> str:
+    parts = [
+        BEGIN,
+        "## Tokenizer and cartridge",
+        _what_it_is(facts, report),
+        "## Use",
+        _use(facts),
+        "## Parity certificate",
+        *_certificate(report),
+        *_speed(report),
+        "## Verify it yourself",
+        *_verify(facts, report),
+        END,
+    ]
+    return "\n\n".join(parts)
+
+
+def _what_it_is(facts: Facts, report: Report) -> str:
+    base = f" It is the tokenizer of {escaped(facts.base)}." if facts.base else ""
+    return (
+        f"A tokenizer of {count(facts.vocab_size)} ids in two forms.{base} `tokenizer.json` is what stock "
+        "`transformers` and `tokenizers` open. `tokenizer.dat` is its *cartridge*: the same, compiled once by "
+        "crayon-hf, mapped into memory and used in place. "
+        f"Its ids are those of `{_code(report.reference.name)}`."
+    )
+
+
+def _use(facts: Facts) -> str:
+    revision = f", revision={_literal(facts.revision)}" if facts.revision else ""
+    return _block(
+        "python",
+        "from crayon_hf import AutoTokenizer  # instead of: from transformers import AutoTokenizer",
+        f"tokenizer = AutoTokenizer.from_pretrained({_literal(facts.repo)}{revision})",
+        'ids = tokenizer("Hello, world!").input_ids',
+    )
+
+
+def _certificate(report: Report) -> Iterable[str]:
+    yield (
+        "Results were compared with those of the reference, field by field. The certificate is in the cartridge, too; "
+        f"[the whole report]({REPORT_PAGE}) is a page for a browser, [its data]({REPORT_JSON}) is JSON."
+    )
+    yield table(
+        ("outcome", "full agreement" if report.agreed else "differences"),
+        (
+            ("reference", _library(report.reference)),
+            ("compared with it", _library(report.ours)),
+            ("inputs", count(report.inputs)),
+            ("characters", count(report.characters)),
+            ("categories", count(len(report.by_category()))),
+            ("differences", count(report.differing)),
+            ("fields compared", ", ".join(map(escaped, report.compared))),
+            ("SHA-256 of tokenizer.json", f"`{_code(report.target.source_digest)}`"),
+            ("date", escaped(report.started)),
+            ("machine", "; ".join(map(escaped, report.machine))),
+        ),
+    )
+    yield table(
+        ("inputs", "from", "number", "characters", "differences"),
+        (_suite_row(suite) for suite in report.suites),
+        numbers=3,
+    )
+    if categories := report.by_category():
+        yield "<details><summary>Inputs by category</summary>"
+        yield table(
+            ("category", "inputs", "differences"),
+            ((escaped(each.name), count(each.inputs), count(each.differing)) for each in categories),
+            numbers=2,
+        )
+        yield "</details>"
+    if report.notes:
+        yield "\n".join(f"- {escaped(note)}" for note in report.notes)
+
+
+def _library(library: Library) -> str:
+    details = f" ({escaped(library.details)})" if library.details else ""
+    return f"{escaped(library.name)} {escaped(library.version)}{details}"
+
+
+def _suite_row(suite: SuiteResult) -> tuple[str, ...]:
+    name = escaped(f"{suite.name}: {suite.about}" if suite.about else suite.name)
+    return name, escaped(suite_origin(suite)), count(suite.inputs), count(suite.characters), count(suite.differing)
+
+
+def _speed(report: Report) -> Iterable[str]:
+    if not report.speeds:
+        return
+    yield "## Speed"
+    yield (
+        "Both sides in turn on the machine above: medians, with the least and the greatest round. Other machines and "
+        "texts have other speeds."
+    )
+    yield speed_table(report)
+    yield f"[![{escaped(_in_words(report))}]({PLOT_PNG})]({PLOT_SVG})"
+
+
+def _in_words(report: Report) -> str:
+    """What the plot shows, for who does not see it."""
+    ratios: dict[str, list[float]] = {}
+    for speed in report.speeds:
+        if speed.ratio is not None:
+            ratios.setdefault(speed.scenario, []).append(speed.ratio)
+    told = [
+        f"{scenario} {ratio(min(each))}" + (f" to {ratio(max(each))}" if len(each) > 1 else "")
+        for scenario, each in ratios.items()
+    ]
+    return f"How many times as fast as {report.reference.name} crayon-hf is: {', '.join(told) or 'not measured'}"
+
+
+def _verify(facts: Facts, report: Report) -> Iterable[str]:
+    name = facts.repo.rpartition("/")[2]
+    spec = f"{facts.repo}@{facts.revision}" if facts.revision else facts.repo
+    yield (
+        "The first line checks every byte of the cartridge, and that it says what `tokenizer.json` says; the second "
+        "shows the certificate; the third repeats the comparison on this machine."
+    )
+    yield _block(
+        "sh",
+        f"crayon-hf pull {_argument(spec)}",
+        f"crayon-hf info -t {_argument(name)}",
+        f"crayon-hf parity {_argument(name)} --against {_argument(report.reference.name)}",
+    )
+    if report.command:
+        yield "The report above was made by:"
+        yield _block("sh", report.command)
+
+
+# -- Markdown
+
+
+def _code(value: str) -> str:
+    """Text that stands between backticks: what would end that is replaced."""
+    return re.sub(r"[^ -\[\]-_a-{}~]", "?", " ".join(value.split())) or "?"
+
+
+def _block(language: str, *lines: str) -> str:
+    """Code; no line of it is one of our comments."""
+    block: str = fenced("\n".join(visible(line).replace(BEGIN[:14], "<!--") for line in lines), language)
+    return block
+
+
+def _literal(value: str) -> str:
+    """A Python literal in double quotes."""
+    import json
+
+    return json.dumps(value)
+
+
+def _argument(value: str) -> str:
+    """A word on a command line."""
+    import shlex
+
+    return shlex.quote(value)

@@ -1,0 +1,498 @@
+"""`publish`: a tokenizer, its cartridge and a model card into a repository of the Hub, in one commit.
+
+Everything is made and checked on this machine first. The commit names the one that it follows, so that what somebody
+else pushes meanwhile is not overwritten. Until it is made nothing of the repository has changed but that it exists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha1, sha256
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.errors import CrayonError, HubError
+from crayon_hf.files import write_atomic
+from crayon_hf.hub import client, staging
+from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
+from crayon_hf.hub.front_matter import read as read_metadata
+from crayon_hf.hub.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
+from crayon_hf.source import REFERENCE_METADATA, reference_of
+
+if TYPE_CHECKING:
+    from crayon_hf.parity.report.model import Report
+
+MESSAGE = "Tokenizer, cartridge and parity report (crayon-hf publish)"
+
+RUN: dict[str, Any] = {}
+"""How large the comparison is, in the words of `make_report`; what is not here is as it is there."""
+
+_PAUSE = 5.0
+"""Seconds between two lines of its progress."""
+
+_LICENSE = ("license", "license_name", "license_link")
+
+
+_NOTHING = client.Listing("", {})
+
+
+@dataclass(frozen=True)
+class Published:
+    """What `publish` did."""
+
+    repo: str
+    """With its namespace."""
+    revision: str
+    """The branch, or ``refs/pr/N`` of a pull request that was opened."""
+    url: str | None
+    """The page of the commit, or of the pull request; None after a dry run."""
+    commit: str | None
+    """The commit that has the files now; None after a dry run."""
+    files: tuple[str, ...]
+    """What this call added, changed or removed; empty when the repository had all of it. After a dry run: paths."""
+    notes: tuple[str, ...] = ()
+    """What somebody should know, one line each."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the repository is before."""
+
+    place: client.Place
+    exists: bool = False
+    has_revision: bool = False
+    private: bool = False
+    listing: client.Listing = _NOTHING
+
+    @property
+    def parent(self) -> str | None:
+        return self.listing.commit or None
+
+
+def publish(
+    repo: str,
+    source: str | os.PathLike[str] | None = None,
+    *,
+    revision: str | None = None,
+    private: bool | None = None,
+    token: str | bool | None = None,
+    message: str | None = None,
+    create_pr: bool = False,
+    license: str | None = None,
+    base_tokenizer: str | None = None,
+    report: str | os.PathLike[str] | Report | None = None,
+    speed: bool = True,
+    dry_run: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Published:
+    """Put a tokenizer into `repo`, with its cartridge, a model card and a parity report.
+
+    Args:
+        repo: ``user/name``; ``name`` is one of your own. It is created if it is not there.
+        source: a directory or file of any kind that `crayon_hf.conversion` reads, a profile, a tiktoken encoding or
+            another repository (``user/name@revision``). Without it, the tokenizer that `repo` has.
+        revision: the branch; it is created if it is not there. The main one by default.
+        private: whether a repository that is created is private; without it, as your account has it set.
+        token: by the client's rules: True and None mean the one that is logged in.
+        message: the first line of the commit.
+        create_pr: open a pull request instead of committing to the branch.
+        license: what the card's metadata says; by default what the source's card says.
+        base_tokenizer: what the card says this tokenizer is, for example the name of a repository.
+        report: a report of ``crayon-hf parity --json``, or its path. Without it, the one that `repo` has if that is of
+            this tokenizer.json and this version, else the comparison is run: a minute or two.
+        speed: whether speeds are measured and shown.
+        dry_run: a directory to write all files into, in place of the repository.
+        progress: called with a line now and then.
+
+    Raises:
+        HubError: the Hub cannot be reached or refuses, or somebody else pushed meanwhile. Trying again is safe.
+        CrayonError: the report does not agree fully or is of another tokenizer.json, or the README.md that is there
+            cannot be added to. Nothing was uploaded.
+        VocabularyError: the source is none, or (UnsupportedError) cannot be compiled.
+        OSError, ValueError: as usual.
+    """
+    say = progress or (lambda line: None)
+    place = client.parse(repo, revision)
+    if place.revision == "main":
+        place = place._replace(revision=None)
+    if place.revision is not None and re.fullmatch(r"[0-9a-f]{40}", place.revision):
+        raise ValueError(f"{place.revision} is a commit: give the name of a branch to publish to")
+    if speed and find_spec("matplotlib") is None:
+        raise CrayonError("the plot of speeds needs matplotlib: pip install 'crayon-hf[report]' (or --no-speed)")
+    say(f"{place}: looking")
+    found = _look(place, source is not None, token, create_pr, dry_run is not None)
+    if private and found.exists and not found.private:
+        raise HubError(f"{found.place.repo} exists and is public: private is for a repository that is created")
+    staged = _staged(source, found, token)
+    files, notes = _build(staged, found, source is None, license, base_tokenizer, report, speed, token, say)
+    if dry_run is not None:
+        return Published(
+            found.place.repo, place.revision or "main", None, None, _write(os.fspath(dry_run), files), tuple(notes)
+        )
+    return _commit(files, found, private, token, message or MESSAGE, create_pr, tuple(notes), say)
+
+
+# -- what is there
+
+
+def _look(place: client.Place, may_be_new: bool, token: str | bool | None, create_pr: bool, is_dry: bool) -> _Found:
+    errors, api = client.library().errors, client.api(token)
+    if client.library().constants.HF_HUB_OFFLINE:
+        if not is_dry:
+            raise HubError(f"{place}: HF_HUB_OFFLINE is set, and publishing needs the Hub: try again without")
+        return _Found(place) if may_be_new else _Found(place, True, True, listing=client.listing(place, token))
+    if not is_dry:
+        user = client.call(place, "logging in", api.whoami)
+        if "/" not in place.repo:
+            place = place._replace(repo=f"{user['name']}/{place.repo}")
+
+    def info(revision: str | None) -> Any:
+        return client.call(place, "reading", lambda: api.model_info(place.repo, revision=revision, files_metadata=True))
+
+    def found(info: Any, has_revision: bool) -> _Found:
+        files = {file.rfilename: client._digest_of(file) for file in info.siblings or ()}
+        return _Found(place, True, has_revision, bool(info.private), client.Listing(info.sha or "", files))
+
+    try:
+        return found(info(place.revision), True)
+    except HubError as error:
+        cause = error.__cause__
+        if (
+            isinstance(cause, errors.RevisionNotFoundError)
+            and not create_pr
+            and not (place.revision or "").startswith("refs/")
+        ):
+            return found(info(None), False)
+        is_missing = isinstance(cause, errors.RepositoryNotFoundError) and not isinstance(cause, errors.GatedRepoError)
+        is_missing = is_missing or (
+            is_dry and cause is not None and client._status(cause) == 401
+        )  # so it is for who is not logged in
+        if is_missing and may_be_new and not create_pr:
+            return _Found(place)
+        raise
+
+
+def _staged(source: str | os.PathLike[str] | None, found: _Found, token: str | bool | None) -> Staged:
+    if source is not None:
+        return staging.stage(source, token)
+    at = client.Place(found.place.repo, found.place.revision if found.has_revision else None)
+    return staging.stage_repository(at, found.listing, token, own=True)
+
+
+# -- what it becomes
+
+
+def _build(
+    staged: Staged,
+    found: _Found,
+    is_own: bool,
+    license: str | None,
+    base_tokenizer: str | None,
+    report: str | os.PathLike[str] | Report | None,
+    speed: bool,
+    token: str | bool | None,
+    say: Callable[[str], None],
+) -> tuple[dict[str, bytes], list[str]]:
+    """All files by their names in the repository, and what should be known of them."""
+    from crayon_hf import certificate
+    from crayon_hf.parity.report.html import to_html
+    from crayon_hf.parity.report.plots import speed_plot
+
+    before = _before(found, token)
+    say("compiling the cartridge")
+    staged, cartridge = _compiled(staged)
+    checked = _report(staged, cartridge, found, before, report, speed, say)
+    files = dict(staged.files)
+    if CONFIG not in files and not (is_own and MODEL_CONFIG in found.listing.files):
+        files[CONFIG] = staging.config_file(staged.config, before.get(CONFIG))
+    files[CARTRIDGE] = _core.with_certificate(cartridge, _compact(certificate.of_report(checked)))
+    existing = before.get(README)
+    card = None if existing is None else staging.as_text(existing)
+    metadata, notes = _metadata(staged, card, is_own, license, base_tokenizer)
+    facts = Facts(
+        repo=found.place.repo,
+        revision=None if (found.place.revision or "").startswith("refs/") else found.place.revision,
+        base=base_tokenizer or (None if is_own else staged.base),
+        vocab_size=checked.target.vocab_size,
+        is_model=MODEL_CONFIG in found.listing.files,
+        metadata=metadata,
+    )
+    files[README] = make_card(card, facts, checked).encode()
+    files[REPORT_JSON] = checked.to_json().encode()
+    files[REPORT_PAGE] = to_html(checked).encode()
+    if checked.speeds:
+        files[PLOT_SVG], files[PLOT_PNG] = speed_plot(checked, "svg"), speed_plot(checked, "png")
+    return files, notes
+
+
+def _compiled(staged: Staged) -> tuple[Staged, bytes]:
+    """The cartridge, and what it was compiled of.
+
+    Who opens the repository has the tokenizer.json beside it, and uses the cartridge only if that means the same. Where
+    tiktoken and ``tokenizers`` read a pattern in two ways, it is thus the ids of ``tokenizers`` that count.
+    """
+    from crayon_hf.agreement import disagreement
+
+    reason = ""
+    for each in (staged, staged._replace(metadata=REFERENCE_METADATA)):
+        cartridge = each.compiled()
+        found = disagreement(_core.Engine.from_bytes(cartridge), staged.digest, staged.files[JSON])
+        if found is None:
+            return each, cartridge
+        reason = reason or found
+    raise CrayonError(f"this tokenizer.json has no cartridge that would be used, please report this: {reason}")
+
+
+def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
+    """Files of the repository that decide what ours become."""
+    names = [name for name in (README, CONFIG, REPORT_JSON) if name in found.listing.files]
+    if not names:
+        return {}
+    at = client.Place(found.place.repo, found.place.revision if found.has_revision else None)
+    folder = client.fetch(at, found.listing, names, token)
+    return {name: _read(os.path.join(folder, name)) for name in names}
+
+
+def _metadata(
+    staged: Staged, card: str | None, is_own: bool, license: str | None, base_tokenizer: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """What is filled into the card's metadata, and remarks."""
+    has = {} if card is None else read_metadata(card)
+    notes: list[str] = []
+    try:
+        source = {} if is_own or staged.card is None else read_metadata(staged.card)
+    except CrayonError:
+        source = {}
+        notes.append("the source's README.md has metadata that is not valid: none of it was carried over")
+    if license is not None and has.get("license") not in (None, license):
+        raise CrayonError(f"README.md says license: {has['license']}; change it there, it is not overwritten")
+    values: dict[str, Any] = (
+        {"license": license}
+        if license is not None
+        else {key: source[key] for key in _LICENSE if source.get(key) is not None}
+    )
+    link = values.get("license_link")
+    if isinstance(link, str) and "://" not in link:  # a file of the source
+        del values["license_link"]
+        if staged.hub_id is not None:
+            values["license_link"] = (
+                f"{client.library().constants.ENDPOINT}/{staged.hub_id}/blob/{staged.revision}/{link}"
+            )
+    if "license" in has:
+        values = {}  # those go together
+    elif not values:
+        notes.append("the card names no license: the source's has none, and --license was not given")
+    base = base_tokenizer if _is_repository(base_tokenizer) else staged.hub_id if not is_own else None
+    values["base_model"] = base or source.get("base_model")
+    return values, notes
+
+
+def _is_repository(name: str | None) -> bool:
+    try:
+        return name is not None and "/" in name and bool(client.parse(name))
+    except ValueError:
+        return False
+
+
+# -- the report
+
+
+def _report(
+    staged: Staged,
+    cartridge: bytes,
+    found: _Found,
+    before: Mapping[str, bytes],
+    given: str | os.PathLike[str] | Report | None,
+    speed: bool,
+    say: Callable[[str], None],
+) -> Report:
+    from crayon_hf.parity.report.model import Report, ReportError
+
+    if given is None:
+        report = _kept(staged, before, speed)
+        if report is not None:
+            say("the report that the repository has is of this tokenizer.json and this version: it stays")
+        else:
+            report = _run(staged, cartridge, found, speed, say)
+        again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
+    elif isinstance(given, Report):
+        report, again = given, "run `crayon-hf parity` on what you publish"
+    else:
+        try:
+            report = Report.from_json(_read(os.fspath(given)))
+        except ReportError as error:
+            raise CrayonError(f"{os.fspath(given)}: {error}") from error
+        again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
+    if report.target.source_digest != staged.digest:
+        raise CrayonError(
+            f"the parity report is of another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., and not "
+            f"{staged.digest[:16]}...): {again}; nothing was uploaded"
+        )
+    if report.ours.version != _core.__version__:
+        raise CrayonError(
+            f"the parity report was made with crayon-hf {report.ours.version:.40}, and the cartridge is compiled with "
+            f"{_core.__version__}: {again}; nothing was uploaded"
+        )
+    if report.reference.name == report.ours.name:
+        raise CrayonError(f"the parity report is of no comparison with a reference: {again}; nothing was uploaded")
+    if not report.agreed:
+        raise CrayonError(
+            f"the parity report does not agree fully: {report.differing:,} of {report.inputs:,} inputs differ: "
+            f"{again}; nothing was uploaded"
+        )
+    return report if speed else replace(report, speeds=())
+
+
+def _kept(staged: Staged, before: Mapping[str, bytes], speed: bool) -> Report | None:
+    """The report that is in the repository, if running it again would say the same: so that the same is no commit."""
+    from crayon_hf.parity.report.model import Report, ReportError
+
+    try:
+        report = Report.from_json(before.get(REPORT_JSON, b""))
+    except ReportError:
+        return None
+    is_same = report.target.source_digest == staged.digest and report.ours.version == _core.__version__
+    return report if is_same and report.agreed and (report.speeds or not speed) else None
+
+
+def _run(staged: Staged, cartridge: bytes, found: _Found, speed: bool, say: Callable[[str], None]) -> Report:
+    """The comparison, with the very files that are published."""
+    from crayon_hf.parity.report.run import make_report
+
+    place = found.place
+    with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:
+        folder = os.path.join(directory, place.repo.rpartition("/")[2])
+        os.mkdir(folder)
+        for name, data in {**staged.files, CARTRIDGE: cartridge}.items():
+            if "/" not in name:
+                write_atomic(os.path.join(folder, name), data)
+        target = os.path.join(folder, CARTRIDGE)
+        say(f"comparing with {reference_of(staged.metadata)}")
+        report: Report = make_report(target, speed=speed, progress=_seldom(say), **RUN)
+    command = report.command.replace(target, str(place))
+    return replace(report, target=replace(report.target, name=place.repo), command=command)
+
+
+def _seldom(say: Callable[[str], None]) -> Callable[[str], None]:
+    """`say`, for what is said many times a second."""
+    said = time.monotonic()
+
+    def maybe(line: str) -> None:
+        nonlocal said
+        if time.monotonic() >= said + _PAUSE:
+            said = time.monotonic()
+            say(line)
+
+    return maybe
+
+
+# -- writing
+
+
+def _commit(
+    files: Mapping[str, bytes],
+    found: _Found,
+    private: bool | None,
+    token: str | bool | None,
+    message: str,
+    create_pr: bool,
+    notes: tuple[str, ...],
+    say: Callable[[str], None],
+) -> Published:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    api = client.api(token)
+    if not found.exists:
+        found = _created(api, found, files, private, token, say)
+    repo, branch = found.place.repo, found.place.revision or "main"
+    if not found.has_revision:
+        client.call(
+            found.place,
+            "creating the branch",
+            lambda: api.create_branch(repo, branch=branch, revision=found.parent, exist_ok=True),
+        )
+    changed = [name for name, data in files.items() if not _is_same(data, found.listing.files.get(name))]
+    if not changed:
+        say(f"{found.place}: nothing has changed")
+        url = f"{client.library().constants.ENDPOINT}/{repo}/commit/{found.parent}"
+        return Published(repo, branch, url, found.parent, (), notes)
+    say(f"{found.place}: uploading {', '.join(changed)}")
+    additions = [CommitOperationAdd(name, files[name]) for name in changed]
+    stale = [name for name in (PLOT_SVG, PLOT_PNG) if name in found.listing.files.keys() - files.keys()]
+    operations = [*additions, *map(CommitOperationDelete, stale)]
+
+    def upload() -> None:
+        api.preupload_lfs_files(repo, additions, revision=found.place.revision, create_pr=create_pr, free_memory=False)
+
+    def commit() -> Any:
+        return api.create_commit(
+            repo,
+            operations,
+            commit_message=message,
+            revision=found.place.revision,
+            create_pr=create_pr,
+            parent_commit=found.parent,
+        )
+
+    client.call(found.place, "uploading", upload)
+    # The client leaves out what the repository's .gitignore names, and says nothing.
+    if ignored := [each.path_in_repo for each in additions if getattr(each, "_should_ignore", False)]:
+        raise HubError(f"{found.place}: its .gitignore leaves out {', '.join(ignored)}: take that out, and try again")
+    info = client.call(found.place, "committing", commit, again=False)
+    url = info.pr_url or info.commit_url
+    return Published(
+        repo, (info.pr_revision or branch) if create_pr else branch, url, info.oid, (*changed, *stale), notes
+    )
+
+
+def _created(
+    api: Any,
+    found: _Found,
+    files: Mapping[str, bytes],
+    private: bool | None,
+    token: str | bool | None,
+    say: Callable[[str], None],
+) -> _Found:
+    place = found.place
+    say(f"{place.repo}: creating the repository")
+    client.call(place, "creating the repository", lambda: api.create_repo(place.repo, private=private, exist_ok=True))
+    at = _look(client.Place(place.repo), True, token, create_pr=False, is_dry=False)
+    if not at.exists:
+        raise HubError(f"{place.repo}: it was created, and the Hub does not have it: try again")
+    if at.listing.files.keys() & files.keys():
+        raise HubError(f"{place.repo}: somebody else created it meanwhile, and it has files: try again")
+    return replace(at, place=place, has_revision=place.revision in (None, "main"))
+
+
+def _is_same(data: bytes, digest: str | None) -> bool:
+    """Whether a file of the Hub has these bytes, by the digest that the Hub gives for it."""
+    if digest is None:
+        return False
+    if len(digest) == 64:
+        return sha256(data).hexdigest() == digest
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
+
+
+def _write(folder: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """All files of a dry run; others in the directory stay."""
+    paths = {os.path.join(folder, *name.split("/")): data for name, data in files.items()}
+    for path, data in paths.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_atomic(path, data)
+    return tuple(paths)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -1,0 +1,260 @@
+"""The model card: metadata stays what it was, no text is lost, and nothing in it is markup by chance."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf.errors import CrayonError
+from crayon_hf.hub import front_matter
+from crayon_hf.hub.card import BEGIN, END, PLOT_PNG, PLOT_SVG, TAGS, Facts, make_card
+from crayon_hf.parity.report.model import Category, Library, Report
+from tests.hub.hub_card import check as check_as_the_hub_does
+from tests.parity.report_samples import HOSTILE, agreeing
+
+FACTS = Facts("user/name", base="gpt2", vocab_size=50257, metadata={"license": "mit", "base_model": "openai/gpt2"})
+
+SHAPES = {
+    "nothing": "",
+    "text alone": "# A model\n\nIts text.\n",
+    "no newline at the end": "# A model\n\nIts text.",
+    "a rule, no metadata": "# A model\n---\n\ntext\n---\n",
+    "tags": "---\nlicense: apache-2.0\ntags:\n- one\n- two\n---\n\n# A model\n",
+    "all of ours": "---\ntags: [tokenizer, crayon-hf, cartridge]\nlibrary_name: x\nlicense: mit\nbase_model: y\n---\n",
+    "tags, indented, with comments": "---\n# first\ntags:\n    # a\n    - one # b\n    - 'two'   # c\nx: 1\n---\nA\n",
+    "tags in a row": "---\ntags: [one, 'two, three']\nlicense: mit\n---\n# A model\n",
+    "tags in a row, a comma at the end": "---\ntags: [one, two,]\n---\n",
+    "tags in rows": "---\ntags: [\n  one,\n  two\n]\nx: y\n---\n",
+    "no tags in a row": "---\ntags: []\n---\n",
+    "one tag": "---\ntags: one\nlicense: mit\n---\n",
+    "empty tags": "---\ntags:\nlicense: mit\n---\n",
+    "null tags": "---\ntags: null\n---\n",
+    "an empty license": "---\nlicense:\n---\ntext\n",
+    "Norwegian": "---\nlanguage:\n- no\n- yes\nversion: 1.10\ndate: 2024-01-02\n---\n# A model\n",
+    "a literal at the end": "---\nwidget:\n- text: |+\n    One\n\n    Two\n---\ntext\n",
+    "a folded one at the end": "---\nx: >-\n  One\n  Two\n---\ntext\n",
+    "anchors": "---\nx: &a [1, 2]\ny: *a\n---\ntext\n",
+    "Windows": "---\r\nlicense: mit\r\ntags:\r\n- one\r\n---\r\n\r\n# A model\r\n\r\ntext\r\n",
+    "a byte order mark": "\ufeff---\nlicense: mit\n---\ntext\n",
+    "white space around": "\n\n---\nlicense: mit\n---   \n\ntext\n",
+    "comments alone": "---\n# nothing yet\n---\ntext\n",
+    "an index": "---\nmodel-index:\n- name: x\n  results:\n  - metrics: [{type: a, value: 0.10}]\n---\n",
+    "a row": "---\n{license: mit, tags: [one], x: 1}\n---\n",
+    "a row of nothing": "---\n{}\n---\n",
+    "not ASCII": "---\nauthor: Zoë 漢字 🙂\ntags: [größe]\n---\n# Modell\n",
+}
+
+REFUSED = {
+    "not YAML": "---\na: [\n---\ntext\n",
+    "a list": "---\n- a\n---\n",
+    "tags elsewhere": "---\nx: &a [one]\ntags: *a\n---\n",
+    "tags that are a mapping": "---\ntags: {a: b}\n---\n",
+    "no such day": "---\nx: 2024-02-31\n---\n",
+    "half of our part": f"text\n\n{BEGIN}\n\nmore text\n",
+    "the other half": f"text\n\n{END}\n",
+    "our part twice": f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n",
+    "our part, the wrong way round": f"{END}\n{BEGIN}\n",
+}
+
+
+def metadata(card: str) -> Any:
+    return before(card)[1]
+
+
+def before(card: str) -> tuple[str, dict[str, Any], str]:
+    """The YAML of a card, what it says, and the text, as the Hub's client sees them."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    card = card.removeprefix("\ufeff")
+    match = REGEX_YAML_BLOCK.search(card)
+    return ("", {}, card) if match is None else (match[2], yaml.safe_load(match[2]) or {}, card[match.end() :])
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_there_was_stays(name: str) -> None:
+    shape = SHAPES[name]
+    block, had, text = before(shape)
+    card = make_card(shape, FACTS, agreeing())
+    has = metadata(card)
+    own = had.get("tags") or []
+    own = own if isinstance(own, list) else [own]
+    assert has == {
+        "library_name": "crayon-hf",
+        **FACTS.metadata,
+        **had,
+        "tags": [*own, *(tag for tag in TAGS if tag not in own)],
+    }
+    assert text.strip() in card
+    assert card.count(BEGIN) == card.count(END) == 1
+    for line in block.splitlines():  # to the byte: Norwegian stays Norwegian
+        assert line in card.splitlines() or "tags" in line or line == "]" or line.startswith("{")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_second_time_is_the_same(name: str) -> None:
+    once = make_card(SHAPES[name], FACTS, agreeing())
+    assert make_card(once, FACTS, agreeing()) == once
+    line_ends = set(re.findall(r"\r\n|\n|\r", once))
+    assert len(line_ends) == 1
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_our_part_is_replaced_and_nothing_else(name: str) -> None:
+    once = make_card(SHAPES[name], FACTS, agreeing())
+    newline = front_matter.line_end(once)
+    edited = once.replace(END, f"{END}{newline}{newline}Below.").replace(BEGIN, f"Above.{newline}{newline}{BEGIN}")
+    other = replace(agreeing(), started="2027-01-01T00:00:00Z", speeds=())
+    again = make_card(edited, FACTS, other)
+    assert "2027-01-01T00:00:00Z" in again
+    assert agreeing().started not in again
+    assert "## Speed" not in again
+    outside = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
+    assert outside.sub("", again) == outside.sub("", edited)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_lost_is_refused(name: str) -> None:
+    with pytest.raises(CrayonError, match=r"^README.md"):
+        make_card(REFUSED[name], FACTS, agreeing())
+
+
+def test_a_new_card() -> None:
+    card = make_card(None, FACTS, agreeing())
+    assert metadata(card) == {
+        "library_name": "crayon-hf",
+        "license": "mit",
+        "base_model": "openai/gpt2",
+        "tags": list(TAGS),
+    }
+    assert make_card(card, FACTS, agreeing()) == card
+    assert "\n# user/name\n" in card
+    assert 'AutoTokenizer.from_pretrained("user/name")' in card
+    assert "crayon-hf pull user/name\n" in card
+    report = agreeing()
+    for said in (f"{report.inputs:,}", f"{report.characters:,}", report.started, report.target.source_digest):
+        assert said in card
+    assert len(re.findall(r"^\| (First pass|Repeated|Short|Decode|Open) \|", card, re.MULTILINE)) == len(report.speeds)
+    assert f"]({PLOT_PNG})]({PLOT_SVG})" in card
+
+
+def test_a_new_card_without_license_and_speeds() -> None:
+    facts = Facts("name", vocab_size=3, metadata={"license": None})
+    card = make_card(None, facts, replace(agreeing(), speeds=()))
+    assert "license" not in metadata(card)
+    assert "speed" not in card
+
+
+def test_the_library_of_a_model_is_not_ours_to_say() -> None:
+    assert "library_name" not in metadata(make_card("text\n", replace(FACTS, is_model=True), agreeing()))
+
+
+def test_a_branch_is_asked_for_by_name() -> None:
+    card = make_card(None, replace(FACTS, revision="v1/x"), agreeing())
+    assert 'from_pretrained("user/name", revision="v1/x")' in card
+    assert "crayon-hf pull user/name@v1/x\n" in card
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_hub_accepts_it(name: str) -> None:
+    if name != "Norwegian":  # which PyYAML takes for a truth value, and the Hub does not
+        assert check_as_the_hub_does(make_card(SHAPES[name], FACTS, agreeing()).lstrip()) == ([], [])
+
+
+def hostile_report(text: str) -> Report:
+    report = agreeing()
+    return replace(
+        report,
+        reference=Library(text, text, text),
+        ours=Library(text, text, text),
+        compared=(text, "ids"),
+        suites=tuple(
+            replace(suite, name=text, about=text, categories=(Category(text, 1, 0),)) for suite in report.suites
+        ),
+        speeds=tuple(replace(speed, scenario=text, text=text, unit=text) for speed in report.speeds),
+        machine=(text, text),
+        command=text,
+        started=text,
+    )
+
+
+HOSTILE_TEXTS = {
+    "of the pages": HOSTILE,
+    "cells": "| a | b |",
+    "fences": "``` x ````",
+    "our beginning": BEGIN,
+    "our end": END,
+    "our end, a line of its own": f"\n{END}\n",
+    "a script": "<script>alert(1)</script>",
+    "markup": "[a](javascript:x) ![b](c) **d** _e_ ~~f~~ $$g$$",
+    "metadata": "\n---\nlicense: evil\n---\n# h",
+    "escapes": "\\| \\` \\",
+    "invisible": "\u202ertl\u2066 \x1b[31m \u2028next",
+    "addresses": "@somebody https://x.invalid www.x.invalid",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_TEXTS)
+def test_hostile_texts(name: str) -> None:
+    text = HOSTILE_TEXTS[name]
+    facts = replace(FACTS, base=text)
+    card = make_card(None, facts, hostile_report(text))
+    card.encode()
+    assert make_card(card, facts, hostile_report(text)) == card
+    plain = make_card(None, facts, hostile_report("plain"))
+    body, expected = without_code(card), without_code(plain)
+    for pattern in (
+        r"^#",
+        r"^\|",
+        r"(?<!\\)\|",
+        r"(?<!\\)`",
+        r"(?<!\\)\[",
+        r"(?<!\\)<[a-z!/]",
+        r"(?<!\\)\*",
+        r"(?<!\\)\$",
+    ):
+        count = len(re.findall(pattern, body, re.MULTILINE | re.IGNORECASE))
+        assert count == len(re.findall(pattern, expected, re.MULTILINE | re.IGNORECASE)), pattern
+    assert not re.search(r"https?://x|www\.|(?<!\\)@", body)
+    assert all(character.isprintable() or character == "\n" for character in card)
+
+
+def without_code(card: str) -> str:
+    """The card without its code, and without escaped backslashes, so that one backslash escapes."""
+    text = re.sub(r"^(`{3,})\w+\n.*?^\1$", "", card, flags=re.DOTALL | re.MULTILINE).replace("\\\\", "")
+    return re.sub(r"(?<!\\)`[^`\n]*`", "``", text)
+
+
+KEYS = st.text(st.sampled_from("abcxyz_-"), min_size=1, max_size=6).filter(lambda key: key != "tags" and key[0] != "-")
+WORDS = st.text(max_size=12) | st.sampled_from(["no", "yes", "1.10", "null", "- a", "a: b", "# c", "|", "2024-01-02"])
+PRINTABLE = WORDS.filter(lambda word: not re.search("[\ud800-\udfff]", word))
+VALUES = st.recursive(
+    PRINTABLE | st.integers() | st.booleans() | st.none(),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(KEYS, children, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.dictionaries(KEYS, VALUES, max_size=4),
+    st.lists(PRINTABLE, max_size=4) | PRINTABLE | st.none(),
+    st.sampled_from([None, False, True]),
+    st.booleans(),
+)
+def test_any_metadata(values: dict[str, Any], tags: Any, flow: bool | None, unicode: bool) -> None:
+    values = {**values, "tags": tags, "z": 1}
+    block = yaml.safe_dump(values, default_flow_style=None if flow else False, allow_unicode=unicode, sort_keys=False)
+    block = block.rstrip("\n")
+    values = yaml.safe_load(block)  # PyYAML does not read all that it writes
+    tags = values["tags"]
+    edited = front_matter.filled(block, {"license": "mit", "base_model": None}, TAGS)
+    own = tags if isinstance(tags, list) else [] if tags is None else [tags]
+    expected = {"license": "mit", **values, "tags": [*own, *(tag for tag in TAGS if tag not in own)]}
+    assert yaml.safe_load(edited) == expected
+    assert front_matter.filled(edited, {"license": "mit"}, TAGS) == edited

@@ -1,0 +1,410 @@
+"""The directory of pulled profiles: whole at every moment, and nobody else's profile is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import HubError, Tokenizer
+from crayon_hf.hub import store as stores
+from crayon_hf.hub.store import Record, Store, default_directory, describe, record_of
+from tests.hub.hub_tokenizers import repository, with_token
+
+Files = dict[str, bytes]
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+
+
+@pytest.fixture(scope="module")
+def versions(gpt2_like: Path) -> tuple[Files, Files]:
+    """Two commits of one repository: the second one has the token <new>."""
+    return repository(gpt2_like), repository(with_token(gpt2_like, "<new>"))
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of profiles, the first one that is searched."""
+    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path / "profiles"))
+    return tmp_path / "profiles"
+
+
+def put(directory: Path, files: Files, commit: str = "1", repo: str = "user/mine", **options: Any) -> Any:
+    record = Record(repo, "main", commit * 40, "repository", None, describe(files))
+    return Store(directory).install(options.pop("name", "mine"), record, files, **options)
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    """Every name below a directory, with where it leads or which file it is."""
+
+    def identity(path: Path) -> Any:
+        stat = path.lstat()
+        return os.readlink(path) if path.is_symlink() else (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+    paths = sorted(path for path in directory.rglob("*") if path.name != "lock")
+    return {str(path.relative_to(directory)): identity(path) for path in paths}
+
+
+def kept(directory: Path) -> list[str]:
+    """What there is besides names that lead somewhere: the directories, and what was left by accident."""
+    inside = [path.name for path in (directory / ".pulled").iterdir() if path.name != "lock"]
+    return inside + [path.name for path in directory.iterdir() if path.name.startswith(".") and path.name != ".pulled"]
+
+
+def version_of(name: str = "mine") -> int:
+    """Which of the two `versions` a profile is, by what it does."""
+    tokenizer = Tokenizer.from_profile(name)
+    ids = tokenizer.encode("a <new> b").ids
+    assert tokenizer.decode(ids, skip_special_tokens=False) == "a <new> b"
+    new = tokenizer.token_to_id("<new>")
+    assert (new in ids) == (new is not None)
+    return 1 if new is None else 2
+
+
+def test_a_profile(directory: Path, versions: tuple[Files, Files]) -> None:
+    done = put(directory, versions[0])
+    assert done == (directory / "mine.dat", directory / "mine.json", True)
+    assert done.cartridge.read_bytes() == versions[0]["tokenizer.dat"]
+    assert done.source.read_bytes() == versions[0]["tokenizer.json"]
+    report = Tokenizer.from_profile("mine").engine_report()
+    assert (report["cartridge"], report["origin"], report["refused"]) == (str(done.cartridge), "repository", None)
+    for path in done[:2]:
+        record = record_of(path)
+        assert record is not None
+        assert (record.repo, record.revision, record.commit) == ("user/mine", "main", "1" * 40)
+    assert record_of(directory / "other.dat") is None
+    assert record_of(directory) is None
+
+
+def test_the_same_again_changes_nothing(directory: Path, versions: tuple[Files, Files]) -> None:
+    put(directory, versions[0])
+    before = contents(directory)
+    assert not put(directory, versions[0]).changed
+    assert contents(directory) == before
+
+
+def test_a_new_version_replaces_the_old_one(directory: Path, versions: tuple[Files, Files]) -> None:
+    put(directory, versions[0])
+    assert version_of() == 1
+    assert put(directory, versions[1], "2").changed
+    assert version_of() == 2
+    assert len(kept(directory)) == 2  # somebody may be about to open the old one
+    assert not put(directory, versions[1], "2").changed
+    assert len(kept(directory)) == 1
+    assert version_of() == 2
+
+
+def test_what_another_name_leads_to_stays(directory: Path, versions: tuple[Files, Files]) -> None:
+    put(directory, versions[0])
+    put(directory, versions[0], name="other")
+    assert len(kept(directory)) == 1
+    put(directory, versions[1], "2")
+    put(directory, versions[1], "2")
+    assert len(kept(directory)) == 2
+    assert (version_of("mine"), version_of("other")) == (2, 1)
+
+
+def test_a_damaged_store_is_mended(directory: Path, versions: tuple[Files, Files]) -> None:
+    put(directory, versions[0])
+    (place,) = (path for path in (directory / ".pulled").iterdir() if path.name != "lock")
+    for damage in (
+        lambda: (place / "tokenizer.dat").write_bytes(b"CRAY"),
+        lambda: (place / "record.json").unlink(),
+        lambda: (directory / "mine.dat").unlink(),
+        lambda: [(place / name).unlink() for name in os.listdir(place)],
+    ):
+        damage()
+        assert put(directory, versions[0]).changed
+        assert version_of() == 1
+        assert not put(directory, versions[0]).changed
+
+
+# -- names
+
+
+def test_the_name_of_another_repository(directory: Path, versions: tuple[Files, Files]) -> None:
+    put(directory, versions[0])
+    before = contents(directory)
+    with pytest.raises(HubError, match=r"stranger/mine: .*'mine'.* pulled from user/mine: .*--name.*--force"):
+        put(directory, versions[1], repo="stranger/mine")
+    assert contents(directory) == before
+    assert put(directory, versions[1], repo="stranger/mine", force=True).changed
+    assert version_of() == 2
+    record = record_of(directory / "mine.dat")
+    assert record is not None
+    assert record.repo == "stranger/mine"
+
+
+@pytest.mark.parametrize("name", ["mine.dat", "mine.json", "vocab_mine.dat", "link"])
+def test_what_was_not_pulled(directory: Path, versions: tuple[Files, Files], name: str) -> None:
+    directory.mkdir()
+    path = directory / name
+    if name == "link":
+        path = directory / "mine.json"
+        path.symlink_to("nowhere.json")
+    else:
+        path.write_bytes(b"{}")
+    before = contents(directory) if name != "link" else None
+    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be lost: .*--name.*--force"):
+        put(directory, versions[0])
+    assert before is None or {key: value for key, value in contents(directory).items() if key != ".pulled"} == before
+    put(directory, versions[0], force=True)
+    assert version_of() == 1
+    assert not put(directory, versions[0]).changed  # now it is the repository's
+
+
+@pytest.mark.parametrize("force", [False, True], ids=["plain", "forced"])
+@pytest.mark.parametrize("name", ["mine.dat", "mine.json"])
+@pytest.mark.parametrize("kind", ["directory", "pipe"])
+def test_what_is_no_file(directory: Path, versions: tuple[Files, Files], name: str, kind: str, force: bool) -> None:
+    put(directory, versions[0])
+    path = directory / name
+    path.unlink()
+    if kind == "directory":
+        path.mkdir()
+    else:
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("no pipes")
+        os.mkfifo(path)
+    before = contents(directory)
+    what = "a directory" if kind == "directory" else "not a regular file"
+    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, and in the way: .*--name"):
+        put(directory, versions[1], "2", force=force)
+    assert contents(directory) == before
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "copies"])
+def test_no_space_for_the_second_name(
+    directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    put(directory, versions[0])
+    before = contents(directory)
+    copy, full = stores._copy, OSError(errno.ENOSPC, "No space left on device")
+
+    def no_link(*arguments: Any) -> None:
+        raise full
+
+    def copied(source: Path, target: Path) -> None:
+        if source.name == "tokenizer.dat" or links:
+            raise full
+        copy(source, target)
+
+    symlink = os.symlink
+    monkeypatch.setattr(os, "symlink", lambda *at: symlink(*at) if links and ".json" in str(at[1]) else no_link())
+    monkeypatch.setattr(stores, "_copy", copied)
+    with pytest.raises(HubError, match="No space left"):
+        put(directory, versions[1], "2")
+    after = contents(directory)
+    assert {name: value for name, value in after.items() if not name.startswith(".pulled")} == {
+        name: value for name, value in before.items() if not name.startswith(".pulled")
+    }
+    assert version_of() == 1
+
+
+def test_a_name_that_another_directory_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: tuple[Files, Files]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.delenv("CRAYON_PROFILE_DIR", raising=False)
+    home = tmp_path / ".cache" / "xerv" / "crayon" / "profiles"
+    assert default_directory() == home
+    with pytest.raises(HubError, match=r"lite\.(dat|json) comes earlier in the search path .*--name"):
+        put(home, versions[0], name="lite", force=True)
+    assert put(home, versions[0]).changed
+    elsewhere = tmp_path / "elsewhere"
+    assert put(elsewhere, versions[0], name="lite").changed  # which is not searched at all
+    monkeypatch.setenv("CRAYON_PROFILE_DIR", os.pathsep.join(["", str(elsewhere), str(home)]))
+    assert default_directory() == elsewhere
+    with pytest.raises(HubError, match="earlier"):
+        Store(home).check("lite", "user/lite")
+    Store(elsewhere).check("mine", "user/mine")  # the one at home comes later
+
+
+# -- at every moment
+
+
+def test_between_the_two_names(directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch) -> None:
+    """NAME.json is replaced, NAME.dat not yet: the source is compiled, and every id is that of the new one."""
+    put(directory, versions[0])
+    point, seen = Store._point, []
+
+    def look(self: Store, path: Path, *where: str) -> None:
+        assert version_of() == len(seen) // 2 + 1
+        point(self, path, *where)
+        report = Tokenizer.from_profile("mine").engine_report()
+        seen.extend([(path.suffix, version_of()), (report["origin"], report["refused"])])
+
+    monkeypatch.setattr(Store, "_point", look)
+    put(directory, versions[1], "2")
+    assert seen[0] == (".json", 2)
+    assert seen[1] == ("cache", "it was compiled from another tokenizer.json")
+    assert seen[2:] == [(".dat", 2), ("repository", None)]
+
+
+def start(function: Callable[[], Any]) -> int:
+    """A child that runs the function, and ends with 0 if it comes to its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            function()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return child
+
+
+def in_a_child(function: Callable[[], Any]) -> int:
+    """The status that a child ends with which runs the function."""
+    return os.waitstatus_to_exitcode(os.waitpid(start(function), 0)[1])
+
+
+@needs_fork
+@pytest.mark.parametrize("first", [False, True], ids=["nothing before", "one before"])
+def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], first: bool) -> None:
+    """Before each of the calls that change something on the disk; afterwards the profile is whole, old or new."""
+    calls = ("open", "replace", "rename", "mkdir", "symlink", "unlink", "fsync")
+    if first:
+        put(directory, versions[0])
+    at = 0
+    while True:
+
+        def killed(at: int = at) -> None:
+            left = [at]
+
+            def before(function: Any) -> Any:
+                def call(*arguments: Any, **options: Any) -> Any:
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return function(*arguments, **options)
+
+                return call
+
+            for name in calls:
+                setattr(os, name, before(getattr(os, name)))
+            put(directory, versions[1], "2")
+
+        status = in_a_child(killed)
+        names = [(directory / f"mine{suffix}").exists() for suffix in (".json", ".dat")]
+        if any(names):
+            assert version_of() in ((1, 2) if first else (2,))
+        else:
+            assert not first
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+        at += 1
+        if at % 4 == 0:  # what the next one finds is what several left
+            put(directory, versions[0])
+            assert version_of() == 1
+            assert all(len(name) == 64 for name in kept(directory))
+            if not first:
+                for suffix in (".json", ".dat"):
+                    (directory / f"mine{suffix}").unlink()
+    assert at > 12
+    assert version_of() == 2
+    put(directory, versions[1], "2")
+    assert len(kept(directory)) == 1
+
+
+@needs_fork
+def test_two_at_once_and_a_reader(directory: Path, versions: tuple[Files, Files]) -> None:
+    """Two processes replace the profile by turns while others open it: each finds one of the two, whole."""
+    put(directory, versions[0])
+    for version in versions:  # what is compiled when a reader comes between the two names is compiled once
+        (directory.parent / "x.json").write_bytes(version["tokenizer.json"])
+        Tokenizer.from_file(directory.parent / "x.json")
+
+    def write(commit: str, files: Files) -> None:
+        for _ in range(25):
+            put(directory, files, commit)
+
+    children = [start(lambda: write("1", versions[0])), start(lambda: write("2", versions[1]))]
+    statuses, seen = [], set()
+    while children:
+        seen.add(version_of())
+        for child in list(children):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                children.remove(child)
+                statuses.append(status)
+    assert statuses == [0, 0]
+    assert seen <= {1, 2}
+    assert version_of() in (1, 2)
+    put(directory, versions[1], "2")
+    put(directory, versions[1], "2")
+    assert version_of() == 2
+    assert len(kept(directory)) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
+def test_a_full_disk(directory: Path, versions: tuple[Files, Files]) -> None:
+    """As a full disk does, a limit ends the writing in the middle of a file."""
+    import resource
+
+    put(directory, versions[0])
+    before = contents(directory)
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(versions[1]["tokenizer.dat"]) // 2,) * 2)
+        with pytest.raises(HubError, match=r"user/mine: the profile 'mine' cannot be stored in .*: File too large"):
+            put(directory, versions[1], "2")
+
+    assert in_a_child(limited) == 0
+    unchanged = {name: value for name, value in before.items() if name != ".pulled"}
+    assert {name: value for name, value in contents(directory).items() if name != ".pulled"} == unchanged
+    assert version_of() == 1
+    put(directory, versions[1], "2")
+    assert version_of() == 2
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path, versions: tuple[Files, Files]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HubError, match=r"cannot be stored in .*file/x"):
+        put(tmp_path / "file" / "x", versions[0])
+
+
+def test_a_lock_that_is_not_given_up(
+    directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from filelock import FileLock
+
+    put(directory, versions[0])
+    monkeypatch.setattr(stores, "_LOCK_SECONDS", 0.0)
+    with FileLock(str(directory / ".pulled" / "lock")), pytest.raises(HubError, match="another pull is at work"):
+        put(directory, versions[1], "2")
+    assert version_of() == 1
+
+
+# -- a system without links
+
+
+def test_copies(directory: Path, versions: tuple[Files, Files], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise OSError("a required privilege is not held by the client")
+
+    monkeypatch.setattr(os, "symlink", refuse)
+    put(directory, versions[0])
+    assert not (directory / "mine.dat").is_symlink()
+    assert version_of() == 1
+    assert not put(directory, versions[0]).changed
+    record = record_of(directory / "mine.dat")
+    assert record is not None
+    assert record.repo == "user/mine"
+    with pytest.raises(HubError, match="pulled from user/mine"):
+        put(directory, versions[1], repo="stranger/mine")
+    assert put(directory, versions[1], "2").changed
+    assert version_of() == 2
+    put(directory, versions[1], "2")
+    assert len(kept(directory)) == 1
+    (directory / "mine.json").write_bytes(b"{}")
+    with pytest.raises(HubError, match="was not pulled"):
+        put(directory, versions[1], "2")
