@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity neon clean
+.PHONY: help build test lint format bench quick-bench parity examples neon clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
+
+examples: ## docs/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
+	PYTHON=$(PYTHON) tools/examples.sh
 
 neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
 	$(PYTHON) tests/engine/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64

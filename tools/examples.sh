@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# docs/examples: a parity report of every shared vocabulary, and a model card. About 20 minutes; needs CRAYON_SHARED.
+# `tools/examples.sh tokenizers` makes those against tokenizers alone, `tiktoken` and `card` the others.
+set -euo pipefail
+cd "$(dirname "$0")/../docs/examples"
+: "${CRAYON_SHARED:?names the directory with vocab/ and corpus/}"
+crayon() { "${PYTHON:-python3}" -P -m crayon_hf.cli "$@"; }
+parts=${*:-tokenizers tiktoken card}
+
+for part in $parts; do
+    case $part in
+    tokenizers)
+        for directory in "$CRAYON_SHARED"/vocab/*/; do
+            name=$(basename "$directory")
+            # Both .gguf files there are damaged: neither the gguf package nor we open them.
+            [ "$name" = gguf ] || crayon parity "$name" --against tokenizers --no-speed --markdown "$name-tokenizers.md"
+        done
+        ;;
+    tiktoken)
+        for name in r50k_base cl100k_base o200k_base; do
+            crayon parity "$name" --against tiktoken --markdown "$name-tiktoken.md" --html "$name-tiktoken.html"
+        done
+        ;;
+    card)
+        made=$(mktemp -d)
+        HF_HUB_OFFLINE=1 crayon publish someone/r50k --from "$CRAYON_SHARED/vocab/r50k_base" --license mit --dry-run "$made"
+        mkdir -p card/crayon-hf
+        cp "$made/README.md" card/
+        cp "$made"/crayon-hf/speed.* card/crayon-hf/
+        rm -r "$made"
+        ;;
+    esac
+done
