@@ -146,7 +146,7 @@ def test_ours_agrees_on_every_instruction_set(any_vocabulary: Path, text_file: P
     """The real thing: crayon_hf against tokenizers on a small vocabulary of each shape."""
     text_file.write_text(text_file.read_text() * 6)  # some documents for each of the windows that share them
     variants = ["--everything", "--text", str(text_file)]
-    arguments = ["--strings", "820", "--tokens", "2000", "--bytes", "500", "--cpu", "all", *variants]
+    arguments = ["--strings", "410", "--tokens", "1000", "--bytes", "500", "--cpu", "all", *variants]
     assert main([str(any_vocabulary), *arguments]) == AGREED, capfd.readouterr().out
     suites = 19 + 3 * (len(WINDOWS) + len(WINDOWS_OF_PAIRS))
     assert capfd.readouterr().out.count("no difference") == suites * len(_core.cpu_levels())
