@@ -120,6 +120,7 @@ def _use(facts: Facts) -> str:
     return _block(
         "python",
         "from crayon_hf import AutoTokenizer  # instead of: from transformers import AutoTokenizer",
+        "",
         f"tokenizer = AutoTokenizer.from_pretrained({_literal(facts.repo)}{revision})",
         'ids = tokenizer("Hello, world!").input_ids',
     )
