@@ -47,6 +47,11 @@ def parity(arguments: argparse.Namespace) -> int:
         from crayon_hf.cli.parity import parity
 
         return parity(arguments)
+    from crayon_hf.cli.arguments import UsageError  # which imports this
+
+    for option in ("certify", "markdown", "html", "output"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} is of the comparison with a reference, not of --greedy")
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
         return _greedy(arguments, directory)
 

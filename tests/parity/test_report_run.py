@@ -315,6 +315,11 @@ def refused(capfd: Any, *arguments: object) -> str:
     return str(message)
 
 
+@pytest.mark.parametrize("option", [["--certify"], ["--html", "x.html"], ["--output", "x"], ["--markdown", "x.md"]])
+def test_greedy_makes_no_report(capfd: Any, option: list[str]) -> None:
+    assert f"{option[0]} is of the comparison with a reference" in refused(capfd, "lite", "--greedy", *option)
+
+
 @pytest.mark.parametrize("against", ["tokenizers", "transformers"])
 def test_a_lie_is_found_before_it_is_compared(
     repository: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch, against: str
