@@ -97,10 +97,10 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
 @linux
 @pytest.mark.parametrize("threads", [1, 4])
 def test_memory_is_bounded_on_new_words(cartridge: Path, threads: int) -> None:
-    """Words that never came before, 2 MB a round: each thread's caches grow until they are full, and nothing else does.
+    """Words that never came before, 2 MB a round: a thread's caches grow until they are full, and nothing else does.
 
-    When a thread's are full is the machine's affair: a busy one gives a thread its first task late. So rounds go on until
-    twenty in a row, 40 MB of new words, added next to nothing; were they kept, there would be no such twenty.
+    When a thread's are full is the machine's affair: a busy one gives a thread its first task late. So rounds go on
+    until twenty in a row, 40 MB of new words, added next to nothing; were they kept, there would be no such twenty.
     """
     code = f"""
     engine = _core.Engine.open(path)
