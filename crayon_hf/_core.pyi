@@ -288,6 +288,27 @@ class Engine:
         threads: int = 0,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """(ids, row_splits): the ids of text i are ids[row_splits[i]:row_splits[i + 1]]."""
+    def encode_spans(
+        self,
+        data: Any,
+        begins: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+        suffix: Sequence[int] = (),
+        dtype: str = "int32",
+        suffix_empty: bool = True,
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """`encode_ragged` of the texts data[begins[i]:ends[i]], UTF-8 in a buffer (bytes, a mapped file), read where
+        they lie; spans may overlap. The buffer must not change meanwhile.
+
+        `suffix` follows the ids of each text; with ``suffix_empty=False`` not of one that has no ids. `dtype` of the
+        ids is "int32", "uint16" or "uint32". `begins` and `ends` are one-dimensional, int64 or what becomes that
+        without loss.
+
+        InvalidUtf8Error names the first text that is not UTF-8, and the offset in it. ValueError for a span outside of
+        the buffer, and for an id that `dtype` does not hold."""
     def count_tokens(
         self,
         texts: Sequence[str | bytes],
@@ -346,6 +367,43 @@ def train_bpe(
 
     The words stay as they are. `progress` as for WordCounter, some ten times a second. ValueError for an initial
     alphabet of anything but single characters, and for more unique words than 4 billion characters."""
+
+def utf8_errors(data: Any, begins: npt.ArrayLike, ends: npt.ArrayLike, threads: int = 0) -> npt.NDArray[np.int64]:
+    """For each text data[begins[i]:ends[i]] the offset in it of the first byte that is not UTF-8, or -1.
+
+    Spans as for `Engine.encode_spans`."""
+
+def split_spans(data: Any, separator: bytes, threads: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(begins, ends) of the documents that ``bytes(data).split(separator)`` gives, without an empty last one.
+
+    ValueError for an empty separator."""
+
+class JsonLines:
+    """What `read_json_lines` found."""
+
+    @property
+    def line_begins(self) -> npt.NDArray[np.int64]:
+        """Of shape (lines + 1,): line i is block[line_begins[i]:line_begins[i + 1]], with its "\n" if it has one."""
+    @property
+    def status(self) -> npt.NDArray[np.uint8]:
+        """Of shape (lines,). 0: an object with a str in every column. 1: a blank line. 2: unsure, ask Python's json."""
+    @property
+    def begins(self) -> npt.NDArray[np.int64]:
+        """Of shape (lines, columns): the text of column j is block[begins[i, j]:ends[i, j]]. -1 unless status is 0."""
+    @property
+    def ends(self) -> npt.NDArray[np.int64]: ...
+
+def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int = 0) -> JsonLines:
+    """Where the texts of `columns` are in the lines of JSON block[:size], a writable buffer.
+
+    Lines end with "\n", the last one perhaps without. When status is 0, ``json.loads`` takes the line, and its str of
+    each column is that text, in UTF-8: texts with escapes are unescaped in place, and the rest of such a line is no
+    JSON any more. Other lines stay byte for byte as they are. Unsure is whatever is not an object with one str for
+    every column, and also what is right but rare: NaN, numbers of more than 600 bytes, more than 64 levels, a column
+    that occurs twice or has half a surrogate pair.
+
+    BufferError for a buffer that is read-only; ValueError for a size beyond the buffer's and for a column that is
+    asked for twice."""
 
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
     """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.

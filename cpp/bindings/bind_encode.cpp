@@ -1,7 +1,7 @@
 // Engine's ways of encoding.
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "arrays.h"
 #include "crayon/batch.h"
 #include "inputs.h"
 
@@ -23,21 +23,6 @@ EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py
     options.truncation = truncation_of(truncation);
     options.padding = padding_of(padding);
     return options;
-}
-
-template <typename T>
-py::array_t<T> take_array(T* data, size_t n, void (*release)(void*)) {
-    const py::capsule owner(data, release);
-    return py::array_t<T>(py::ssize_t(n), data, owner);
-}
-
-py::tuple ragged_arrays(Ragged&& ragged) {
-    const size_t n = ragged.ids.size();
-    ragged.ids.reserve_more(1);  // so that there is memory to own when there are no ids
-    auto ids = take_array<int32_t>(ragged.ids.release(), n, [](void* p) { std::free(p); });
-    auto* splits = new std::vector<int64_t>(std::move(ragged.splits));
-    const py::capsule owner(splits, [](void* p) { delete static_cast<std::vector<int64_t>*>(p); });
-    return py::make_tuple(ids, py::array_t<int64_t>(py::ssize_t(splits->size()), splits->data(), owner));
 }
 
 // Gives take(text, ids, count) each text's ids, whole, under the GIL.
@@ -213,7 +198,7 @@ void bind_encode(EngineClass& c) {
             batch.run([&](const std::vector<TextView>& views) {
                 ragged = encode_ragged(self, views, options_of(special, as_text), threads);
             });
-            return ragged_arrays(std::move(ragged));
+            return py::make_tuple(array_of(std::move(ragged.ids)), array_of(std::move(ragged.splits)));
         },
         py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
         py::arg("threads") = 0);

@@ -26,11 +26,13 @@ void bind_engine(py::module_& m);
 void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
 void bind_quick(EngineClass& c);
+void bind_spans(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
 void bind_stream(py::module_& m);
 void bind_training(py::module_& m);
 void bind_train(py::module_& m);
+void bind_json_lines(py::module_& m);
 
 // An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
 // with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL.

@@ -9,8 +9,8 @@ namespace crayon::python {
 
 class BufferView {
   public:
-    explicit BufferView(py::handle object) {
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+    explicit BufferView(py::handle object, int flags = PyBUF_SIMPLE) {
+        if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw py::error_already_set();
     }
     ~BufferView() { PyBuffer_Release(&view_); }
     BufferView(const BufferView&) = delete;
@@ -24,8 +24,15 @@ class BufferView {
         return all().slice(start, end);
     }
 
-  private:
+  protected:
     Py_buffer view_;
+};
+
+// The same, to be written to.
+class WritableView : public BufferView {
+  public:
+    explicit WritableView(py::handle object) : BufferView(object, PyBUF_WRITABLE) {}
+    uint8_t* data() const { return static_cast<uint8_t*>(view_.buf); }
 };
 
 }  // namespace crayon::python

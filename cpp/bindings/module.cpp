@@ -80,4 +80,5 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_stream(m);
     crayon::python::bind_training(m);
     crayon::python::bind_train(m);
+    crayon::python::bind_json_lines(m);
 }

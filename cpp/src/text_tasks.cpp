@@ -1,7 +1,9 @@
 #include "text_tasks.h"
 
 #include <optional>
+#include <string>
 
+#include "crayon/error.h"
 #include "crayon/unicode.h"
 #include "seams.h"
 
@@ -83,16 +85,27 @@ std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<Text
 }
 
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
-                 const EncodeOptions& options, Utf8Reader* reader, Scratch& scratch, TextIds* out) {
+                 const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
+                 TextIds* out) {
+    // Parts begin and end between characters, so that the first part with an invalid byte has the text's first one.
+    const auto read = [&](size_t i, size_t from, size_t to) {
+        const Bytes text = reader->read(texts[i], from, to);
+        if (utf8_error == nullptr || texts[i].width != 0) return text;
+        const size_t bad = utf8_error(text.data, text.size);
+        if (bad != text.size)
+            throw Error(ErrorKind::utf8, "text " + std::to_string(i) + " is not UTF-8: invalid byte at offset " +
+                                             std::to_string(from + bad));
+        return text;
+    };
     if (!task.is_part || (task.from == 0 && task.is_last)) {
         for (size_t i = task.begin; i < task.end; ++i) {
-            engine.encode_ids(reader->read(texts[i], 0, texts[i].size), options, scratch, &out->ids);
+            engine.encode_ids(read(i, 0, texts[i].size), options, scratch, &out->ids);
             out->ends.push_back(out->ids.size());
         }
         return;
     }
     const SingleFrame* const frame = engine.single_frame();  // not null: there are seams
-    const Bytes text = reader->read(texts[task.begin], task.from, task.to);
+    const Bytes text = read(task.begin, task.from, task.to);
     if (options.add_special_tokens && task.from == 0) append_ids(frame->before, &out->ids);
     engine.encode_inner_ids(text, options.special_as_text, scratch, &out->ids, task.from > 0);
     if (options.add_special_tokens && task.is_last) append_ids(frame->after, &out->ids);

@@ -5,6 +5,7 @@
 
 #include "crayon/text_view.h"
 #include "task_runner.h"
+#include "utf8_error.h"
 
 namespace crayon {
 
@@ -47,15 +48,17 @@ void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, 
     }
 }
 
-// Appends the ids of a task's texts, or of its part of one.
+// Appends the ids of a task's texts, or of its part of one. With `utf8_error` texts of bytes (width 0) are
+// checked: Error(utf8).
 void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
-                 const EncodeOptions& options, Utf8Reader* reader, Scratch& scratch, TextIds* out);
+                 const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
+                 TextIds* out);
 
 // Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the
 // others. See run_tasks_in_order.
 template <typename Finish>
 void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
-                  size_t threads, size_t together, Finish&& finish) {
+                  size_t threads, size_t together, Finish&& finish, Utf8Error utf8_error = nullptr) {
     const std::vector<TextTask> tasks = make_text_tasks(engine, texts, options, threads);
     std::vector<std::unique_ptr<TextIds>> done(tasks.size());
     std::vector<std::unique_ptr<TextIds>> spare;  // memory that is warm already
@@ -77,7 +80,7 @@ void encode_texts(const Engine& engine, const std::vector<TextView>& texts, cons
         }
         if (out == nullptr) out = std::make_unique<TextIds>();
         if (reader == nullptr) reader = std::make_unique<Utf8Reader>();
-        encode_task(engine, texts, tasks[t], options, reader.get(), scratch, out.get());
+        encode_task(engine, texts, tasks[t], options, utf8_error, reader.get(), scratch, out.get());
         done[t] = std::move(out);
         const std::lock_guard<std::mutex> lock(mutex);
         readers.push_back(std::move(reader));

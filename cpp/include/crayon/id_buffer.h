@@ -12,28 +12,29 @@
 
 namespace crayon {
 
-class IdBuffer {
+template <typename Id>
+class GrowingIds {
   public:
-    IdBuffer() = default;
+    GrowingIds() = default;
     // Takes over memory of std::malloc.
-    IdBuffer(int32_t* data, size_t capacity) : data_(data), capacity_(capacity) {}
-    ~IdBuffer() { std::free(data_); }
-    IdBuffer(IdBuffer&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    GrowingIds(Id* data, size_t capacity) : data_(data), capacity_(capacity) {}
+    ~GrowingIds() { std::free(data_); }
+    GrowingIds(GrowingIds&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
         other.release();
     }
-    IdBuffer& operator=(IdBuffer&& other) noexcept {
+    GrowingIds& operator=(GrowingIds&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
         return *this;
     }
-    IdBuffer(const IdBuffer&) = delete;
+    GrowingIds(const GrowingIds&) = delete;
 
-    int32_t* data() { return data_; }
-    const int32_t* data() const { return data_; }
+    Id* data() { return data_; }
+    const Id* data() const { return data_; }
     size_t size() const { return size_; }
     size_t capacity() const { return capacity_; }
-    int32_t* end() { return data_ + size_; }
+    Id* end() { return data_ + size_; }
 
     // Room for `more` ids past the end; write them at end() and call advance().
     void reserve_more(size_t more) {
@@ -41,11 +42,11 @@ class IdBuffer {
     }
     void advance(size_t n) { size_ += n; }
     void shrink_by(size_t n) { size_ -= n; }
-    void push(int32_t id) {
+    void push(Id id) {
         reserve_more(1);
         data_[size_++] = id;
     }
-    void append(const int32_t* ids, size_t n) {
+    void append(const Id* ids, size_t n) {
         if (n == 0) return;
         reserve_more(n);
         std::memcpy(end(), ids, n * sizeof *ids);
@@ -60,8 +61,8 @@ class IdBuffer {
         }
     }
     // The caller frees it with std::free.
-    int32_t* release() {
-        int32_t* data = data_;
+    Id* release() {
+        Id* data = data_;
         data_ = nullptr;
         size_ = capacity_ = 0;
         return data;
@@ -69,7 +70,7 @@ class IdBuffer {
     void shrink_to_fit() {
         if (size_ == capacity_ || size_ == 0) return;
         if (void* smaller = std::realloc(data_, size_ * sizeof *data_)) {
-            data_ = static_cast<int32_t*>(smaller);
+            data_ = static_cast<Id*>(smaller);
             capacity_ = size_;
         }
     }
@@ -87,12 +88,14 @@ class IdBuffer {
             larger = std::realloc(data_, capacity * sizeof *data_);
             if (larger == nullptr) throw std::bad_alloc();
         }
-        data_ = static_cast<int32_t*>(larger);
+        data_ = static_cast<Id*>(larger);
         capacity_ = capacity;
     }
 
-    int32_t* data_ = nullptr;
+    Id* data_ = nullptr;
     size_t size_ = 0, capacity_ = 0;
 };
+
+using IdBuffer = GrowingIds<int32_t>;
 
 }  // namespace crayon
