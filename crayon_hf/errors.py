@@ -24,7 +24,19 @@ class InvalidUtf8Error(CrayonError, ValueError):
 
 
 class CorpusError(CrayonError, ValueError):
-    """A file to train on is not what it should be; the message names the file, and the line or the column."""
+    """A file of texts is not what it should be; the message names the file, and the line or the column."""
+
+
+class BadRecordError(CorpusError):
+    """A record of a corpus is no document; the message gives file, line or row, and reason."""
+
+
+class JobError(CrayonError):
+    """A job over a corpus was refused or did not end well; the message says why, and what makes it go on."""
+
+
+class FormatError(CrayonError, ValueError):
+    """Tokens cannot be written as the format is: an id that its dtype does not hold, a document that is too long."""
 
 
 class TokenIdError(CrayonError, ValueError):

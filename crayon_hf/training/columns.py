@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from crayon_hf.errors import CorpusError, InvalidUtf8Error
+from crayon_hf.corpora.reading.tables import check_columns, pyarrow_for, readable
+from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.training.corpus import Texts
 
 _ROWS = 1024
@@ -14,68 +14,31 @@ _ROWS = 1024
 
 def parquet_batches(path: str, size: int, column: str) -> Iterator[Texts]:
     """The strings of a parquet file's column; a null is no text."""
-    _arrow(path, "parquet")
+    pyarrow_for(path, "parquet")
     from pyarrow import parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-    with _readable(path, "parquet"), parquet.ParquetFile(path) as file:
-        _check(file.schema_arrow, path, column)
+    with readable(path, "parquet"), parquet.ParquetFile(path) as file:
+        check_columns(file.schema_arrow, path, [column])
         batches = file.iter_batches(batch_size=_ROWS, columns=[column])
         yield from _texts(batches, path, column, size, file.metadata.num_rows)
 
 
 def arrow_batches(path: str, size: int, column: str) -> Iterator[Texts]:
     """The same of an Arrow file, or of an Arrow stream in a file, which is what ``datasets`` writes."""
-    arrow = _arrow(path, "arrow")
-    with _readable(path, "Arrow"), arrow.memory_map(path) as mapped:
+    arrow = pyarrow_for(path, "arrow")
+    with readable(path, "Arrow"), arrow.memory_map(path) as mapped:
         try:
             file = arrow.ipc.open_file(mapped)
         except arrow.ArrowInvalid:
             mapped.seek(0)
             reader = arrow.ipc.open_stream(mapped)
-            _check(reader.schema, path, column)
+            check_columns(reader.schema, path, [column])
             batches: Any = iter(reader)
         else:
-            _check(file.schema, path, column)
+            check_columns(file.schema, path, [column])
             batches = (file.get_batch(i) for i in range(file.num_record_batches))
         pieces = (batch.select([column]).slice(i, _ROWS) for batch in batches for i in range(0, len(batch), _ROWS))
         yield from _texts(pieces, path, column, size, 0)
-
-
-def _arrow(path: str, kind: str) -> Any:
-    try:
-        import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        import pyarrow.ipc  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    except ImportError as error:
-        raise CorpusError(f"{path}: reading {kind} needs pyarrow: pip install 'crayon-hf[training]'") from error
-    return pyarrow
-
-
-@contextlib.contextmanager
-def _readable(path: str, kind: str) -> Iterator[None]:
-    import pyarrow
-
-    try:
-        yield
-    except CorpusError:
-        raise
-    except pyarrow.ArrowException as error:
-        raise CorpusError(f"{path}: no readable {kind} file: {error}") from error
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise CorpusError(f"{path}: no readable {kind} file: {error}") from error
-
-
-def _check(schema: Any, path: str, column: str) -> None:
-    if column not in schema.names:
-        raise CorpusError(f"{path} has no column {column!r}; it has {', '.join(map(repr, schema.names)) or 'none'}")
-    if schema.names.count(column) > 1:
-        raise CorpusError(f"{path} has more than one column {column!r}")
-    kind = str(schema.field(column).type)
-    if kind == "null":
-        return
-    if "string" not in kind or kind.startswith(("list", "struct", "map", "large_list", "fixed_size_list")):
-        raise CorpusError(f"{path}: column {column!r} is {kind}, expected string")
 
 
 def _texts(batches: Any, path: str, column: str, size: int, rows: int) -> Iterator[Texts]:

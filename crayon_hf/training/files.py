@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import lzma
+import io
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
 from mmap import ACCESS_READ, mmap
 from typing import IO, Any
 
+from crayon_hf.corpora.reading.documents import FORMATS, format_of
+from crayon_hf.corpora.reading.packed import unpacking
 from crayon_hf.errors import CorpusError
 from crayon_hf.training.corpus import BATCH, Batch, Corpus, Lines
 
-FORMATS = ("text", "jsonl", "parquet", "arrow")
-_ENDINGS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
-_PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+__all__ = ["FORMATS", "corpus_of_files", "corpus_of_stream"]
 
 
 def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
@@ -57,9 +48,8 @@ def _all_batches(files: list[tuple[str, int]], column: str, format: str | None) 
 
 
 def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[Batch]:
-    stem, ending = os.path.splitext(path)
-    packed = ending.lower() if ending.lower() in _PACKED else ""
-    kind = format or _ENDINGS.get(os.path.splitext(stem if packed else path)[1].lower(), "text")
+    said, packed = format_of(path)
+    kind = format or said or "text"
     if kind in ("parquet", "arrow"):
         if packed:
             raise CorpusError(f"{path}: a {kind} file is packed within; unpack this one first")
@@ -77,49 +67,8 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
 
 
 def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]:
-    with open(path, "rb") as raw, contextlib.ExitStack() as stack:
-        try:
-            file = stack.enter_context(_unpacking(raw, packed, path))
-            yield from _stream(file, path, column, kind, raw)
-        except (EOFError, lzma.LZMAError, zlib.error) as error:
-            raise CorpusError(f"{path}: damaged {packed} file: {error}") from error
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise CorpusError(f"{path}: damaged {packed} file: {error}") from error  # BadGzipFile, bz2's own
-        except Exception as error:
-            if type(error).__name__ in ("ZstdError", "ZstandardError"):
-                raise CorpusError(f"{path}: damaged {packed} file: {error}") from error
-            raise
-
-
-def _unpacking(raw: IO[bytes], packed: str, path: str) -> Any:
-    if packed == ".gz":
-        import gzip
-
-        return gzip.GzipFile(fileobj=raw)
-    if packed == ".bz2":
-        import bz2
-
-        return bz2.BZ2File(raw)
-    if packed in (".xz", ".lzma"):
-        return lzma.LZMAFile(raw)
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
-
-        return zstd.ZstdFile(raw)
-    except ImportError:
-        pass
-    try:
-        import zstandard  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise CorpusError(
-            f"{path}: reading .zst needs zstandard, or Python 3.14: pip install 'crayon-hf[training]'"
-        ) from error
-    import io
-
-    reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    return io.BufferedReader(reader, 1 << 20)
+    with open(path, "rb") as raw, io.BufferedReader(unpacking(raw, packed, path), 1 << 20) as file:
+        yield from _stream(file, path, column, kind, raw)
 
 
 def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
-from crayon_hf.errors import CorpusError, InvalidUtf8Error
+from crayon_hf.corpora.reading.records import check_text, record_of
+from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.training.corpus import BATCH, Texts
 
 
@@ -39,21 +39,12 @@ def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None)
 
 def _text(line: bytes, where: str, column: str) -> str | None:
     try:
-        record: Any = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InvalidUtf8Error(f"{where} is not UTF-8: invalid byte at offset {error.start} of the line") from None
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where} is not JSON: {error} (a file of plain text is read with format='text')") from None
-    if not isinstance(record, dict):
-        raise CorpusError(f"{where} is a JSON {type(record).__name__}, expected an object with {column!r}")
-    if column not in record:
-        known = ", ".join(map(repr, list(record)[:20])) or "nothing"
-        raise CorpusError(f"{where} has no {column!r}; it has {known}")
-    text = record[column]
+        text = record_of(line, [column])[column]
+    except CrayonError as error:
+        raise type(error)(f"{where} {error}") from None
     if text is None:
         return None
-    if isinstance(text, str):
-        if b"\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise CorpusError(f"{where}: {column!r} has a lone surrogate, which is no text")
-        return text
-    raise CorpusError(f"{where}: {column!r} is {type(text).__name__}, expected str")
+    try:
+        return check_text(text, column)
+    except CorpusError as error:
+        raise CorpusError(f"{where}: {error}") from None

@@ -1,0 +1,12 @@
+"""Corpora: from files of text to files of token ids.
+
+`find_inputs` says which files there are, `read_documents` reads one of them as batches of documents.
+"""
+
+from __future__ import annotations
+
+from crayon_hf.corpora.reading.addresses import find_inputs
+from crayon_hf.corpora.reading.documents import BadRecord, Documents, InputFile, Position, Reading
+from crayon_hf.corpora.reading.files import read_documents
+
+__all__ = ["BadRecord", "Documents", "InputFile", "Position", "Reading", "find_inputs", "read_documents"]

@@ -1,0 +1,114 @@
+"""Where the texts of an Arrow array lie, without an object for any of them. Needs ``pyarrow``.
+
+The layouts are those of Arrow's specification ("Physical Memory Layout"): offsets into one buffer of bytes, a bitmap of
+what is not null, indices into a dictionary. Nothing that a damaged file may say is trusted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from crayon_hf.errors import CorpusError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+
+class ArrowSpans(NamedTuple):
+    """The text of row i is ``data[begins[i]:ends[i]]``, if ``valid[i]``; nobody has looked whether it is UTF-8."""
+
+    data: memoryview
+    begins: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    valid: npt.NDArray[np.bool_] | None
+    """None: no row is null. Spans of null rows are within `data`."""
+
+
+def spans_of(array: pa.Array) -> ArrowSpans:
+    """The texts of an array of string, large_string or string_view, of a dictionary of these, or of nulls.
+
+    Buffers are shown as they are (views and what is compressed apart). CorpusError for another type, and for what is
+    damaged; the message goes on after the column's name.
+    """
+    import pyarrow as pa
+
+    kind = array.type
+    check_type(kind)
+    if isinstance(array, pa.ExtensionArray):
+        return spans_of(array.storage)
+    try:
+        array.validate()
+    except pa.ArrowInvalid as error:
+        raise _damaged(str(error)) from error
+    if pa.types.is_dictionary(kind):
+        return _dictionary_spans(array)
+    if pa.types.is_null(kind) or not len(array):
+        nothing = np.zeros(len(array), np.int64)
+        return ArrowSpans(memoryview(b""), nothing, nothing, np.zeros(len(array), np.bool_))
+    width: np.dtype[Any] = np.dtype(np.int32 if pa.types.is_string(kind) else np.int64)
+    if is_view(kind):
+        array = array.view(pa.binary_view())  # as bytes: UTF-8 is looked at later
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise _damaged(str(error)) from error
+        array = array.cast(pa.large_binary())
+    _, offsets, data = array.buffers()
+    view = memoryview(b"" if data is None else data).cast("B")
+    places = np.frombuffer(offsets, width, len(array) + 1, array.offset * width.itemsize).astype(np.int64, copy=False)
+    begins, ends = places[:-1], places[1:]
+    if places[0] < 0 or places[-1] > len(view) or (begins > ends).any():
+        raise _damaged("offsets that are not in order")
+    return ArrowSpans(view, begins, ends, _valid(array))
+
+
+def check_type(kind: pa.DataType) -> None:
+    """CorpusError when a column of this type has no texts."""
+    import pyarrow as pa
+
+    inner = kind
+    while isinstance(inner, (pa.BaseExtensionType, pa.DictionaryType)):
+        inner = inner.value_type if isinstance(inner, pa.DictionaryType) else inner.storage_type
+    types = pa.types
+    if types.is_string(inner) or types.is_large_string(inner) or types.is_null(inner) or is_view(inner):
+        return
+    hint = "; cast it: column.cast(pyarrow.string())" if types.is_binary(inner) or types.is_large_binary(inner) else ""
+    raise CorpusError(f"is {kind}, expected string{hint}")
+
+
+def is_view(kind: pa.DataType) -> bool:
+    """True for string_view, which older versions of ``pyarrow`` do not have."""
+    import pyarrow as pa
+
+    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(kind))
+
+
+def _dictionary_spans(array: Any) -> ArrowSpans:
+    words = spans_of(array.dictionary)
+    valid = _valid(array)
+    indices = array.indices.fill_null(0).to_numpy()
+    real = indices if valid is None else indices[valid]
+    if not len(real):
+        nothing = np.zeros(len(array), np.int64)
+        return ArrowSpans(memoryview(b""), nothing, nothing, valid)
+    if not 0 <= int(real.min()) <= int(real.max()) < len(words.begins):
+        raise _damaged("an index that is not in the dictionary")
+    if valid is not None:
+        indices = np.where(valid, indices, real[0])
+    if words.valid is not None:
+        valid = words.valid[indices] if valid is None else valid & words.valid[indices]
+    return ArrowSpans(words.data, words.begins[indices], words.ends[indices], valid)
+
+
+def _valid(array: Any) -> npt.NDArray[np.bool_] | None:
+    if not array.null_count:
+        return None
+    valid: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid
+
+
+def _damaged(what: str) -> CorpusError:
+    return CorpusError(f"is damaged: {what}")

@@ -1,0 +1,127 @@
+"""A stream of bytes as blocks of whole units: lines, or documents with their separators. Memory is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+_MOST_KEPT = 4
+
+
+class Source(Protocol):
+    """What blocks are read from."""
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` from its beginning: how many bytes, 0 at the end."""
+
+
+class Block(NamedTuple):
+    """Whole units. What has no unit is one that was too long: it is left out."""
+
+    view: memoryview
+    """The unit's bytes; may be written to."""
+    end: int
+    """Where the stream is behind it."""
+    too_long: int
+    """0, or how many bytes the unit that is left out has without its separator; then `view` is empty."""
+
+
+class Memory:
+    """Buffers to read into. One is used again when nothing shows it any more, and never before."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._kept: list[bytearray] = []
+
+    def take(self) -> bytearray:
+        """A buffer of `size` bytes that is nobody's."""
+        for buffer in self._kept:
+            if _is_alone(buffer):
+                self._kept.remove(buffer)
+                return buffer
+        return bytearray(self.size)
+
+    def keep(self, buffer: bytearray) -> None:
+        """Use it again when everything that shows it is gone."""
+        if len(buffer) == self.size and len(self._kept) < _MOST_KEPT:
+            self._kept.append(buffer)
+
+
+def _is_alone(buffer: bytearray) -> bool:
+    try:
+        buffer.append(buffer.pop())  # nothing else says whether something shows it
+    except BufferError:
+        return False
+    return True
+
+
+def blocks(
+    source: Source,
+    begin: int,
+    separator: bytes,
+    whole: Callable[[bytearray, int, int, bool], int],
+    batch_bytes: int,
+    limit: int,
+) -> Iterator[Block]:
+    """Read `source`, which is at `begin`, to its end.
+
+    ``whole(buffer, old, size, at_end)`` says how many of ``buffer[:size]`` are a block of whole units, with `at_end`
+    the last one, which may have no separator; there is none in ``buffer[:old]``. Without a `separator` the stream is
+    one unit. A unit of more than `limit` bytes, its `separator` apart, may be left out.
+    """
+    memory, most = Memory(max(batch_bytes, len(separator))), limit + max(len(separator), 1)
+    buffer, size, known, at_end = memory.take(), 0, 0, False
+    while True:
+        if not at_end and size < len(buffer):
+            with memoryview(buffer) as view, view[size:] as free:
+                read = source.readinto(free)
+            at_end = read == 0
+            size += read
+            continue
+        cut = whole(buffer, known, size, at_end) if size else 0
+        if cut:
+            rest = size - cut
+            following = memory.take() if rest <= memory.size else bytearray(rest)
+            following[:rest] = memoryview(buffer)[cut:size]
+            begin += cut
+            memory.keep(buffer)
+            yield Block(memoryview(buffer)[:cut], begin, 0)
+            buffer, size, known = following, rest, 0  # the block may have been as many units as one has
+        elif at_end:
+            return
+        elif size >= most:
+            length, skipped, size = _skip(source, buffer, size, separator)
+            begin, known = begin + skipped, 0
+            yield Block(memoryview(b""), begin, length)
+        else:
+            known, buffer = size, _larger(buffer, min(2 * size, most))
+
+
+def _larger(buffer: bytearray, size: int) -> bytearray:
+    larger = bytearray(size)
+    larger[: len(buffer)] = buffer
+    return larger
+
+
+def _skip(source: Source, buffer: bytearray, size: int, separator: bytes) -> tuple[int, int, int]:
+    """Leave out the unit that begins the buffer. What was read behind it lies at the buffer's beginning then.
+
+    Bytes of the unit, of it with its separator, and of what lies behind.
+    """
+    skipped, keep = 0, max(len(separator) - 1, 0)
+    while True:
+        found = buffer.find(separator, 0, size) if separator else -1
+        if found >= 0:
+            end = found + len(separator)
+            rest = bytes(buffer[end:size])
+            buffer[: len(rest)] = rest
+            return skipped + found, skipped + end, len(rest)
+        gone = size - keep
+        tail = bytes(buffer[gone:size])
+        buffer[:keep] = tail
+        skipped += gone
+        with memoryview(buffer) as view, view[keep:] as free:
+            read = source.readinto(free)
+        size = keep + read
+        if not read:
+            return skipped + keep, skipped + keep, 0
