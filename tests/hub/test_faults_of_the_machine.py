@@ -15,6 +15,7 @@ import pytest
 from tests.hub.cartridge_repos import OLD, REPO, cartridge_files, everything, profile, two_versions
 from tests.hub.hub_faults import hang, stall_body
 from tests.hub.local_hub import LocalHub
+from tests.small_disk import mounting
 
 Client = Callable[..., Any]
 PULL = ["-m", "crayon_hf.cli", "pull", REPO]
@@ -282,16 +283,7 @@ for place in (home / ".cache", Path(constants.HF_HOME)):
 
 def test_a_full_disk(shelf: LocalHub, home: Path) -> None:
     """A small tmpfs, really full sooner or later: below the profiles, then below the client's cache."""
-    private = ["unshare", "--map-root-user", "--mount"]
-    try:
-        tried = subprocess.run(
-            [*private, "mount", "-t", "tmpfs", "none", str(home.parent)], capture_output=True, text=True
-        )
-    except FileNotFoundError:
-        pytest.skip("there is no unshare(1)")
-    if tried.returncode != 0:
-        pytest.skip(f"no tmpfs may be mounted: {tried.stderr.strip()}")
-    rows = fork(shelf, home, FULL, *private)
+    rows = fork(shelf, home, FULL, *mounting(home.parent))
     assert {(row[0], row[1], row[3]) for row in rows} == {
         (place, old, code) for place in (".cache", "huggingface") for old in (False, True) for code in (0, 1)
     }

@@ -1,0 +1,65 @@
+"""datatrove: ``.ds``, the tokens, ``.ds.index``, where each document ends, and ``.ds.metadata``, a few words.
+
+As ``TokenizedFile`` of ``datatrove/pipeline/tokens/tokenizer.py`` writes them: the index is uint64, in tokens; the
+metadata is three lines, the tokenizer and the bytes of a token, the number of tokens, and that number for people.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Datatrove(Format):
+    """A text without tokens is an empty document; with an end of document, one of that token alone."""
+
+    name = "datatrove"
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """uint16 to 65536 tokens, else uint32."""
+        import numpy as np
+
+        return np.dtype("<u2" if vocabulary.size <= 1 << 16 else "<u4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix + ".ds.index", prefix + ".ds.metadata", prefix + ".ds"]
+
+    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
+        return _Writer(self, prefix, dtype, settings.vocabulary.name)
+
+
+class _Writer(ShardWriter):
+    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], tokenizer: str) -> None:
+        super().__init__(format, prefix, dtype)
+        self._tokenizer = tokenizer
+
+    def _begin(self) -> None:
+        self._index, self._metadata, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        import numpy as np
+
+        self._tokens.write(ids)
+        self._index.write((self.tokens + np.cumsum(lengths)).astype("<u8"))
+
+    def _end(self) -> None:
+        width = self.dtype.itemsize
+        name = self._tokenizer or f"Unknown Tokenizer|{width}"
+        self._metadata.write(f"{name}|{width}\n{self.tokens}\n{for_people(self.tokens)}".encode())
+
+
+def for_people(tokens: int) -> str:
+    """A number of tokens in three digits and a prefix, as ``humanize.metric(tokens, unit="T")`` says it, below 1e30."""
+    exponent = math.floor(math.log10(tokens)) if tokens else 0
+    scaled = tokens / 10 ** (exponent - exponent % 3)
+    if round(scaled, 2 - exponent % 3) >= 10 ** (exponent % 3 + 1):  # 999.9 is rounded to one digit more
+        exponent += 1
+        if exponent % 3 == 0:
+            scaled /= 1000
+    return f"{scaled:.{2 - exponent % 3}f} {['', *'kMGTPEZYR'][exponent // 3]}T"

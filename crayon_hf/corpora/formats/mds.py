@@ -1,0 +1,191 @@
+"""MosaicML Streaming: a directory of ``shard.NNNNN.mds`` and their ``index.json``, one sample for each document.
+
+The column is that of LLM Foundry, ``tokens`` as ``ndarray:int32``; bytes are those of ``streaming``'s ``MDSWriter``
+with its defaults. A shard of it is, little-endian::
+
+    uint32 n                   samples
+    uint32[n + 1]              byte of the file where each begins, and where the last one ends
+    JSON                       how it was written
+    of each sample:
+        uint32                 bytes of what follows
+        uint8                  4 * axes + 0, 1 or 2: the length is uint8, uint16 or uint32
+        the length             tokens
+        int32[]                the tokens
+
+``MDSWriter`` refuses an array without elements. A text without tokens is one here: ``StreamingDataset`` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
+from crayon_hf.corpora.formats.output import OutputDirectory, remove
+from crayon_hf.files import sync_directory, write_atomic
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+INDEX = "index.json"
+_FILE = re.compile(r"shard\.\d{5,}\.mds")
+_CONFIG: dict[str, Any] = {
+    "column_encodings": ["ndarray:int32"],
+    "column_names": ["tokens"],
+    "column_sizes": [None],
+    "compression": None,
+    "format": "mds",
+    "hashes": [],
+    "version": 2,
+}
+
+
+class Mds(Format):
+    """One directory for each prefix, and one ``index.json`` over all of them (`merge`)."""
+
+    name = "mds"
+    merged_files = (INDEX,)
+
+    def __init__(self, size_limit: int = 1 << 26) -> None:
+        """Bytes of a file, as ``MDSWriter`` has it; one document alone may be larger."""
+        self._size_limit = size_limit
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """int32."""
+        import numpy as np
+
+        return np.dtype("<i4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix]
+
+    def written(self, prefix: str) -> list[str]:
+        try:
+            names = sorted(os.listdir(prefix)) if not os.path.islink(prefix) else []
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [os.path.join(prefix, name) for name in names if name == INDEX or _FILE.fullmatch(name)]
+
+    def merge(self, directory: str, shards: Sequence[str]) -> list[WrittenFile]:
+        """``index.json``, as ``streaming.base.util.merge_index`` writes it: ``StreamingDataset(local=directory)``."""
+        merged = []
+        for name in shards:
+            with open(os.path.join(directory, name, INDEX), "rb") as file:
+                entries = json.load(file)["shards"]
+            for entry in entries:
+                entry["raw_data"]["basename"] = f"{name}/{entry['raw_data']['basename']}"
+            merged += entries
+        data = json.dumps({"version": 2, "shards": merged}).encode()
+        write_atomic(os.path.join(directory, INDEX), data)
+        return [WrittenFile(INDEX, len(data))]
+
+    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
+        return _Writer(self, prefix, dtype, self._size_limit)
+
+
+class _Writer(ShardWriter):
+    """Holds the samples of one file, of `size_limit` at most or one larger document."""
+
+    _longest = ((1 << 32) - (1 << 12)) // 4
+    """The offsets in a file are uint32."""
+
+    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], size_limit: int) -> None:
+        super().__init__(format, prefix, dtype)
+        self._size_limit = size_limit
+        self._config: dict[str, Any] = {**_CONFIG, "size_limit": size_limit}
+        self._config_bytes = json.dumps(self._config, sort_keys=True).encode()
+        self._directory = OutputDirectory(prefix)
+        self._takes_any = False
+        """The next document goes in whatever its size."""
+        self._shards: list[dict[str, Any]] = []
+        self._files: list[WrittenFile] = []
+        self._reset()
+
+    def _begin(self) -> None:
+        self._directory.make()
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        import numpy as np
+
+        ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4: its place among the offsets
+        done = 0
+        while done < len(lengths):
+            before = int(counted[done - 1]) if done else 0
+            fit = int(np.searchsorted(counted[done:], before + self._size_limit - self._size, side="right"))
+            if fit == 0 and not self._takes_any:
+                self._flush()  # without a sample where the very first one is too large, as MDSWriter does
+                continue
+            stop = done + max(fit, 1)
+            start, end = int(ends[done - 1]) if done else 0, int(ends[stop - 1])
+            self._samples.append(_encode(ids[start:end], lengths[done:stop]))
+            self._sample_sizes.append(_sizes(lengths[done:stop]))
+            self._size += int(counted[stop - 1]) - before
+            self._takes_any = False
+            done = stop
+
+    def _reset(self) -> None:
+        self._samples: list[npt.NDArray[np.uint8]] = []
+        self._sample_sizes: list[npt.NDArray[np.int64]] = []
+        self._size = 8 + len(self._config_bytes)
+        self._takes_any = bool(self._shards)
+
+    def _flush(self) -> None:
+        import numpy as np
+
+        sizes = np.concatenate([np.zeros(1, np.int64), *self._sample_sizes])
+        count = len(sizes) - 1
+        offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
+        name = f"shard.{len(self._shards):05}.mds"
+        head = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes]
+        size = self._directory.write(name, [*head, *self._samples])
+        raw = {"basename": name, "bytes": size, "hashes": {}}
+        self._shards.append({**self._config, "raw_data": raw, "samples": count, "zip_data": None})
+        self._files.append(WrittenFile(f"{os.path.basename(self.prefix)}/{name}", size))
+        self._reset()
+
+    def _end(self) -> None:
+        if self._samples:
+            self._flush()
+        data = json.dumps({"shards": self._shards, "version": 2}, sort_keys=True).encode()
+        self._directory.write(INDEX, [data])
+        self._files.append(WrittenFile(f"{os.path.basename(self.prefix)}/{INDEX}", len(data)))
+
+    def _place(self) -> list[WrittenFile]:
+        self._directory.place()
+        sync_directory(os.path.dirname(self.prefix) or ".")
+        return self._files
+
+    def _discard(self) -> None:
+        if self._directory.is_placed:
+            remove(self.prefix)
+        self._directory.discard()
+
+
+def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Bytes of each sample."""
+    import numpy as np
+
+    return 5 + np.where(lengths < 1 << 8, 1, np.where(lengths < 1 << 16, 2, 4)) + 4 * lengths
+
+
+def _encode(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Samples one after the other."""
+    import numpy as np
+
+    sizes = _sizes(lengths)
+    starts = np.cumsum(sizes) - sizes
+    data = np.empty(int(sizes.sum()), np.uint8)
+    is_tokens = np.ones(len(data), bool)
+    for code, dtype in enumerate(("<u1", "<u2", "<u4")):
+        chosen = np.flatnonzero((sizes - 4 * lengths) == 5 + (1 << code))
+        head = np.empty(len(chosen), [("bytes", "<u4"), ("shape", "u1"), ("length", dtype)])
+        head["bytes"], head["shape"], head["length"] = sizes[chosen] - 4, 4 | code, lengths[chosen]
+        places = starts[chosen, None] + np.arange(head.itemsize)
+        data[places] = head.view("u1").reshape(places.shape)
+        is_tokens[places] = False
+    data[is_tokens] = ids.view("u1")
+    return data

@@ -1,0 +1,82 @@
+"""Megatron-LM: ``.bin``, the tokens, and ``.idx``, where each document is. Every document is one sequence.
+
+The layout is that of ``megatron/core/datasets/indexed_dataset.py``, what becomes of a text that of
+``tools/preprocess_data.py`` without ``--split-sentences``. All little-endian::
+
+    b"MMIDIDX\\0\\0"             9 bytes
+    uint64                     version, 1
+    uint8                      dtype of the tokens: 8 is uint16, 4 is int32
+    uint64 s, uint64 d         sequences; documents + 1
+    int32[s]                   tokens of each sequence
+    int64[s]                   byte of the .bin where each sequence begins
+    int64[d]                   sequences before each document, and all of them
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_CODES = {2: 8, 4: 4}
+"""Of the dtype, by the bytes of a token."""
+
+
+class Megatron(Format):
+    """A text without tokens is a document without a sequence, and gets no end of document."""
+
+    name = "megatron"
+    suffix_empty = False
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """uint16 below 65500 tokens, else int32."""
+        import numpy as np
+
+        return np.dtype("<u2" if vocabulary.size < 65500 else "<i4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [prefix + ".bin", prefix + ".idx"]
+
+    def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
+        return _Writer(self, prefix, dtype)
+
+
+class _Writer(ShardWriter):
+    _longest = (1 << 31) - 1
+    """The lengths in the index are int32."""
+
+    def _begin(self) -> None:
+        self._tokens, self._index = [self._output(path) for path in self._format.files(self.prefix)]
+        self._lengths = self._spool(self._index.path, "<i4")
+        self._sequences = 0
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        self._tokens.write(ids)
+        self._lengths.append(lengths)
+        self._sequences += int((lengths > 0).sum())
+
+    def _end(self) -> None:
+        import numpy as np
+
+        index, width = self._index, self.dtype.itemsize
+        index.write(b"MMIDIDX\0\0" + struct.pack("<QB", 1, _CODES[width]))
+        index.write(struct.pack("<QQ", self._sequences, self._lengths.count + 1))
+        for block in self._lengths.blocks():
+            index.write(block[block > 0].astype("<i4"))
+        position = 0
+        for block in self._lengths.blocks():
+            lengths = block[block > 0]
+            ends = position + np.cumsum(lengths) * width
+            index.write((ends - lengths * width).astype("<i8"))
+            position = int(ends[-1]) if len(ends) else position
+        before = 0
+        index.write(struct.pack("<q", before))
+        for block in self._lengths.blocks():
+            sequences = before + np.cumsum(block > 0)
+            index.write(sequences.astype("<i8"))
+            before = int(sequences[-1])

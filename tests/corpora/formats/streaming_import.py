@@ -1,0 +1,48 @@
+"""``streaming``, where there may be no ``torchvision``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def _a_torchvision() -> Iterator[None]:
+    """Two names that `streaming` imports for its datasets of pictures, which nobody here uses. The library itself fits
+    one build of torch only. It goes again at once: others look whether there is one."""
+    names: dict[str, dict[str, Any]] = {
+        "torchvision": {},
+        "torchvision.datasets": {"VisionDataset": object},
+        "torchvision.transforms": {},
+        "torchvision.transforms.functional": {"to_tensor": None},
+    }
+    for name, members in names.items():
+        module = ModuleType(name)
+        module.__dict__.update(members, __spec__=ModuleSpec(name, None), __path__=[])
+        sys.modules[name] = module
+    try:
+        yield
+    finally:
+        for name in names:
+            del sys.modules[name]
+
+
+def streaming() -> Any:
+    """The library; without it the test is skipped."""
+    if importlib.util.find_spec("streaming") is None:
+        pytest.skip("streaming is not installed")
+    if "streaming" not in sys.modules and importlib.util.find_spec("torchvision") is None:
+        import transformers.utils  # noqa: F401  (it looks for torchvision, and remembers what it found)
+
+        with _a_torchvision():
+            import streaming
+    import streaming
+
+    return streaming

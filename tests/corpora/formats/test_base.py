@@ -1,0 +1,225 @@
+"""What holds for the writers of all formats: which calls, which errors, and that nothing half done is left."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import FormatError
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary, groups
+from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
+
+DOCUMENTS = document_set("random1", SMALL.largest_id)
+IDS, SPLITS = arrays(DOCUMENTS, np.dtype(np.int64))
+
+every_format = pytest.mark.parametrize("name", FORMATS)
+
+
+def opened(name: str, prefix: Path, vocabulary: Vocabulary = SMALL) -> ShardWriter:
+    return FORMATS[name].open(str(prefix), ShardSettings(vocabulary))
+
+
+@every_format
+def test_the_same_bytes_however_the_documents_come(name: str, tmp_path: Path) -> None:
+    """In one call or in many, with empty ones between, as a part of a larger batch, and the arrays used again."""
+    for directory in ("one", "many", "parts"):
+        (tmp_path / directory).mkdir()
+    write(name, tmp_path / "one" / "x", DOCUMENTS, SMALL, [])
+    dtype = FORMATS[name].dtype(SMALL)
+    with opened(name, tmp_path / "many" / "x") as writer:
+        for document in DOCUMENTS:
+            ids = np.array(document, dtype)
+            splits = np.array([0, len(ids)], np.int64)
+            writer.write(ids, splits)
+            writer.write(ids, splits[:1])
+            ids[:], splits[:] = 1, 0
+        writer.finish()
+    with opened(name, tmp_path / "parts" / "x") as writer:
+        around = np.concatenate([[9, 9], IDS, [9]]).astype(dtype)
+        writer.write(around, SPLITS[:40] + 2)
+        around[: SPLITS[39] + 2] = 3
+        writer.write(around, SPLITS[39:] + 2)
+        writer.finish()
+    assert tree(tmp_path / "many") == tree(tmp_path / "one")
+    assert tree(tmp_path / "parts") == tree(tmp_path / "one")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 12), max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=6),
+    rows=st.integers(1, 9),
+    tokens=st.integers(1, 20),
+)
+def test_groups(lengths: list[int], cuts: list[int], rows: int, tokens: int) -> None:
+    """As many documents as fit, one after the other; one alone where it is larger than a group."""
+    expected: list[list[int]] = [[]]
+    for length in lengths:
+        group = expected[-1]
+        if len(group) == rows or (group and sum(group) + length > tokens):
+            expected.append([])
+        expected[-1].append(length)
+    waiting = groups.Groups(rows, tokens)
+    got, position = [], 0
+    edges = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
+    for start, end in itertools.pairwise(edges):
+        part = np.array(lengths[start:end], np.int64)
+        ids = np.arange(position, position + part.sum())
+        position += len(ids)
+        got += list(waiting.add(ids, part))
+        ids[:] = -1
+    if len(waiting):
+        got.append(waiting.rest())
+    assert [sizes.tolist() for _, sizes in got] == [group for group in expected if group]
+    assert [number for ids, _ in got for number in ids.tolist()] == list(range(sum(lengths)))
+
+
+@every_format
+def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
+    """They are converted when the dtype of the files holds them; else nothing of the call is written."""
+    for directory in ("a", "b"):
+        (tmp_path / directory).mkdir()
+    write(name, tmp_path / "a" / "x", DOCUMENTS)
+    largest = int(np.iinfo(FORMATS[name].dtype(SMALL)).max)
+    with opened(name, tmp_path / "b" / "x") as writer:
+        writer.write(IDS, SPLITS)
+        for bad in (largest + 1, -1):
+            with pytest.raises(FormatError, match=rf"b/x: the id {bad} is not one that u?int\d+ holds, which {name}"):
+                writer.write(np.array([5, bad, 6]), np.array([0, 1, 3], np.int64))
+        writer.write(np.array([5, largest + 1]), np.array([1, 1], np.int64))  # it is in no document
+        writer.finish()
+    assert writer.documents == len(DOCUMENTS) + 1
+    write(name, tmp_path / "a" / "x", [*DOCUMENTS, []])
+    assert tree(tmp_path / "b") == tree(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary"),
+    [
+        ("megatron", Vocabulary(65499, 65536)),
+        ("datatrove", Vocabulary(65536, 65536)),
+        ("arrow", Vocabulary(10, 1 << 31)),
+        ("bin", Vocabulary(10, 1 << 32)),
+    ],
+)
+def test_a_vocabulary_with_an_id_too_large(name: str, vocabulary: Vocabulary, tmp_path: Path) -> None:
+    """The tool looks at the number of tokens; ids with holes may be above it."""
+    with pytest.raises(FormatError, match=f"{name}: the vocabulary has the id {vocabulary.largest_id}, and"):
+        opened(name, tmp_path / "x", vocabulary)
+    with pytest.raises(FormatError, match=f"holds none above {vocabulary.largest_id - 1}: choose another format"):
+        FORMATS[name].check(vocabulary)
+    assert os.listdir(tmp_path) == []
+    with opened(name, tmp_path / "x", vocabulary._replace(largest_id=vocabulary.largest_id - 1)) as writer:
+        writer.finish()
+
+
+@every_format
+def test_arguments(name: str, tmp_path: Path) -> None:
+    dtype = FORMATS[name].dtype(SMALL)
+    ids = np.array([1, 2, 3], dtype)
+    with opened(name, tmp_path / "x") as writer:
+        for splits in ([0, 4], [-1, 2], [0, 2, 1], [2, 0], []):
+            with pytest.raises(ValueError, match="row_splits"):
+                writer.write(ids, np.array(splits, np.int64))
+        for bad in (np.zeros((1, 1), np.int32), np.zeros(3, np.float32)):
+            with pytest.raises(ValueError, match="expected one axis of integers"):
+                writer.write(bad, np.array([0, 1], np.int64))
+        with pytest.raises(ValueError, match="expected int64"):
+            writer.write(ids, np.array([0, 1], np.int32))
+        writer.write(ids, np.array([0, 3], np.int64))
+        writer.finish()
+        assert (writer.documents, writer.tokens) == (1, 3)
+        with pytest.raises(ValueError, match="the writer is finished"):
+            writer.write(ids, np.array([0, 3], np.int64))
+        with pytest.raises(ValueError, match="the writer is finished"):
+            writer.finish()
+        before = tree(tmp_path)
+        writer.abort()
+    assert tree(tmp_path) == before
+
+
+@every_format
+def test_nothing_has_its_name_before_the_end(name: str, tmp_path: Path) -> None:
+    """An older shard stays until then; without an end, or with an error, there is nothing new."""
+    write(name, tmp_path / "x", [[1, 2], [3]])
+    before = tree(tmp_path)
+    with opened(name, tmp_path / "x") as writer:
+        writer.write(IDS, SPLITS)
+        assert {key: data for key, data in tree(tmp_path).items() if "crayon-tmp" not in key} == before
+    assert tree(tmp_path) == before
+    writer = opened(name, tmp_path / "x")
+    with pytest.raises(ZeroDivisionError), writer:
+        writer.write(IDS, SPLITS[: 1 // writer.documents])
+    assert tree(tmp_path) == before
+    writer.abort()
+    with pytest.raises(ValueError, match="the writer is aborted"):
+        writer.finish()
+    FORMATS[name].remove(str(tmp_path / "x"))
+    assert os.listdir(tmp_path) == []
+    FORMATS[name].remove(str(tmp_path / "x"))
+
+
+@every_format
+def test_files_are_where_they_are_said_to_be(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative prefix, one with odd characters, and a neighbour whose name begins the same."""
+    monkeypatch.chdir(tmp_path)
+    write(name, Path("x"), DOCUMENTS)
+    assert {path.split("/")[0] for path in tree(tmp_path)} == set(FORMATS[name].files("x"))
+    FORMATS[name].remove("x")
+    (tmp_path / "a b (1)").mkdir()
+    write(name, Path("a b (1)") / "ü.x%20*", DOCUMENTS)
+    write(name, Path("a b (1)") / "ü.x%20*2", DOCUMENTS)
+    written = write(name, tmp_path / "a b (1)" / "ü.x%20*", [[1]])
+    assert all((tmp_path / "a b (1)" / file.name).stat().st_size == file.bytes for file in written)
+    FORMATS[name].remove(str(tmp_path / "a b (1)" / "ü.x%20*"))
+    assert all(path.startswith("a b (1)/ü.x%20*2") for path in tree(tmp_path))
+    assert tree(tmp_path)
+
+
+@every_format
+def test_a_directory_that_is_not_there(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as error:
+        opened(name, tmp_path / "no" / "x")
+    assert str(tmp_path / "no") in str(error.value)
+
+
+@every_format
+def test_an_error_of_fsync(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is where a system says that the disk lost something; the file is named, and nothing is left."""
+
+    def failing(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with opened(name, tmp_path / "x", LARGE) as writer:
+        writer.write(IDS, SPLITS)
+        monkeypatch.setattr(os, "fsync", failing)
+        with pytest.raises(OSError, match="Input/output error") as error:
+            writer.finish()
+        monkeypatch.undo()
+        assert error.value.errno == errno.EIO
+        assert any(str(error.value.filename).startswith(path) for path in FORMATS[name].files(str(tmp_path / "x")))
+        for call in (writer.finish, lambda: writer.write(IDS, SPLITS)):
+            with pytest.raises(ValueError, match="writing failed before; abort"):
+                call()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow"])
+def test_without_pyarrow(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(FormatError, match=r"needs pyarrow: pip install 'crayon-hf\[corpora\]'"):
+        opened(name, tmp_path / "x")
+    assert os.listdir(tmp_path) == []
+
+
+def test_names() -> None:
+    assert list(FORMATS) == ["megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"]
+    assert all(format.name == name for name, format in FORMATS.items())

@@ -1,0 +1,106 @@
+"""MDS directories beside the ones of ``streaming``'s own writer, and read by its datasets."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crayon_hf import FormatError
+from crayon_hf.corpora.formats import FORMATS, ShardSettings
+from crayon_hf.corpora.formats.mds import Mds
+from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document_set, tree, write
+from tests.corpora.formats.streaming_import import streaming
+
+
+def by_streaming(directory: Path, documents: Documents, **settings: Any) -> dict[str, bytes]:
+    with streaming().MDSWriter(columns={"tokens": "ndarray:int32"}, out=str(directory), **settings) as writer:
+        for document in documents:
+            writer.write({"tokens": np.array(document, np.int32)})
+    return tree(directory)
+
+
+def read(directory: Path) -> Documents:
+    """By StreamingDataset, whose shared memory is given back."""
+    dataset = streaming().StreamingDataset(local=str(directory), batch_size=1)
+    documents = [dataset[i]["tokens"].tolist() for i in range(len(dataset))]
+    del dataset
+    streaming().base.util.clean_stale_shared_memory()
+    return documents
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files(name: str, tmp_path: Path) -> None:
+    documents = list(filter(None, document_set(name, LARGE.largest_id)))  # the writer refuses empty ones
+    written = write("mds", tmp_path / "ours", documents, LARGE)
+    assert tree(tmp_path / "ours") == by_streaming(tmp_path / "theirs", documents)
+    sizes = {f"ours/{name}": len(data) for name, data in tree(tmp_path / "ours").items()}
+    assert {file.name: file.bytes for file in written} == sizes
+    assert written[-1].name == "ours/index.json"
+
+
+@pytest.mark.parametrize("limit", [300, 2000, 20_000])
+@pytest.mark.parametrize("name", ["lengths", "one long", "many", "random0", "random1", "random2", "random3"])
+def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
+    """Where a file ends: also before, at and after a document that is larger than a file may be."""
+    documents = list(filter(None, document_set(name, LARGE.largest_id)))[:800]
+    theirs = by_streaming(tmp_path / "theirs", documents, size_limit=limit)
+    write(Mds(limit), tmp_path / "a", documents, LARGE)
+    write(Mds(limit), tmp_path / "b", documents, LARGE, range(1, len(documents), 5))
+    assert tree(tmp_path / "a") == theirs
+    assert tree(tmp_path / "b") == theirs
+    assert len(theirs) > 2 or limit > 300
+
+
+def test_files_of_the_default_size(tmp_path: Path) -> None:
+    """Two files of 64 MiB and a rest."""
+    chance = random.Random(5)
+    lengths = [chance.randint(1, 1 << 20) for _ in range(70)]
+    documents = [np.arange(length, dtype=np.int32) for length in lengths]
+    with FORMATS["mds"].open(str(tmp_path / "ours"), ShardSettings(LARGE)) as writer:
+        writer.write(np.concatenate(documents), np.cumsum([0, *lengths]))
+        writer.finish()
+    theirs = by_streaming(tmp_path / "theirs", documents)
+    assert tree(tmp_path / "ours") == theirs
+    assert [name for name in sorted(theirs) if len(theirs[name]) > 50 << 20] == ["shard.00000.mds", "shard.00001.mds"]
+
+
+@pytest.mark.parametrize("name", ["one empty", "empties", "lengths", "one long", "many", "random5"])
+def test_read_by_streaming(name: str, tmp_path: Path) -> None:
+    """Texts without tokens as well, which its writer refuses, and the file without samples before a long document."""
+    documents = document_set(name, LARGE.largest_id)
+    write(Mds(2000), tmp_path / "x", documents, LARGE)
+    assert read(tmp_path / "x") == documents
+
+
+def test_one_index_over_all(tmp_path: Path) -> None:
+    """As `merge_index` writes it; the whole directory is one dataset then."""
+    sets = {f"{i:05}": document_set(name, LARGE.largest_id) for i, name in enumerate(("random6", "none", "random7"))}
+    for name, documents in sets.items():
+        write(Mds(2000), tmp_path / name, documents, LARGE)
+    (written,) = Mds().merge(str(tmp_path), list(sets))
+    ours = (tmp_path / "index.json").read_bytes()
+    assert (written.name, written.bytes) == (*Mds.merged_files, len(ours))
+    streaming().base.util.merge_index([str(tmp_path / name / "index.json") for name in sets], str(tmp_path / "theirs"))
+    assert (tmp_path / "theirs" / "index.json").read_bytes() == ours
+    assert read(tmp_path) == [document for documents in sets.values() for document in documents]
+
+
+def test_no_index_over_other_formats(tmp_path: Path) -> None:
+    others = [format for name, format in FORMATS.items() if name != "mds"]
+    assert [(format.merge(str(tmp_path), ["a"]), format.merged_files) for format in others] == [([], ())] * 6
+    assert tree(tmp_path) == {}
+
+
+def test_a_document_too_large_for_a_file(tmp_path: Path) -> None:
+    """Offsets are uint32. The ids are one number, seen 2 ** 30 times."""
+    ids = np.broadcast_to(np.int32(0), 1 << 30)
+    with FORMATS["mds"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
+        with pytest.raises(FormatError, match=r"x: document 2 has 1073741823 tokens, more than the 1073740800 of mds"):
+            writer.write(ids, np.array([0, 1, 1 << 30], np.int64))
+        writer.write(ids, np.array([0, 1], np.int64))
+        writer.finish()
+    assert read(tmp_path / "x") == [[0]]

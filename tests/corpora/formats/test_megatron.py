@@ -1,0 +1,65 @@
+"""Megatron-LM's files beside an independent reader and writer of its layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crayon_hf import FormatError
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+from tests.corpora.formats.format_cases import LARGE, NAMES, SMALL, VOCABULARIES, document_set, write
+from tests.corpora.formats.megatron_reader import MegatronShard, files
+
+
+@pytest.mark.parametrize("size", VOCABULARIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_files_and_documents(name: str, size: str, tmp_path: Path) -> None:
+    vocabulary = VOCABULARIES[size]
+    documents = document_set(name, vocabulary.largest_id)
+    written = write("megatron", tmp_path / "00000", documents, vocabulary)
+    tokens, index = files(documents, "H" if vocabulary is SMALL else "i")
+    assert (tmp_path / "00000.bin").read_bytes() == tokens
+    assert (tmp_path / "00000.idx").read_bytes() == index
+    assert [tuple(file) for file in written] == [("00000.bin", len(tokens)), ("00000.idx", len(index))]
+    shard = MegatronShard(tmp_path / "00000")
+    assert shard.documents() == documents
+    assert len(shard.lengths) == sum(map(bool, documents))
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(1, "uint16"), (65499, "uint16"), (65500, "int32"), (65536, "int32")])
+def test_dtype(size: int, dtype: str) -> None:
+    """`DType.optimal_dtype`: below 65500."""
+    assert FORMATS["megatron"].dtype(Vocabulary(size, size - 1)) == np.dtype(dtype)
+
+
+def test_more_tokens_than_a_sequence_has(tmp_path: Path) -> None:
+    """Lengths are int32 in the index. The ids are one number, seen 2 ** 31 times."""
+    ids = np.broadcast_to(np.int32(0), 1 << 31)
+    with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(LARGE)) as writer:
+        writer.write(ids, np.array([0, 1], np.int64))
+        with pytest.raises(FormatError, match=r"x: document 3 has 2147483648 tokens, more than the 2147483647 of"):
+            writer.write(ids, np.array([0, 0, 1 << 31], np.int64))
+        assert (writer.documents, writer.tokens) == (1, 1)  # nothing of a refused call is kept
+        writer.write(ids, np.array([5, 7], np.int64))
+        writer.finish()
+    assert MegatronShard(tmp_path / "x").documents() == [[0], [0, 0]]
+
+
+@pytest.mark.parametrize("size", VOCABULARIES)
+def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
+    """The lengths alone, without writing so many tokens."""
+    lengths = [5, (1 << 31) - 1, 0, (1 << 31) - 1, 7]
+    vocabulary = VOCABULARIES[size]
+    with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(vocabulary)) as writer:
+        writer._write(np.empty(0, writer.dtype), np.array(lengths, np.int64))
+        writer.finish()
+    width = 2 if vocabulary is SMALL else 4
+    pointers = np.fromfile(tmp_path / "x.idx", "<i8", 4, offset=34 + 4 * 4)
+    assert pointers.tolist() == [0, 5 * width, ((1 << 31) + 4) * width, ((1 << 32) + 3) * width]
+
+
+def test_no_end_of_document_for_no_tokens() -> None:
+    """preprocess_data.py appends it to a text that has tokens; the tools of the others to every text."""
+    assert {name for name, format in FORMATS.items() if not format.suffix_empty} == {"megatron"}

@@ -1,0 +1,55 @@
+"""NumPy's files beside ``np.save``, and the bare ones beside ``tofile``."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crayon_hf.corpora.formats import FORMATS, Vocabulary
+from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, arrays, document_set, tree, write
+
+
+def saved(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("size", VOCABULARIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_files(name: str, size: str, tmp_path: Path) -> None:
+    vocabulary = VOCABULARIES[size]
+    documents = document_set(name, vocabulary.largest_id)
+    ids, row_splits = arrays(documents, np.dtype("u2" if vocabulary is SMALL else "u4"))
+    (tmp_path / "npy").mkdir()
+    (tmp_path / "bin").mkdir()
+    write("npy", tmp_path / "npy" / "00000", documents, vocabulary)
+    write("bin", tmp_path / "bin" / "00000", documents, vocabulary)
+    splits = {"00000.row_splits.npy": saved(row_splits)}
+    assert tree(tmp_path / "npy") == {**splits, "00000.npy": saved(ids)}
+    assert tree(tmp_path / "bin") == {**splits, "00000.bin": ids.tobytes()}
+
+
+@pytest.mark.parametrize("size", VOCABULARIES)
+def test_mapped(size: str, tmp_path: Path) -> None:
+    vocabulary = VOCABULARIES[size]
+    documents = document_set("random3", vocabulary.largest_id)
+    for format in ("npy", "bin"):
+        write(format, tmp_path / format, documents, vocabulary)
+    for tokens, format in (
+        (np.load(tmp_path / "npy.npy", mmap_mode="r"), "npy"),
+        (np.memmap(tmp_path / "bin.bin", FORMATS["bin"].dtype(vocabulary), "r"), "bin"),
+    ):
+        splits = np.load(tmp_path / f"{format}.row_splits.npy", mmap_mode="r")
+        assert isinstance(tokens, np.memmap)
+        assert [tokens[a:b].tolist() for a, b in itertools.pairwise(splits)] == documents
+
+
+@pytest.mark.parametrize("format", ["npy", "bin"])
+@pytest.mark.parametrize(("largest", "dtype"), [(0, "u2"), (65535, "u2"), (65536, "u4"), (1 << 20, "u4")])
+def test_dtype(format: str, largest: int, dtype: str) -> None:
+    assert FORMATS[format].dtype(Vocabulary(largest + 1, largest)) == np.dtype(dtype)
