@@ -241,8 +241,11 @@ def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) ->
     return Assembly(engine, Source(None))
 
 
-def _open_again(path: str | None, digest: str, metadata: str, source: bytes | None, mode: Mode) -> Assembly:
-    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``."""
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> Assembly:
+    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``.
+
+    `source` is that file, or its path; None when it is beside the cartridge, if anywhere.
+    """
     if path is not None:
         try:
             engine = cache.open_cartridge(path)
@@ -251,8 +254,8 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | No
                 where = Source(beside(path) if source is None else source, digest)
                 return Assembly(engine, where, path, mode, came_along)
         except (CartridgeError, OSError):
-            if source is None:
+            if not isinstance(source, bytes):
                 raise
-    if source is None:
+    if not isinstance(source, bytes):
         raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
     return _assemble(cache.open_bytes(source, json_recipe(metadata)), mode)

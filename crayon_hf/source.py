@@ -41,6 +41,11 @@ class Source:
         """False where the reference has no ``tokenizer.json`` at all."""
         return self._where is not None
 
+    @property
+    def path(self) -> str | None:
+        """Where the file is, or was."""
+        return self._where.path if isinstance(self._where, HeldFile) else None
+
     def read(self) -> bytes:
         """The bytes. SourceMissingError when they are not there, or not those of this tokenizer."""
         if isinstance(self._where, bytes):

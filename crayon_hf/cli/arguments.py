@@ -22,6 +22,7 @@ examples:
   crayon-hf convert mistral.gguf -o mistral/      a directory that transformers opens
   crayon-hf parity llama3/ --html report.html    is it the same as the reference, and how fast
   crayon-hf train *.txt -o my-model/            a tokenizer of one's own
+  crayon-hf tokenize data/ -o tokens/ -t llama3  a corpus to token files, on all cores
   crayon-hf pull user/name                      a repository on the Hub becomes the profile "name"
   crayon-hf publish user/name --from my-model/  a repository with a cartridge and a model card
 
@@ -56,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_inspect(subparsers)
     _add_convert(subparsers)
     _add_train(subparsers)
+    _add_tokenize(subparsers)
     _add_pull(subparsers)
     _add_publish(subparsers)
     _add_info(subparsers)
@@ -269,6 +271,83 @@ def _train(arguments: argparse.Namespace) -> int:
     return train(arguments)
 
 
+def _add_tokenize(subparsers: Any) -> None:
+    command = _command(
+        subparsers,
+        "tokenize",
+        _tokenize,
+        "a corpus to token files",
+        "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n"
+        "Text, JSON lines, parquet and Arrow, packed or not, by path, directory, pattern or address of fsspec.\n"
+        "Killed at any moment, the same command goes on, to the same bytes. The exit status is 0 when all is done,\n"
+        "1 when something is not (a bad record, a file, the disk, a worker), 2 for wrong usage, 128 + the signal.",
+    )
+    command.add_argument("input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address")
+    command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
+    command.add_argument(
+        "-t",
+        "--tokenizer",
+        required=True,
+        metavar="NAME_OR_PATH",
+        help="a profile name, a tiktoken encoding, or the path of a vocabulary of any kind",
+    )
+    command.add_argument(
+        "--format",
+        choices=("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"),
+        default="megatron",
+        help="what is written (default: %(default)s)",
+    )
+    command.add_argument(
+        "--input-format", choices=("text", "jsonl", "parquet", "arrow"), help="(default: what the names' endings say)"
+    )
+    text = command.add_mutually_exclusive_group()
+    text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
+    text.add_argument("--template", metavar="T", help="the text of several columns: '{title}\\n{text}'")
+    command.add_argument(
+        "--separator",
+        metavar="S",
+        help="between the documents of a text file (\\n, \\t, \\0); without it a file is one",
+    )
+    command.add_argument("--append-eos", action="store_true", help="the end-of-text token after each document")
+    command.add_argument("--eos", metavar="TOKEN", help="which token that is, where it is not known; appends it")
+    command.add_argument(
+        "--add-special-tokens", action="store_true", help="those that the tokenizer puts around a text"
+    )
+    command.add_argument("--shuffle", action="store_true", help="files, and the documents of those that go together")
+    command.add_argument("--seed", type=_number, default=0, metavar="N", help="of the shuffle (default: %(default)s)")
+    command.add_argument(
+        "--max-tokens-per-shard", type=_number, metavar="N", help="begin a new file before there are more"
+    )
+    command.add_argument(
+        "--bad-records",
+        choices=("stop", "skip", "replace"),
+        default="stop",
+        help="what to do about them; they are counted and listed (default: %(default)s)",
+    )
+    command.add_argument(
+        "--workers", type=_number, metavar="N", help="processes (default: half the cores; for packed files all)"
+    )
+    command.add_argument("--threads", type=_number, metavar="N", help="of each worker (default: cores / workers)")
+    command.add_argument(
+        "--batch-bytes", type=_size, default=16 << 20, metavar="SIZE", help="of text at a time (default: 16M)"
+    )
+    command.add_argument(
+        "--max-document-bytes", type=_size, default=256 << 20, metavar="SIZE", help="bad if longer (default: 256M)"
+    )
+    command.add_argument(
+        "--group-bytes", type=_size, default=64 << 20, metavar="SIZE", help="small files go together (default: 64M)"
+    )
+    command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    command.add_argument("--overwrite", action="store_true", help="begin anew; removes what another job wrote there")
+    command.add_argument("--quiet", action="store_true", help="no progress and no summary")
+
+
+def _tokenize(arguments: argparse.Namespace) -> int:
+    from crayon_hf.cli.tokenize import tokenize  # most commands do not need it
+
+    return tokenize(arguments)
+
+
 def _add_pull(subparsers: Any) -> None:
     command = _command(
         subparsers,
@@ -428,3 +507,12 @@ def _number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return int(text)
+
+
+def _size(text: str) -> int:
+    number, factor = (
+        (text[:-1], 1 << (10, 20, 30)["KMG".index(text[-1].upper())])
+        if text[-1:].upper() in ("K", "M", "G")
+        else (text, 1)
+    )
+    return _number(number) * factor

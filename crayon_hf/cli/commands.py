@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from crayon_hf.cli.id_lists import parse_ids
-from crayon_hf.errors import InvalidUtf8Error, ProfileNotFoundError
+from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.named import open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
 
 _BATCH = 1024
-_SUFFIXES = (".json", ".dat", ".tiktoken")
 
 
 def encode(arguments: argparse.Namespace) -> int:
@@ -119,27 +119,6 @@ def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
         return json.loads(engine.certificate), found.summary() if found else ""
     except CertificateError as error:
         return None, f"not to be trusted: {error}"
-
-
-def open_tokenizer(name: str, mode: str = "exact") -> Tokenizer:
-    """A profile by its name, a file or a directory by its path, or a published tiktoken encoding by its name."""
-    if is_path(name):
-        return Tokenizer.from_file(name, mode)
-    try:
-        return Tokenizer.from_profile(name, mode)
-    except ProfileNotFoundError:
-        if os.path.exists(name):
-            return Tokenizer.from_file(name, mode)
-        from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS
-
-        if name in KNOWN_ENCODINGS:
-            return Tokenizer.from_tiktoken(name, mode=mode)
-        raise
-
-
-def is_path(name: str) -> bool:
-    """True for what is surely meant as the name of a file or a directory."""
-    return name.endswith(_SUFFIXES) or "/" in name or os.sep in name
 
 
 def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from crayon_hf.cli.inspect_tokens import Difference, Options, Token, Way, differ
 from crayon_hf.cli.inspect_trace import Trace, TraceView
 from crayon_hf.cli.inspect_view import View
 from crayon_hf.errors import UnsupportedError
+from crayon_hf.named import open_tokenizer
 
 if TYPE_CHECKING:
     from crayon_hf.assembly import AnyEngine
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def inspect(arguments: argparse.Namespace) -> int:
     """The tokens of one text, in colour; with --trace every merge and every walk on the trie."""
     data = _input(arguments)
-    tokenizer = commands.open_tokenizer(arguments.tokenizer)
+    tokenizer = open_tokenizer(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
     engine = tokenizer._engine or tokenizer._settle()
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crayon_hf.cli.commands import is_path, open_tokenizer, print_line
+from crayon_hf.cli.commands import print_line
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
 from crayon_hf.files import write_atomic
+from crayon_hf.named import is_path, open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
 
 BESIDE = ("tokenizers", "llama.cpp")

@@ -1,0 +1,394 @@
+"""`tokenize_corpus`: many files to a directory of token files, on all cores, again and again until it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import inputs as checks
+from crayon_hf.corpora.cores import cores
+from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job.belongings import refuse_taken, taken
+from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
+from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
+from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
+from crayon_hf.corpora.job.progress import JobProgress, Report
+from crayon_hf.corpora.job.requests import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard
+from crayon_hf.corpora.job.state import Counts, State, load
+from crayon_hf.corpora.job.summary import Summary, manifest
+from crayon_hf.corpora.reading.documents import InputFile, format_of
+from crayon_hf.corpora.reading.files import check_files, read_documents
+from crayon_hf.errors import CorpusError, JobError
+
+if TYPE_CHECKING:
+    from crayon_hf.corpora.job.encoder import JobTokenizer
+    from crayon_hf.tokenizer import Tokenizer
+
+_TRIED_BYTES = 1 << 16
+
+Runner = Callable[
+    [Sequence[Task], "JobTokenizer", Options, Callable[[Task, Counts], None]],
+    Iterator[tuple[Task, "ShardSummary | Failure | Exception"]],
+]
+"""What does tasks: `run_shard` for each, anywhere, in any order. It may tell how far a task is, and gives what came of
+each one; what it has not given when it ends is not done."""
+
+
+def tokenize_corpus(
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    output: str | os.PathLike[str],
+    format: str = "megatron",
+    *,
+    tokenizer: str | Tokenizer,
+    column: str = "text",
+    template: str | None = None,
+    separator: str | None = None,
+    input_format: str | None = None,
+    append_eos: bool = False,
+    eos: str | None = None,
+    add_special_tokens: bool = False,
+    bad_records: str = "stop",
+    shuffle: bool = False,
+    seed: int = 0,
+    max_tokens_per_shard: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    group_bytes: int = GROUP_BYTES,
+    workers: int | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    progress: Report | None = None,
+    runner: Runner | None = None,
+) -> Summary:
+    """Tokenize files into a directory: see `tokenize_shard`, which does each task, for the arguments that it has, too.
+
+    Files are taken in order, small ones together; each such task gives ``OUT/00000`` and so on. At the end there is
+    ``OUT/manifest.json``. A call that ended early, by an error or a kill, is made again and goes on; the bytes in the
+    end are those of a call that nothing happened to. A call for what is done does nothing.
+
+    Args:
+        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read.
+        output: A directory: new, empty, or this job's.
+        group_bytes: As many files go together as have no more bytes than that, as stored.
+        workers: Processes, at most one a task; without it one for each two cores, for packed files one for each core.
+            One means this process itself.
+        threads: Of each worker, to encode with; without it the cores are divided among the workers.
+        shuffle: The order of the files, too, is ``numpy.random.default_rng(seed).permutation``.
+        overwrite: Begin anew, and remove what another job of ours wrote there. Files of others are never removed.
+        progress: Called after every batch, in this thread or another.
+        runner: Does the tasks instead of processes of this machine.
+
+    Raises:
+        JobError: The directory is another job's or has other files; or tasks failed, and the others were done.
+        BadRecordError: A bad record, with `bad_records` "stop"; the other workers were stopped.
+        CorpusError: An input is not there.
+    """
+    options = Options(
+        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
+        seed, max_tokens_per_shard, max_document_bytes,
+    ).checked()  # fmt: skip
+    group_bytes = positive(group_bytes, "group_bytes")
+    batch_bytes = positive(batch_bytes, "batch_bytes")
+    workers = None if workers is None else positive(workers, "workers")
+    threads = None if threads is None else checks.unsigned(threads, "threads", 16)
+    begin_anew = checks.flag(overwrite, "overwrite")
+    from crayon_hf.corpora.job.encoder import job_tokenizer
+
+    opened = job_tokenizer(tokenizer)
+    job = _Job(Directory(os.fspath(output)), inputs, options, opened, group_bytes, batch_bytes, progress)
+    finished = None if begin_anew else job.already_done()
+    if finished is not None:
+        return finished
+    return job.run(
+        begin_anew, runner, lambda tasks, lock: _here(tasks, opened, options, batch_bytes, workers, threads, lock)
+    )
+
+
+class _Job:
+    """One call."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        inputs: Any,
+        options: Options,
+        tokenizer: JobTokenizer,
+        group_bytes: int,
+        batch_bytes: int,
+        report: Report | None,
+    ) -> None:
+        from crayon_hf.corpora.job.encoder import plan_encoding
+
+        self._directory, self._options, self._tokenizer, self._report = directory, options, tokenizer, report
+        directory.check()
+        encoder, settings = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
+        self._facts = {"dtype": encoder.dtype.name, "eos_id": settings.vocabulary.eos_id}
+        files = _outside(directory.path, inputs, options.input_format)
+        check_files(files, options.reading(batch_bytes, 0))
+        self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
+        self._request = {**request_of(files, options, tokenizer), "group_bytes": group_bytes}
+        self._tasks = self._plan(self._request)
+        self._input_bytes = sum(task.bytes for task in self._tasks)
+        self._began = time.monotonic()
+        self._counts: dict[str, Counts] = {}
+        self._sum = self._before = Counts()
+
+    def already_done(self) -> Summary | None:
+        """The summary of a job that is done, and of which nothing is left to do. JobError for another one."""
+        if not self._directory.is_settled or (done := self._directory.manifest()) is None:
+            return None
+        return self._found(done)
+
+    def run(self, overwrite: bool, runner: Runner | None, here: Callable[[Sequence[Task], int], Any]) -> Summary:
+        directory = self._directory
+        lock = directory.lock()
+        try:
+            done = None if overwrite else directory.manifest()
+            if done is not None and (summary := self._found(done)) is not None:
+                directory.settle()  # only what was needed to go on is there still
+                return summary
+            if overwrite or done is not None or (before := directory.job()) is None:
+                self._begin_anew()
+            elif not self._goes_on(before):
+                if any(state.shards for state in directory.states().values()):
+                    refuse(directory.path, before, self._request)
+                self._begin_anew()
+            failures, undone = self._do(runner, here, lock)
+            raise_for(failures, undone, len(self._tasks))
+            return self._finish()
+        finally:
+            directory.unlock()
+
+    def _found(self, done: dict[str, Any]) -> Summary | None:
+        """The summary of this job, which is done. None for another one that has not one shard: nothing is lost then.
+        JobError for another one."""
+        before = {**done["settings"], "tokenizer": done["tokenizer"]}
+        before["inputs"] = [file for task in done["tasks"] for file in task["inputs"]]
+        now = {**self._request, "inputs": [list(file[:2]) for task in self._tasks for file in task.files]}
+        shards = [shard for task in done["tasks"] for shard in task["shards"]]
+        if not shards and differences(before, now):
+            return None
+        refuse(self._directory.path, before, now)
+        for shard in shards:
+            if not is_whole(self._directory.path, [shard]):
+                path = os.path.join(self._directory.path, shard["name"])
+                raise JobError(
+                    f"{path} was done, and is gone or has changed: --overwrite (overwrite=True) makes everything anew"
+                )
+        return self._summary(done, True)
+
+    # -- what is there
+
+    def _begin_anew(self) -> None:
+        """Whatever can be known to fail does so before anything is removed."""
+        directory, options = self._directory, self._options
+        ours = set(directory.belongings())
+        outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
+        names = [MANIFEST, BAD_RECORDS, *FORMATS[options.format].merged_files]
+        there = [name for name in names if os.path.lexists(os.path.join(directory.path, name))]
+        there += taken(directory.path, options.format, outputs, is_limited)
+        refuse_taken(directory.path, (name for name in there if name not in ours))
+        if ours:
+            self._try()
+        directory.clear()
+        directory.begin(self._request)
+
+    def _try(self) -> None:
+        """Read the beginning of the first file: a column that is not there is noticed."""
+        reading = self._options.reading(min(self._batch_bytes, _TRIED_BYTES), 1)
+        documents: Any = read_documents(self._tasks[0].files[0], reading)
+        with contextlib.closing(documents):
+            next(documents, None)
+
+    def _goes_on(self, before: dict[str, Any]) -> bool:
+        """Whether this is the job that has begun; then it has that one's spelling of names from now on.
+
+        An input that has changed is read anew, where that makes no other task and nothing of its own is finished.
+        """
+        if not are_same_files(before["inputs"], self._request["inputs"]):
+            return False
+        now = continued(before, self._request)
+        if differences({**before, "inputs": now["inputs"]}, now):
+            return False
+        then, tasks = self._plan(before), self._plan(now)
+        if [[file.address for file in task.files] for task in then] != [
+            [file.address for file in task.files] for task in tasks
+        ]:
+            return False
+        changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
+        states = [(task, self._state(task)) for task in changed]
+        if any(state is not None and state.shards for _, state in states):
+            return False
+        for task, state in states:
+            if state is not None:
+                forget_shard(task.output, state)
+        if now != before:
+            self._directory.begin(now)
+        self._request, self._tasks = now, tasks
+        return True
+
+    def _plan(self, request: dict[str, Any]) -> list[Task]:
+        files = [InputFile(*file) for file in request["inputs"]]
+        return plan(files, self._directory.path, self._group_bytes, self._options.shuffle, self._options.seed)
+
+    # -- tasks
+
+    def _do(
+        self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
+    ) -> tuple[list[Failure], int]:
+        """What failed, and how many tasks are not done."""
+        left = []
+        for task in self._tasks:
+            state = self._state(task)
+            if state is not None:
+                self._counts[task.name] = state.counts
+                self._sum = self._sum.plus(state.counts)
+            if state is None or not state.done or not is_whole(self._directory.path, state.shards):
+                left.append(task)
+        self._before = self._sum
+        failures: list[Failure] = []
+        if left:
+            self._tell()
+            results: Iterator[tuple[Task, Any]]
+            if runner is None:
+                results = here(left, lock)(self._progress)
+            else:
+                results = runner(left, self._tokenizer, self._options, self._progress)
+            for task, result in results:
+                if isinstance(result, ShardSummary):
+                    self._progress(task, result.counts)
+                else:
+                    failures.append(result if isinstance(result, Failure) else failure_of(result))
+        undone = [task for task in left if (state := self._state(task)) is None or not state.done]
+        if undone and not failures:
+            failures.append(Failure("error", f"task {undone[0].name} has no result"))
+        return failures, len(undone)
+
+    def _state(self, task: Task) -> State | None:
+        return load(os.path.join(self._directory.place, f"{task.name}.json"))
+
+    def _progress(self, task: Task, counts: Counts) -> None:
+        was = self._counts.get(task.name, Counts())
+        self._sum = Counts(*(a - b + c for a, b, c in zip(self._sum, was, counts, strict=True)))
+        self._counts[task.name] = counts
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._report is not None:
+            self._report(JobProgress(self._sum, self._before, self._input_bytes, time.monotonic() - self._began))
+
+    # -- the end
+
+    def _finish(self) -> Summary:
+        directory, format = self._directory, self._options.format
+        tasks: list[dict[str, Any]] = []
+        total = Counts()
+        for task in self._tasks:
+            state = self._state(task)
+            assert state is not None
+            tasks.append({"inputs": [list(file[:2]) for file in task.files], "shards": list(state.shards)})
+            total = total.plus(state.counts)
+        shards = [shard["name"] for task in tasks for shard in task["shards"]]
+        merged = [file._asdict() for file in FORMATS[format].merge(directory.path, shards)]
+        if total.bad_records:
+            directory.place_file(BAD_RECORDS, self._bad_records())
+        written = manifest(self._request, total, tasks, merged, self._facts)
+        directory.place_file(MANIFEST, _json(written))
+        directory.settle()
+        return self._summary(written, False)
+
+    def _bad_records(self) -> Iterator[bytes]:
+        for task in self._tasks:
+            state = self._state(task)
+            if state is not None and state.bad_bytes:
+                with open(os.path.join(self._directory.place, f"{task.name}.bad-records.jsonl"), "rb") as file:
+                    while part := file.read(1 << 20):
+                        yield part
+
+    def _summary(self, written: dict[str, Any], already_done: bool) -> Summary:
+        counts = Counts(**written["counts"])
+        shards = [shard for task in written["tasks"] for shard in task["shards"]]
+        files = [file for shard in shards for file in shard["files"]] + written["merged"]
+        before = counts if already_done else self._before
+        return Summary(
+            output=self._directory.path,
+            format=self._options.format,
+            counts=counts,
+            tasks=len(written["tasks"]),
+            shards=len(shards),
+            output_bytes=sum(file["bytes"] for file in files),
+            seconds=time.monotonic() - self._began,
+            tokenized=Counts(*(a - b for a, b in zip(counts, before, strict=True))),
+            already_done=already_done,
+        )
+
+
+def _here(
+    tasks: Sequence[Task],
+    tokenizer: JobTokenizer,
+    options: Options,
+    batch_bytes: int,
+    workers: int | None,
+    threads: int | None,
+    lock: int,
+) -> Callable[[Callable[[Task, Counts], None]], Iterator[tuple[Task, Any]]]:
+    """Tasks on this machine."""
+    available = cores()
+    in_memory = any(file.address.startswith("memory:") for task in tasks for file in task.files)  # of this process
+    count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
+    each = max(1, available // count) if threads is None else threads
+
+    def alone(progress: Callable[[Task, Counts], None]) -> Iterator[tuple[Task, Any]]:
+        for task in tasks:
+            try:
+                report = functools.partial(progress, task)
+                yield task, run_shard(task.files, task.output, options, tokenizer, batch_bytes, each, progress=report)
+            except Exception as error:
+                failure = failure_of(error)
+                yield task, failure
+                if failure.stops_all:
+                    return
+
+    def together(progress: Callable[[Task, Counts], None]) -> Iterator[tuple[Task, Any]]:
+        from crayon_hf.corpora.job.workers import Pool
+
+        with Pool(count, options, tokenizer, batch_bytes, each, lock) as pool:
+            for failure in pool.run(
+                tasks, progress, lambda line: print(f"crayon-hf: warning: {line}", file=sys.stderr)
+            ):
+                yield tasks[0], failure
+
+    return alone if count == 1 else together
+
+
+def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]:
+    """The input files, but for those in the output directory."""
+    from crayon_hf.corpora.job.shard import inputs_of
+
+    inside = os.path.join(os.path.realpath(directory), "")
+    found = inputs_of(inputs, format)
+    if not found:
+        raise ValueError("there are no inputs: give a file, a directory, a pattern or an address")
+    files = [file for file in found if not os.path.realpath(file.address).startswith(inside)]
+    if not files:
+        raise CorpusError(f"all inputs are in the output directory {directory}")
+    return files
+
+
+def _workers(tasks: Sequence[Task], cores: int) -> int:
+    """Unpacking is one thread's work, so packed files get a process for each core; else two cores share the reading."""
+    packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
+    return cores if packed else (cores + 1) // 2
+
+
+def _json(value: Any) -> list[bytes]:
+    import json
+
+    return [json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"]

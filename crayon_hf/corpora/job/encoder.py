@@ -1,0 +1,162 @@
+"""The tokenizer of a job: what it is, to the digit, and documents to ids with it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import _core, assembly
+from crayon_hf.delegated import TiktokenEngine
+from crayon_hf.named import open_tokenizer
+from crayon_hf.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from crayon_hf.corpora.formats import ShardSettings
+    from crayon_hf.corpora.job.options import Options
+
+_NATIVE = ("int32", "uint16", "uint32")
+_SLICE = 4 << 20
+"""A delegated tokenizer gets its texts by so many bytes: its library makes objects of every token."""
+
+
+class JobTokenizer(NamedTuple):
+    """A tokenizer that is open, and what tells it from every other."""
+
+    tokenizer: Tokenizer
+    name: str
+    """What it was opened by; "" for an object."""
+    digest: str
+    """SHA-256 (hex) of all that its ids depend on."""
+
+
+def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
+    """Open a tokenizer by its name or path, or take one as it is.
+
+    UnsupportedError for one with components that are written in Python: nothing says what they do.
+    """
+    if isinstance(tokenizer, str):
+        opened = open_tokenizer(tokenizer)
+        return JobTokenizer(opened, tokenizer, _digest(opened))
+    if not isinstance(tokenizer, Tokenizer):
+        raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected a name, a path or a Tokenizer")
+    return JobTokenizer(tokenizer, "", _digest(tokenizer))
+
+
+def _digest(tokenizer: Tokenizer) -> str:
+    engine: Any = tokenizer._engine or tokenizer._settle()
+    facts: Any
+    if isinstance(engine, _core.Engine) and not tokenizer._assembly.is_modified:
+        facts = engine.source_digest
+    elif isinstance(engine, TiktokenEngine):  # it has no tokenizer.json
+        name, pattern, ranks, specials, _ = engine.arguments
+        facts = [name, pattern, sorted((bytes(t).hex(), id) for t, id in ranks.items()), sorted(specials.items())]
+    else:
+        with assembly.lock:
+            facts = tokenizer._assembly.document()
+    reference = json.loads(engine.metadata).get("reference", "")
+    how = [facts, reference, tokenizer.mode, bool(tokenizer.encode_special_tokens)]
+    return sha256(json.dumps(how).encode()).hexdigest()
+
+
+def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> tuple[DocumentEncoder, ShardSettings]:
+    """What encodes, and what the format's writers are told.
+
+    JobError where it is not known which token ends a document, FormatError for a vocabulary that is too large.
+    ValueError where the special tokens around a text end with that token already: it would be there twice.
+    """
+    from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+    from crayon_hf.corpora.job.end_of_text import find_eos
+
+    opened, format = tokenizer.tokenizer, FORMATS[options.format]
+    eos = find_eos(opened, tokenizer.name or None, options.eos) if options.append_eos else None
+    vocab = opened.get_vocab()
+    vocabulary = Vocabulary(opened.get_vocab_size(), max(vocab.values(), default=0), tokenizer.name, eos)
+    format.check(vocabulary)
+    suffix = () if eos is None else (eos,)
+    dtype = format.dtype(vocabulary)
+    if eos is not None and options.add_special_tokens and _adds_last(opened, dtype, eos):
+        raise ValueError(
+            f"the tokenizer's special tokens end a text with {opened.id_to_token(eos)!r} already: give "
+            "add_special_tokens or append_eos, not both"
+        )
+    encoder = DocumentEncoder(opened, dtype, suffix, format.suffix_empty, options.add_special_tokens, threads)
+    return encoder, ShardSettings(vocabulary)
+
+
+def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
+    """Whether the special tokens around a text end with this one."""
+    import numpy as np
+
+    begins, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
+    plain, special = (
+        DocumentEncoder(tokenizer, dtype, (), True, special, 1).encode(b"a", begins, ends)[0].tolist()
+        for special in (False, True)
+    )
+    return special[-1:] == [id] and len(special) > len(plain) and plain[-1:] != [id]
+
+
+class DocumentEncoder:
+    """Documents to ids of one dtype. Any thread may use it."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        dtype: np.dtype[Any],
+        suffix: tuple[int, ...],
+        suffix_empty: bool,
+        add_special_tokens: bool,
+        threads: int,
+    ) -> None:
+        """`suffix` follows every document; with `suffix_empty` False not one that has no token."""
+        self._engine: Any = tokenizer._engine or tokenizer._settle()
+        self._as_text = bool(tokenizer.encode_special_tokens)
+        self.dtype = dtype
+        self._suffix, self._suffix_empty = suffix, suffix_empty
+        self._add_special_tokens, self._threads = add_special_tokens, threads
+
+    def encode(
+        self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """(ids, row_splits): document i is ``data[begins[i]:ends[i]]``, and its ids are between two splits."""
+        if isinstance(self._engine, _core.Engine):
+            ids, splits = self._engine.encode_spans(
+                data,
+                begins,
+                ends,
+                add_special_tokens=self._add_special_tokens,
+                special_as_text=self._as_text,
+                threads=self._threads,
+                suffix=self._suffix,
+                dtype=self.dtype.name if self.dtype.name in _NATIVE else "int32",
+                suffix_empty=self._suffix_empty,
+            )
+            return ids, splits
+        return self._delegated(memoryview(data), begins, ends)
+
+    def _delegated(
+        self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        import numpy as np
+
+        suffix = np.array(self._suffix, self.dtype)
+        parts: list[npt.NDArray[Any]] = []
+        counts = np.zeros(len(begins) + 1, np.int64)
+        first = 0
+        while first < len(begins):
+            last = first + 1 + int(np.searchsorted(np.cumsum(ends[first:] - begins[first:]), _SLICE))
+            last = min(last, len(begins))
+            texts = [bytes(data[begins[i] : ends[i]]) for i in range(first, last)]
+            ids, splits = self._engine.encode_ragged(texts, self._add_special_tokens, self._as_text, self._threads)
+            for row in range(last - first):
+                document = ids[splits[row] : splits[row + 1]].astype(self.dtype)
+                parts.append(document)
+                counts[first + row + 1] = len(document)
+                if len(suffix) and (len(document) or self._suffix_empty):
+                    parts.append(suffix)
+                    counts[first + row + 1] += len(suffix)
+            first = last
+        return np.concatenate(parts) if parts else np.zeros(0, self.dtype), np.cumsum(counts)

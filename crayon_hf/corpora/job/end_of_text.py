@@ -1,0 +1,73 @@
+"""Which token of a tokenizer says that a document ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from crayon_hf.errors import JobError
+from crayon_hf.tokenizer import Tokenizer
+
+KNOWN = (
+    "<|endoftext|>",
+    "</s>",
+    "<|end_of_text|>",
+    "<eos>",
+    "<|eos|>",
+    "[EOS]",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+)
+"""What published vocabularies call it: GPT-2 and Qwen, Llama 2 and T5, Llama 3, Gemma, BERT's successors, DeepSeek."""
+
+_CONFIGS = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
+    """The id of `token`; without one, of the token that the files beside the tokenizer name, else of a known name.
+
+    `name` is what the tokenizer was opened by, where that is a path. JobError when there is none, or more than one.
+    """
+    if token is None:
+        token = _configured(name)
+        if token is None:
+            return _known(tokenizer)
+        where = " (named as eos_token beside the tokenizer)"
+    else:
+        where = ""
+    id = tokenizer.token_to_id(token)
+    if id is None:
+        raise JobError(f"the tokenizer has no token {token!r}{where}: name its end of text with --eos (eos=)")
+    return id
+
+
+def _configured(name: str | None) -> str | None:
+    if name is None or not os.path.exists(name):
+        return None
+    directory = name if os.path.isdir(name) else os.path.dirname(name)
+    for file in _CONFIGS:
+        try:
+            with open(os.path.join(directory, file), encoding="utf-8") as opened:
+                token: Any = json.load(opened).get("eos_token")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(token, dict):
+            token = token.get("content")
+        if isinstance(token, str) and token:
+            return token
+    return None
+
+
+def _known(tokenizer: Tokenizer) -> int:
+    found = {token: id for token in KNOWN if (id := tokenizer.token_to_id(token)) is not None}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found:
+        raise JobError(
+            "which token ends a document is not known: there is no eos_token beside the tokenizer, and none of the "
+            "usual names in its vocabulary: name it with --eos TOKEN (eos=)"
+        )
+    raise JobError(
+        f"which token ends a document is not clear: the tokenizer has {' and '.join(found)}: name it with --eos TOKEN "
+        "(eos=)"
+    )

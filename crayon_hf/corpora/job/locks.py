@@ -1,0 +1,84 @@
+"""A lock that the system lets go of when its last holder dies, however it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from types import TracebackType
+
+from crayon_hf.errors import JobError
+
+_PATIENCE = 5.0
+"""Seconds. Workers whose job was killed notice it and end within moments; until then they hold its lock."""
+
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+
+
+class Lock:
+    """An exclusive lock on a file, which is made for it, its directory too.
+
+    JobError when somebody else holds it, for longer than moments.
+
+    It belongs to the open file: a child that inherits `descriptor` holds it, too. Where a file system has no locks,
+    there is none.
+    """
+
+    def __init__(self, path: str, busy: str, patience: float | None = None) -> None:
+        """`busy` is what an error says."""
+        self.path = path
+        deadline = time.monotonic() + (_PATIENCE if patience is None else patience)
+        while True:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            try:
+                self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+            except FileNotFoundError:  # whoever had it is just tidying up
+                continue
+            try:
+                if _lock(self.descriptor) and self._is_there():
+                    return
+            except BaseException:
+                os.close(self.descriptor)
+                raise
+            os.close(self.descriptor)
+            if time.monotonic() > deadline:
+                raise JobError(busy)
+            time.sleep(0.05)
+
+    def release(self, remove: bool = False) -> None:
+        """Let go of it, and `remove` the file."""
+        if self.descriptor >= 0:
+            if remove:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.path)
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()
+
+    def _is_there(self) -> bool:
+        """False when the file was removed while we waited for it: then it is no lock any more."""
+        try:
+            return os.path.samestat(os.fstat(self.descriptor), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _HELD
+    return True

@@ -1,0 +1,49 @@
+"""Which input files go together: the tasks of a job, each of which becomes one output name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crayon_hf.corpora.reading.documents import InputFile
+
+GROUP_BYTES = 64 << 20
+
+
+class Task(NamedTuple):
+    """Some files, in order."""
+
+    name: str
+    """Its number, ``00003``."""
+    files: tuple[InputFile, ...]
+    output: str
+    """The prefix of what it writes, as `tokenize_shard` takes it."""
+
+    @property
+    def bytes(self) -> int:
+        """Of the files, as stored."""
+        return sum(max(file.size, 0) for file in self.files)
+
+
+def plan(files: Sequence[InputFile], directory: str, group_bytes: int, shuffle: bool, seed: int) -> list[Task]:
+    """The tasks of a job: files in order, whole, as many together as have no more than `group_bytes`.
+
+    With `shuffle` the files are first put in the order of ``numpy.random.default_rng(seed).permutation``. A file whose
+    size nobody knows goes alone.
+    """
+    if shuffle:
+        import numpy as np
+
+        files = [files[i] for i in np.random.default_rng(seed).permutation(len(files))]
+    groups: list[list[InputFile]] = []
+    room = -1
+    for file in files:
+        if 0 <= file.size <= room:
+            groups[-1].append(file)
+        else:
+            groups.append([file])
+            room = group_bytes if file.size >= 0 else -1
+        room -= file.size
+    names = [f"{number:05d}" for number in range(len(groups))]
+    return [Task(name, tuple(group), os.path.join(directory, name)) for name, group in zip(names, groups, strict=True)]

@@ -1,0 +1,410 @@
+"""`tokenize_shard`: some input files to the token files of one output name, as a function of its arguments alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import inputs
+from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.requests import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load, remove
+from crayon_hf.corpora.reading.documents import InputFile
+from crayon_hf.errors import JobError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from crayon_hf.corpora.job.encoder import JobTokenizer
+    from crayon_hf.corpora.job.task_batches import Batch
+    from crayon_hf.tokenizer import Tokenizer
+
+Progress = Callable[[Counts], None]
+"""Called after every batch with what was read and written so far, by earlier calls, too."""
+
+_SPOOL_CHECKPOINT = 1 << 28
+"""Bytes of text, about, after which what was spooled for shuffling is brought to the disk and noted."""
+
+
+class ShardSummary(NamedTuple):
+    """What `tokenize_shard` did, or found done."""
+
+    output: str
+    shards: tuple[dict[str, Any], ...]
+    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``."""
+    counts: Counts
+    bad_records_file: str | None
+    """Where the bad records are listed, as JSON lines of ``file``, ``line`` (``row``, ``document``) and ``reason``."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As values for `json.dumps`."""
+        return {**self._asdict(), "shards": list(self.shards), "counts": self.counts._asdict()}
+
+
+def tokenize_shard(
+    input: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    output: str | os.PathLike[str],
+    format: str = "megatron",
+    *,
+    tokenizer: str | Tokenizer,
+    column: str = "text",
+    template: str | None = None,
+    separator: str | None = None,
+    input_format: str | None = None,
+    append_eos: bool = False,
+    eos: str | None = None,
+    add_special_tokens: bool = False,
+    bad_records: str = "stop",
+    shuffle: bool = False,
+    seed: int = 0,
+    max_tokens_per_shard: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    threads: int = 0,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> ShardSummary:
+    """Tokenize the documents of some files, in order, into token files.
+
+    The bytes of the files depend on the inputs, the tokenizer, the format and the options, and on nothing else: not on
+    `batch_bytes` or `threads`, and not on how often the call was killed and made again. Two calls for one output never
+    work at once. Memory: some five batches of text and ids, and the longest document. No document, no file.
+
+    Args:
+        input: Addresses, as `find_inputs` takes them, or files that it found.
+        output: A prefix, ``OUT/00003``: the files are ``OUT/00003.bin`` and so on, as the format has it. The directory
+            is made. What is needed to go on is in ``OUT/_crayon``, and stays there when all is done: the same call
+            again finds it, and does nothing.
+        format: One of ``FORMATS``: megatron, datatrove, npy, bin, parquet, arrow, mds.
+        tokenizer: The name of a profile or of a tiktoken encoding, a path, or a Tokenizer. Its truncation and padding
+            play no part.
+        column: Which member of a JSON object, or which column, is the text. `template`: ``"{title}: {text}"`` instead.
+        separator: What is between two documents of a text file; without it a file is one document.
+        input_format: One of text, jsonl, parquet, arrow; without it the names' endings say it.
+        append_eos: The tokenizer's end-of-text token follows every document. `eos` names it, where it is not known.
+        add_special_tokens: Documents get the special tokens that the tokenizer puts around a text.
+        bad_records: ``stop``, ``skip`` or ``replace``; the last two are listed.
+        shuffle: Documents are in the order of ``numpy.random.default_rng(seed).permutation``.
+        max_tokens_per_shard: No shard has more, unless it is one document; shards are ``OUT/00003_00000`` and so on.
+        batch_bytes: Bytes of text that are read and encoded at a time.
+        max_document_bytes: A longer document is a bad record.
+        threads: To encode with; 0: as many as there are cores.
+        overwrite: Begin anew, and remove what an earlier call for this output wrote.
+
+    Raises:
+        JobError: The output is another job's, or somebody else's, or just being written.
+        BadRecordError: A bad record, with `bad_records` "stop".
+        CorpusError: A file is damaged.
+        FormatError: The format has no room for the ids, or for a document.
+        OSError: A file cannot be read or written. As after every error the same call goes on after the last shard.
+    """
+    options = Options(
+        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
+        seed, max_tokens_per_shard, max_document_bytes,
+    ).checked()  # fmt: skip
+    from crayon_hf.corpora.job.encoder import job_tokenizer
+    from crayon_hf.corpora.reading.files import check_files
+
+    files, opened = inputs_of(input, options.input_format), job_tokenizer(tokenizer)
+    batch_bytes, threads = positive(batch_bytes, "batch_bytes"), inputs.unsigned(threads, "threads", 16)
+    overwrite = inputs.flag(overwrite, "overwrite")
+    check_files(files, options.reading(batch_bytes, threads))
+    return run_shard(files, os.fspath(output), options, opened, batch_bytes, threads, overwrite, progress)
+
+
+def inputs_of(input: Any, format: str | None) -> list[InputFile]:
+    """Files that were found, and what addresses stand for, in order."""
+    from crayon_hf.corpora.reading.addresses import find_inputs
+
+    if isinstance(input, (str, os.PathLike, InputFile)):
+        input = [input]
+    files: list[InputFile] = []
+    for one in input:
+        files += [one] if isinstance(one, InputFile) else find_inputs([one], format)
+    return files
+
+
+def run_shard(
+    files: Sequence[InputFile],
+    output: str,
+    options: Options,
+    tokenizer: JobTokenizer,
+    batch_bytes: int,
+    threads: int,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> ShardSummary:
+    """`tokenize_shard` of arguments that were checked."""
+    from crayon_hf.corpora.job.locks import Lock
+
+    directory, name = os.path.split(output)
+    if not name:
+        raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
+    place = os.path.join(directory, PLACE)
+    os.makedirs(place, exist_ok=True)
+    lock = Lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
+    try:
+        work = _Work(files, output, options, tokenizer, batch_bytes, threads, progress)
+        return work.run(overwrite)
+    finally:
+        lock.release(remove=True)
+
+
+class _Work:
+    """One call, with the lock held."""
+
+    def __init__(
+        self,
+        files: Sequence[InputFile],
+        output: str,
+        options: Options,
+        tokenizer: JobTokenizer,
+        batch_bytes: int,
+        threads: int,
+        progress: Progress | None,
+    ) -> None:
+        from crayon_hf.corpora.job.encoder import plan_encoding
+
+        self._files, self._output, self._options, self._progress = files, output, options, progress
+        self._directory, name = os.path.split(output)
+        self._beside = os.path.join(self._directory, PLACE, name)
+        self._path = f"{self._beside}.json"
+        self._request = request_of(files, options, tokenizer)
+        self._encoder, self._settings = plan_encoding(tokenizer, options, threads)
+        self._reading = options.reading(batch_bytes, threads)
+
+    def run(self, overwrite: bool) -> ShardSummary:
+        from crayon_hf.corpora.job.shards import BadRecords, Shards
+        from crayon_hf.corpora.job.shuffled import files_of
+
+        state = self._begin(overwrite)
+        if not state.done:
+            options = self._options
+            bad = BadRecords(self._bad_path, state.bad_bytes)
+            shards = Shards(
+                options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path
+            )
+            try:
+                (self._shuffle if options.shuffle else self._straight)(shards, bad)
+            except BaseException:
+                shards.abort()
+                raise
+            state = shards.state
+        if self._options.shuffle:
+            remove(list(files_of(self._beside)))
+        if self._progress is not None:
+            self._progress(state.counts)
+        listed = self._bad_path if state.counts.bad_records else None
+        return ShardSummary(self._output, state.shards, state.counts, listed)
+
+    @property
+    def _bad_path(self) -> str:
+        return f"{self._beside}.bad-records.jsonl"
+
+    # -- what is there
+
+    def _begin(self, overwrite: bool) -> State:
+        """The state to go on from; a new one is on the disk before anything else of the output is."""
+        from crayon_hf.corpora.job.belongings import refuse_taken, taken
+
+        self._tidy()
+        try:
+            state = load(self._path)
+        except JobError:
+            if not overwrite:
+                raise
+            state = None
+        if state is not None and not overwrite:
+            now = self._request
+            if are_same_files(state.request["inputs"], now["inputs"]):
+                now = continued(state.request, now)
+            if state.shards:
+                refuse(self._output, state.request, now)
+            if (
+                not differences(state.request, now)
+                and is_whole(self._directory, state.shards)
+                and self._is_resumable(state)
+            ):
+                return state if state.request == now else self._noted(state._replace(request=now))
+        options, name = self._options, os.path.basename(self._output)
+        names = taken(self._directory, options.format, {name}, options.max_tokens_per_shard is not None)
+        ours = [] if state is None else written(self._output, state)
+        refuse_taken(self._directory, (name for name in names if name not in ours))
+        if state is not None:
+            forget_shard(self._output, state)
+        return self._noted(State(self._request))
+
+    def _noted(self, state: State) -> State:
+        state.save(self._path)
+        return state
+
+    def _is_resumable(self, state: State) -> bool:
+        """Whether the files that the state speaks of are there, with as much as it says."""
+        from crayon_hf.corpora.job.shuffled import files_of
+
+        if state.bad_bytes > 0 and _size(self._bad_path) < state.bad_bytes:
+            return False
+        if state.done or state.spooled == (0, 0):
+            return True
+        sizes = state.spooled[0] * self._encoder.dtype.itemsize, state.spooled[1] * 8
+        return all(_size(path) >= size for path, size in zip(files_of(self._beside), sizes, strict=True))
+
+    def _tidy(self) -> None:
+        """Remove what `write_atomic` left of the state when it was killed."""
+        place, name = os.path.split(self._path)
+        left = re.compile(re.escape(f".{name}.") + r"\d+-[0-9a-f]{12}\.tmp")
+        remove([os.path.join(place, other) for other in os.listdir(place) if left.fullmatch(other)])
+
+    # -- documents in their order
+
+    def _straight(self, shards: Any, bad: Any) -> None:
+        from crayon_hf.corpora.job.task_batches import at
+
+        done = shards.state.counts
+
+        def write(encoded: _Encoded) -> None:
+            nonlocal done
+            batch, began, noted = encoded.batch, done, 0
+
+            def note(document: int | None) -> Counts:
+                """List the bad records up to a document; what is done then."""
+                nonlocal noted
+                upto = [r for r in batch.bad[noted:] if document is None or r.place <= document]
+                bad.add(upto)
+                noted += len(upto)
+                end = len(batch.begins) if document is None else document
+                return Counts(
+                    began.documents + end,
+                    began.tokens + int(encoded.splits[end]),
+                    began.text_bytes + int((batch.ends[:end] - batch.begins[:end]).sum()),
+                    batch.input_bytes,
+                    began.bad_records + noted,
+                )
+
+            def before(document: int) -> dict[str, Any]:
+                counts = note(document)
+                return {"next": at(batch, document), "counts": counts, "bad_bytes": bad.sync()}
+
+            shards.write(encoded.ids, encoded.splits, before)
+            done = note(None)
+            if self._progress is not None:
+                self._progress(done)
+
+        self._run(shards.state.next, write)
+        end = Checkpoint(len(self._files))
+        shards.finish({"next": end, "counts": self._total(done), "bad_bytes": bad.sync(), "done": True})
+
+    # -- documents in another order
+
+    def _shuffle(self, shards: Any, bad: Any) -> None:
+        from crayon_hf.corpora.job.shuffled import Spool
+
+        spool = Spool(self._beside, self._encoder.dtype, *shards.state.spooled)
+        with contextlib.closing(spool):
+            if shards.state.ordered is None:
+                self._spool(shards, spool, bad)
+            for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
+                shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
+            shards.finish({"ordered": spool.documents, "done": True})
+
+    def _spool(self, shards: Any, spool: Any, bad: Any) -> None:
+        done, noted = shards.state.counts, shards.state.counts
+
+        def write(encoded: _Encoded) -> None:
+            nonlocal done, noted
+            batch = encoded.batch
+            spool.write(encoded.ids, encoded.splits)
+            bad.add(batch.bad)
+            done = Counts(
+                done.documents + len(batch.begins),
+                done.tokens + len(encoded.ids),
+                done.text_bytes + int((batch.ends - batch.begins).sum()),
+                batch.input_bytes,
+                done.bad_records + len(batch.bad),
+            )
+            if done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
+                noted = done
+                shards.save({"next": batch.after, "counts": done, "bad_bytes": bad.sync(), "spooled": spool.sync()})
+            if self._progress is not None:
+                self._progress(done)
+
+        self._run(shards.state.next, write)
+        end, total = Checkpoint(len(self._files)), self._total(done)
+        shards.save(
+            {"next": end, "counts": total, "bad_bytes": bad.sync(), "spooled": spool.sync(), "ordered": 0}
+        )  # fmt: skip
+
+    # -- both
+
+    def _total(self, done: Counts) -> Counts:
+        return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
+
+    def _run(self, start: Checkpoint, write: Callable[[_Encoded], None]) -> None:
+        from crayon_hf.corpora.job.overlap import overlap
+        from crayon_hf.corpora.job.task_batches import read_batches
+
+        def read() -> Iterator[Batch]:
+            return read_batches(self._files, self._reading, start)
+
+        def encode(batch: Batch) -> _Encoded:
+            ids, splits = self._encoder.encode(batch.data, batch.begins, batch.ends)
+            return _Encoded(batch._replace(data=None), ids, splits)
+
+        overlap(read, encode, write)
+
+
+class _Encoded(NamedTuple):
+    batch: Batch
+    """Without its text."""
+    ids: npt.NDArray[Any]
+    splits: npt.NDArray[np.int64]
+
+
+def written(output: str, state: State) -> list[str]:
+    """The files of an output that are its own, relative to its directory: those that its state lists, and those of the
+    shard after the last, which may be there and not be noted yet."""
+    from crayon_hf.corpora.formats import FORMATS
+    from crayon_hf.corpora.job.belongings import listed
+    from crayon_hf.corpora.job.shards import prefix_of
+
+    directory, name = os.path.split(output)
+    format, limit = state.request["format"], state.request["max_tokens_per_shard"]
+    files = listed(state.shards, format, re.escape(name))
+    if state.done or (limit is None and state.shards):
+        return files
+    next = prefix_of(output, limit, len(state.shards))
+    return files + [os.path.relpath(path, directory or ".") for path in FORMATS[format].written(next)]
+
+
+def forget_shard(output: str, state: State) -> None:
+    """Remove all that was written for an output, the state last."""
+    from crayon_hf.corpora.formats import FORMATS, remove_leftovers
+    from crayon_hf.corpora.job.belongings import remove_listed
+    from crayon_hf.corpora.job.shards import prefix_of
+    from crayon_hf.corpora.job.shuffled import files_of
+
+    directory, name = os.path.split(output)
+    remove_listed(directory, written(output, state))
+    format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
+    prefixes = [prefix_of(output, limit, index) for index in range(len(state.shards) + 1)]
+    remove_leftovers(directory or ".", [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
+    beside = os.path.join(directory, PLACE, name)
+    remove([*files_of(beside), f"{beside}.bad-records.jsonl", f"{beside}.json"])
+
+
+def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
+    """Whether all files of finished shards are there, as large as they were."""
+    return all(
+        _size(os.path.join(directory, file["name"])) == file["bytes"] for shard in shards for file in shard["files"]
+    )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1

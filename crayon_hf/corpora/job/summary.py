@@ -1,0 +1,93 @@
+"""What a job did: its manifest, which lies beside the token files, and its summary, which is for people."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from crayon_hf.corpora.job.state import Counts
+
+SCHEMA = "crayon-hf/corpus/1"
+
+
+class Summary(NamedTuple):
+    """The end of a job."""
+
+    output: str
+    format: str
+    counts: Counts
+    tasks: int
+    shards: int
+    output_bytes: int
+    seconds: float
+    """That this run took."""
+    tokenized: Counts
+    """What this run did; the rest was done before."""
+    already_done: bool = False
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """Bytes of text for each token; None without tokens."""
+        return self.counts.text_bytes / self.counts.tokens if self.counts.tokens else None
+
+    @property
+    def megabytes_per_second(self) -> float | None:
+        """Of text, by this run; None when it had nothing to do."""
+        return self.tokenized.text_bytes / 1e6 / self.seconds if self.tokenized.text_bytes and self.seconds else None
+
+    def as_json(self) -> dict[str, Any]:
+        """As values for `json.dumps`."""
+        ratio, speed = self.bytes_per_token, self.megabytes_per_second
+        return {
+            "output": self.output,
+            "format": self.format,
+            **self.counts._asdict(),
+            "bytes_per_token": None if ratio is None else round(ratio, 4),
+            "tasks": self.tasks,
+            "shards": self.shards,
+            "output_bytes": self.output_bytes,
+            "seconds": round(self.seconds, 3),
+            "megabytes_per_second": None if speed is None else round(speed, 2),
+            "tokenized": self.tokenized._asdict(),
+            "already_done": self.already_done,
+        }
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        counts, ratio, speed = self.counts, self.bytes_per_token, self.megabytes_per_second
+        lines = [
+            f"{self.output}: {self.shards:,} shards ({self.format}), {self.output_bytes / 1e6:,.1f} MB"
+            + (", done already" if self.already_done else ""),
+            f"documents: {counts.documents:,}",
+            f"tokens: {counts.tokens:,}" + ("" if ratio is None else f" ({ratio:.3f} bytes per token)"),
+            f"text: {counts.text_bytes / 1e6:,.1f} MB, of {counts.input_bytes / 1e6:,.1f} MB of input",
+        ]
+        if counts.bad_records:
+            lines.append(f"bad records: {counts.bad_records:,}, listed in bad-records.jsonl")
+        if not self.already_done:
+            before = counts.text_bytes - self.tokenized.text_bytes
+            resumed = f", {before / 1e6:,.1f} MB were done before" if before else ""
+            lines.append(f"time: {self.seconds:.1f} s" + ("" if speed is None else f", {speed:.1f} MB/s") + resumed)
+        return lines
+
+
+def manifest(
+    request: dict[str, Any],
+    counts: Counts,
+    tasks: list[dict[str, Any]],
+    merged: list[dict[str, Any]],
+    facts: dict[str, Any],
+) -> dict[str, Any]:
+    """What ``manifest.json`` has: what was asked for, and what came of it. No times, no machine.
+
+    `tasks` have ``inputs`` and ``shards`` each; `facts` are what was found out about the ids.
+    """
+    settings = {key: value for key, value in request.items() if key not in ("inputs", "tokenizer")}
+    return {
+        "schema": SCHEMA,
+        "settings": settings,
+        "tokenizer": request["tokenizer"],
+        **facts,
+        "counts": counts._asdict(),
+        "tasks": tasks,
+        "merged": merged,
+    }

@@ -1,0 +1,86 @@
+"""A process that works on tasks: one JSON object a line on standard input for each, events on standard output.
+
+It ends when its input does, that is, when whoever started it ends, in whatever way: never does a worker go on alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+import warnings
+from typing import Any, NoReturn
+
+from crayon_hf.corpora.job.encoder import job_tokenizer
+from crayon_hf.corpora.job.failures import failure_of
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.corpora.job.shard import run_shard
+from crayon_hf.corpora.job.state import Counts
+from crayon_hf.corpora.reading.documents import InputFile
+from crayon_hf.errors import DelegatedWarning, JobError
+
+START = (
+    "import json, sys; setup = json.loads(sys.stdin.buffer.readline()); sys.path[:] = setup['path']; "
+    "from crayon_hf.corpora.job.worker import main; main(setup)"
+)
+"""What its interpreter is given to run."""
+
+_EVERY = 0.1
+"""Seconds between two reports of how far it is."""
+
+
+def main(setup: dict[str, Any]) -> NoReturn:
+    """`setup`: path, options, tokenizer (a name, or base64 of a pickle), digest, batch_bytes, threads."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from a terminal is a matter of who started us
+    events = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever a library prints is not an event
+
+    def tell(**event: Any) -> None:
+        events.write(json.dumps(event).encode() + b"\n")
+
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
+    warnings.simplefilter("ignore", DelegatedWarning)  # whoever started us has said it
+    try:
+        pickled = setup["pickled"]
+        named = pickle.loads(base64.b64decode(pickled)) if pickled else setup["tokenizer"]
+        tokenizer = job_tokenizer(named)
+        if tokenizer.digest != setup["digest"]:
+            raise JobError(f"the tokenizer {setup['tokenizer']!r} was replaced while the job began: start it again")
+        options = Options(**setup["options"])
+    except Exception as error:
+        tell(event="unfit", failure=failure_of(error))
+        os._exit(1)
+    tell(event="ready")
+    while True:
+        task = tasks.get()
+        told = 0.0
+
+        def progress(counts: Counts, name: str = task["name"]) -> None:
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= _EVERY:
+                told = now
+                tell(event="progress", task=name, counts=counts)
+
+        try:
+            files = [InputFile(*file) for file in task["files"]]
+            sizes = setup["batch_bytes"], setup["threads"]
+            summary = run_shard(files, task["output"], options, tokenizer, *sizes, progress=progress)
+            tell(event="done", task=task["name"], counts=summary.counts)
+        except Exception as error:
+            tell(event="failed", task=task["name"], failure=failure_of(error))
+
+
+def _receive(tasks: queue.SimpleQueue[dict[str, Any]]) -> None:
+    try:
+        while line := sys.stdin.buffer.readline():
+            tasks.put(json.loads(line))
+    finally:
+        os._exit(0)

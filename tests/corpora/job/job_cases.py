@@ -1,0 +1,85 @@
+"""Corpora for jobs, and what must come of them, by the reference's tokenizers and a format's writer in one go."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+
+from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
+from tests.conftest import SENTENCES
+
+ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
+
+
+def documents_of(count: int, seed: int) -> list[str]:
+    """Texts of all lengths, some of them empty."""
+    chance = random.Random(seed)
+    return [" ".join(chance.choices(SENTENCES, k=chance.choice((0, 1, 1, 2, 5)))) for _ in range(count)]
+
+
+def write_jsonl(path: Path, texts: Sequence[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(texts)), encoding="utf-8")
+
+
+def corpus(directory: Path, files: int = 3, count: int = 40, seed: int = 1) -> list[list[str]]:
+    """Files 0.jsonl, 1.jsonl, ... in a directory; the texts of each."""
+    texts = [documents_of(count + 3 * i, seed + i) for i in range(files)]
+    for i, of_file in enumerate(texts):
+        write_jsonl(directory / f"{i}.jsonl", of_file)
+    return texts
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    """Every file of a directory by its path in it."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
+
+
+def tokens(directory: Path) -> dict[str, bytes]:
+    """`tree` without what a shard's state needs."""
+    return {name: data for name, data in tree(directory).items() if not name.startswith("_crayon")}
+
+
+def reference_ids(
+    tokenizer: Path, texts: Sequence[str], special: bool = False, eos: int | None = None
+) -> list[list[int]]:
+    """What `tokenizers` says of each text, with `eos` after it."""
+    encodings = tokenizers.Tokenizer.from_file(str(tokenizer)).encode_batch(list(texts), add_special_tokens=special)
+    return [encoding.ids + ([] if eos is None else [eos]) for encoding in encodings]
+
+
+def vocabulary_of(tokenizer: Path, eos: int | None = None) -> Vocabulary:
+    vocab = tokenizers.Tokenizer.from_file(str(tokenizer)).get_vocab()
+    return Vocabulary(len(vocab), max(vocab.values()), str(tokenizer), eos)
+
+
+def write_by_hand(format: str, prefix: Path, rows: Sequence[Sequence[int]], vocabulary: Vocabulary) -> None:
+    """All documents in one call of the format's writer."""
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    ids = np.array([id for row in rows for id in row], np.int64)
+    with FORMATS[format].open(str(prefix), ShardSettings(vocabulary)) as writer:
+        writer.write(ids, splits)
+        writer.finish()
+
+
+def rows_of(prefix: Path) -> list[list[int]]:
+    """The documents of a shard in the format "bin", of a vocabulary of at most 65,536."""
+    splits = np.load(f"{prefix}.row_splits.npy")
+    ids = np.fromfile(f"{prefix}.bin", np.uint16)
+    return [ids[begin:end].tolist() for begin, end in pairwise(splits)]
+
+
+def state_of(output: Path) -> dict[str, Any]:
+    """What is noted of a shard."""
+    found: dict[str, Any] = json.loads((output.parent / "_crayon" / f"{output.name}.json").read_bytes())
+    return found

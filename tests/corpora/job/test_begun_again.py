@@ -1,0 +1,324 @@
+"""A directory that has a job already: what goes on from there, what takes its place, and what is never lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crayon_hf
+from crayon_hf import BadRecordError, CorpusError, FormatError, JobError
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tokens, tree, write_jsonl
+
+
+def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
+    return tokenize_corpus(
+        inputs, output, format, tokenizer=str(tokenizer), **{"workers": 1, "group_bytes": 1, **options}
+    )
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    corpus(tmp_path / "in", 3, 12)
+    return tmp_path / "in"
+
+
+def spoil(path: Path, line: bytes = b"{oops\n") -> None:
+    with open(path, "ab") as file:
+        file.write(line)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ({"template": "{text"}, ValueError, "template"),
+        ({"column": "body"}, BadRecordError, "line 1"),
+        ({"eos": "<none such>"}, JobError, "no token"),
+        ({"batch_bytes": 1 << 41}, OverflowError, "batch_bytes"),
+        ({"max_document_bytes": 1 << 41}, OverflowError, "max_document_bytes"),
+        ({"input_format": "text", "template": "{text}"}, ValueError, "column and template are for files with columns"),
+        ({"separator": "--"}, CorpusError, "a separator is for text files"),
+        ({"input_format": "parquet"}, CorpusError, "0.jsonl"),
+    ],
+)
+def test_a_mistake_costs_nothing(
+    inputs: Path, gpt2_like: Path, tmp_path: Path, more: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    """With `overwrite`, too, what is there stays until what can be checked is."""
+    job(inputs, tmp_path / "out", gpt2_like)
+    was = tree(tmp_path / "out")
+    with pytest.raises(error, match=says):
+        job(inputs, tmp_path / "out", gpt2_like, overwrite=True, **more)
+    assert tree(tmp_path / "out") == was
+
+
+def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    job(inputs, tmp_path / "out", gpt2_like)
+    was = tree(tmp_path / "out")
+    (tmp_path / "z.bin").write_bytes(b"x")
+    with pytest.raises(CorpusError, match=r"z\.bin: its name does not say what it is"):
+        job([inputs, tmp_path / "z.bin"], tmp_path / "out", gpt2_like, overwrite=True)
+    wide = json.loads(gpt2_like.read_bytes())
+    wide["added_tokens"].append({**wide["added_tokens"][0], "id": 70_000, "content": "<far>"})
+    (tmp_path / "wide.json").write_text(json.dumps(wide))
+    try:
+        opened = crayon_hf.Tokenizer.from_file(tmp_path / "wide.json")
+    except crayon_hf.CrayonError:
+        opened = None
+    if opened is not None and max(opened.get_vocab().values()) == 70_000:
+        with pytest.raises(FormatError, match="70000"):
+            job(inputs, tmp_path / "out", tmp_path / "wide.json", "megatron", overwrite=True)
+    with pytest.raises(ValueError, match="there are no inputs"):
+        job([], tmp_path / "out", gpt2_like, overwrite=True)
+    assert tree(tmp_path / "out") == was
+
+
+@pytest.mark.parametrize("then", ["skip", "replace"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_after_stop_comes_skip(inputs: Path, gpt2_like: Path, tmp_path: Path, then: str, shuffle: bool) -> None:
+    """What "stop" had done stays, and in the end nothing tells it from a job that began with the other."""
+    spoil(inputs / "1.jsonl")
+    options: dict[str, Any] = {"max_tokens_per_shard": 100, "shuffle": shuffle, "seed": 3}
+    with pytest.raises(BadRecordError, match="--bad-records skip or replace"):
+        job(inputs, tmp_path / "out", gpt2_like, **options)
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("*.bin")}
+    assert done
+    summary = job(inputs, tmp_path / "out", gpt2_like, bad_records=then, **options)
+    assert summary.counts.bad_records == 1
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+    job(inputs, tmp_path / "whole", gpt2_like, bad_records=then, **options)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    with pytest.raises(JobError, match="bad_records was"):
+        job(inputs, tmp_path / "out", gpt2_like, **options)
+
+
+def test_after_stop_comes_a_larger_limit(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    write_jsonl(inputs / "2.jsonl", ["short", "long " * 400])
+    with pytest.raises(BadRecordError, match="max_document_bytes"):
+        job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=1500)
+    with pytest.raises(JobError, match="max_document_bytes was"):
+        job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=1400)
+    summary = job(inputs, tmp_path / "out", gpt2_like, max_document_bytes=5000)
+    assert 0 < summary.tokenized.documents < summary.counts.documents
+    job(inputs, tmp_path / "whole", gpt2_like, max_document_bytes=5000)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_an_input_that_is_mended(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """It is read anew, the others' tokens stay; one that is done may not change, and nor may the tasks."""
+    good = (inputs / "2.jsonl").read_bytes()
+    spoil(inputs / "2.jsonl")
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like)
+    (inputs / "2.jsonl").write_bytes(good)
+    other = (inputs / "0.jsonl").read_bytes()
+    (inputs / "0.jsonl").write_bytes(other + b"\n")
+    with pytest.raises(JobError, match=r"0\.jsonl has changed"):
+        job(inputs, tmp_path / "out", gpt2_like)
+    (inputs / "0.jsonl").write_bytes(other)
+    os.utime(inputs / "0.jsonl", ns=(5, 5))
+    with pytest.raises(JobError, match=r"0\.jsonl has changed \(same size\)"):
+        job(inputs, tmp_path / "out", gpt2_like)
+    mark = next(
+        file[2] for file in json.loads((tmp_path / "out" / "_crayon" / "job.json").read_bytes())["inputs"]
+        if file[0].endswith("0.jsonl")
+    )  # fmt: skip
+    os.utime(inputs / "0.jsonl", ns=(int(mark), int(mark)))
+    summary = job(inputs, tmp_path / "out", gpt2_like)
+    assert 0 < summary.tokenized.documents < summary.counts.documents
+    job(inputs, tmp_path / "whole", gpt2_like)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_other_tasks_than_before(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """A file that grew moves others into other tasks: that cannot go on."""
+    write_jsonl(inputs / "0.jsonl", ["first " * 300])
+    write_jsonl(inputs / "1.jsonl", ["second"])
+    spoil(inputs / "1.jsonl")
+    write_jsonl(inputs / "2.jsonl", ["third"])
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000)
+    assert len(rows_of(tmp_path / "out" / "00000")) == 1
+    write_jsonl(inputs / "1.jsonl", ["much " * 1000])
+    with pytest.raises(JobError, match=r"1\.jsonl has changed"):
+        job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000)
+    write_jsonl(inputs / "1.jsonl", ["more " * 10])  # still together with the third
+    assert job(inputs, tmp_path / "out", gpt2_like, group_bytes=1000).tokenized.documents == 2
+
+
+def test_nothing_done_is_nothing_lost(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """A first mistake does not claim the directory, nor does a job without one document."""
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like, column="body")
+    job(inputs, tmp_path / "out", gpt2_like, "npy")
+    job(inputs, tmp_path / "whole", gpt2_like, "npy")
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert job(inputs, tmp_path / "none", gpt2_like, column="body", bad_records="skip").counts.documents == 0
+    job(inputs, tmp_path / "none", gpt2_like, "npy")
+    assert tree(tmp_path / "none") == tree(tmp_path / "whole")
+    with pytest.raises(BadRecordError):
+        crayon_hf.tokenize_shard(inputs, tmp_path / "s" / "x", "bin", tokenizer=str(gpt2_like), column="body")
+    crayon_hf.tokenize_shard(inputs, tmp_path / "s" / "x", "npy", tokenizer=str(gpt2_like))
+    assert set(tokens(tmp_path / "s")) == {"x.npy", "x.row_splits.npy"}
+
+
+FORGED: list[dict[str, Any]] = [
+    {"tasks": [{"inputs": [], "shards": [{"name": "../victim", "files": []}]}]},
+    {"tasks": [{"inputs": [], "shards": [{"name": "00000", "files": [{"name": "../victim/f", "bytes": 1}]}]}]},
+    {"tasks": [{"inputs": [], "shards": [{"name": "00000", "files": [{"name": "00000/../../victim/f"}]}]}]},
+    {"tasks": [{"inputs": [], "shards": [{"name": "notes", "files": [{"name": "notes/f"}]}]}]},
+    {"merged": [{"name": "../victim/f", "bytes": 1}]},
+    {"merged": [{"name": "notes.txt", "bytes": 1}]},
+    {"settings": {"format": "none"}},
+    {"settings": None},
+]
+
+
+@pytest.mark.parametrize("number", range(len(FORGED) + 1))
+def test_a_forged_manifest(inputs: Path, gpt2_like: Path, tmp_path: Path, number: int) -> None:
+    out = tmp_path / "out"
+    for path in (tmp_path / "victim" / "f", out / "notes.txt", out / "notes" / "f"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("precious")
+    good = {
+        "schema": "crayon-hf/corpus/1", "settings": {"format": "mds"}, "tasks": [], "merged": [], "tokenizer": {},
+        "counts": {},
+    }  # fmt: skip
+    forged = {**good, **FORGED[number]} if number < len(FORGED) else {"schema": good["schema"]}
+    (out / "manifest.json").write_text(json.dumps(forged))
+    was = tree(tmp_path)
+    for overwrite in (False, True):
+        with pytest.raises(JobError, match=r"manifest\.json is damaged"):
+            job(inputs, out, gpt2_like, "mds", overwrite=overwrite)
+    assert tree(tmp_path) == was
+
+
+@pytest.mark.parametrize("name", ["../victim/f", "/etc/none", "..", "a/b/c", "00000/../x", ""])
+def test_a_forged_list_of_what_is_removed(inputs: Path, gpt2_like: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "f").write_text("precious")
+    (out / "_crayon").mkdir(parents=True)
+    (out / "_crayon" / "removing.json").write_text(json.dumps({"names": [name]}))
+    with pytest.raises(JobError, match="no file that a job writes"):
+        job(inputs, out, gpt2_like, overwrite=True)
+    assert (tmp_path / "victim" / "f").exists()
+
+
+def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim.bin").write_text("precious")
+    out = tmp_path / "out"
+    crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like))
+    state = json.loads((out / "_crayon" / "x.json").read_bytes())
+    state["shards"][0]["files"][0]["name"] = "../victim.bin"
+    (out / "_crayon" / "x.json").write_text(json.dumps(state))
+    with pytest.raises(JobError, match="is no state of crayon-hf tokenize"):
+        crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like))
+    with pytest.raises(JobError, match=r"x\.bin is there"):
+        crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like), overwrite=True)
+    assert (tmp_path / "victim.bin").read_text() == "precious"
+
+
+def test_overwriting_removes_nothing_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Files beside ours, or within a directory of ours; one in the way is refused before anything is removed."""
+    out = tmp_path / "out"
+    job(inputs, out, gpt2_like, "mds")
+    (out / "00000" / "precious").write_text("x")
+    was = tree(out)
+    with pytest.raises(JobError, match=r"00000/precious is there"):
+        job(inputs, out, gpt2_like, "mds", overwrite=True)
+    assert tree(out) == was
+    job(inputs, out, gpt2_like, "bin", overwrite=True)
+    assert tree(out)["00000/precious"] == b"x"
+    assert not [name for name in tree(out) if name.endswith(".mds")]
+    assert not (out / "00001").exists()
+    (out / "bad-records.jsonl").write_text("mine")
+    with pytest.raises(JobError, match=r"bad-records\.jsonl is there"):
+        job(inputs, out, gpt2_like, "npy", overwrite=True)
+    (out / "bad-records.jsonl").unlink()
+    (out / "00002.idx").write_text("mine")
+    was = tree(out)
+    with pytest.raises(JobError, match=r"00002\.idx is there"):
+        job(inputs, out, gpt2_like, "megatron", overwrite=True)
+    assert tree(out) == was
+
+
+def test_a_shard_beside_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Those of later numbers, too; so do two outputs with names in common."""
+    options: dict[str, Any] = {"tokenizer": str(gpt2_like), "max_tokens_per_shard": 20}
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "a_00001.bin").write_text("precious")
+    with pytest.raises(JobError, match=r"a_00001\.bin is there"):
+        crayon_hf.tokenize_shard(inputs, tmp_path / "f" / "a", "bin", **options)
+    crayon_hf.tokenize_shard(inputs, tmp_path / "q" / "a", "bin", **options)
+    was = tokens(tmp_path / "q")
+    for overwrite in (False, True):
+        with pytest.raises(JobError, match=r"a_00000\.bin is there"):
+            crayon_hf.tokenize_shard(
+                inputs, tmp_path / "q" / "a_00000", "bin", tokenizer=str(gpt2_like), overwrite=overwrite
+            )
+    assert tokens(tmp_path / "q") == was
+
+
+@pytest.mark.parametrize("name", ["job.json", "00002.json"])
+def test_a_damaged_list_is_overwritten(inputs: Path, gpt2_like: Path, tmp_path: Path, name: str) -> None:
+    spoil(inputs / "2.jsonl")
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like)
+    (tmp_path / "out" / "_crayon" / name).write_bytes(b"")
+    with pytest.raises(JobError, match="--overwrite"):
+        job(inputs, tmp_path / "out", gpt2_like)
+    options: dict[str, Any] = {"bad_records": "skip", "format": "npy"}
+    job(inputs, tmp_path / "out", gpt2_like, overwrite=True, **options)
+    job(inputs, tmp_path / "whole", gpt2_like, **options)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_other_spellings(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of paths, and of what makes no difference: the same job, with the names that it began with."""
+    good = (inputs / "2.jsonl").read_bytes()
+    shutil.copy(gpt2_like, tmp_path / "tk.json")
+    monkeypatch.chdir(tmp_path)
+    job("in", tmp_path / "whole", Path("tk.json"))
+    times = (inputs / "2.jsonl").stat()
+    spoil(inputs / "2.jsonl")
+    with pytest.raises(BadRecordError):
+        job("in", tmp_path / "out", Path("tk.json"))
+    (inputs / "2.jsonl").write_bytes(good)
+    os.utime(inputs / "2.jsonl", ns=(times.st_atime_ns, times.st_mtime_ns))
+    summary = job(tmp_path / "in", tmp_path / "out", tmp_path / "tk.json", seed=5)
+    assert 0 < summary.tokenized.documents < summary.counts.documents
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert job("./in", tmp_path / "out", tmp_path / "tk.json", bad_records="skip").already_done
+    job("in", tmp_path / "dt", Path("tk.json"), "datatrove")
+    spoil(inputs / "2.jsonl")
+    with pytest.raises(BadRecordError):
+        job("in", tmp_path / "begun", Path("tk.json"), "datatrove")
+    (inputs / "2.jsonl").write_bytes(good)
+    for name in ("dt", "begun"):
+        with pytest.raises(JobError, match="tokenizer was"):  # its name is in the metadata
+            job("in", tmp_path / name, tmp_path / "tk.json", "datatrove")
+
+
+def test_the_end_of_text_is_not_there_twice(inputs: Path, llama3_like: Path, tmp_path: Path) -> None:
+    """Where the template of special tokens has it at the end."""
+    data = json.loads(llama3_like.read_bytes())
+    ends = next(token for token in data["added_tokens"] if token["content"] == "<|eot_id|>")
+    data["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|eot_id|>", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<|eot_id|>": {"id": "<|eot_id|>", "ids": [ends["id"]], "tokens": ["<|eot_id|>"]}},
+    }
+    (tmp_path / "tk.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=r"end a text with '<\|eot_id\|>' already"):
+        job(inputs, tmp_path / "out", tmp_path / "tk.json", eos="<|eot_id|>", add_special_tokens=True)
+    for options in ({"eos": "<|eot_id|>"}, {"add_special_tokens": True}):
+        job(inputs, tmp_path / "out", tmp_path / "tk.json", overwrite=True, **options)
+        texts = [json.loads(line)["text"] for line in (inputs / "0.jsonl").read_text("utf-8").splitlines()]
+        assert rows_of(tmp_path / "out" / "00000") == reference_ids(llama3_like, texts, False, ends["id"])

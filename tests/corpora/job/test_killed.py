@@ -1,0 +1,246 @@
+"""Jobs that are killed: before each of their effects on the file system, and at random moments.
+
+Whatever was left, the same call ends with the bytes of one that nothing happened to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.corpora.job.job_cases import corpus, tree, write_jsonl
+
+ROOT = Path(__file__).parents[2]
+
+# Jobs in processes that are forked from one that has all imports, and the tokenizer's pages.
+FORKING = (
+    f"import sys; sys.path.append({str(ROOT)!r})"
+    + """
+import json, os, shutil, signal, sys, threading
+from pathlib import Path
+import numpy, crayon_hf
+from crayon_hf.corpora.job import encoder
+from crayon_hf.corpora.job import corpus as job
+from crayon_hf.corpora.job import overlap
+from crayon_hf.corpora.job import shuffled
+from crayon_hf.corpora.job import workers
+from crayon_hf.corpora.reading import files as reading
+from crayon_hf.corpora.reading import plain_text
+from crayon_hf.corpora.reading import json_lines
+from tests.corpora.job.job_cases import tree
+home, options, TOKENIZER = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+tokenizer = crayon_hf.Tokenizer.from_file(TOKENIZER)
+tokenizer.encode("warm")
+CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"}
+
+def run(out, nth=0, **more):
+    "What a job in a child ended with; it is killed before its nth change to the output."
+    child = os.fork()
+    if child == 0:
+        if nth:
+            kill_at(nth, str(out))
+        try:
+            crayon_hf.tokenize_corpus(
+                home / "in", out, tokenizer=tokenizer, workers=1, threads=1, group_bytes=3000, batch_bytes=900,
+                **{**options, **more},
+            )
+        except BaseException as error:
+            sys.stderr.write(f"{type(error).__name__}: {error}\\n")
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+def kill_at(nth, place):
+    seen, lock = 0, threading.Lock()
+
+    def hook(event, arguments):
+        nonlocal seen
+        writes = event == "open" and arguments[2] is not None and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if (event in CHANGES or writes) and any(str(argument).startswith(place) for argument in arguments[:2]):
+            with lock:
+                seen += 1
+                if seen == nth:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+
+said = []
+assert run(home / "whole") == 0
+whole = tree(home / "whole")
+"""
+)
+
+
+def fork(home: Path, tokenizer: Path, options: dict[str, Any], code: str) -> Any:
+    """What `said` is after this code, which can use the functions above, has run."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING + code + "\nprint(json.dumps(said))\n", home, json.dumps(options), tokenizer],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+KILLED = """
+nth = 0
+while True:
+    nth += 1
+    out = home / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    if (home / "old").exists():
+        shutil.copytree(home / "old", out)
+    code = run(out, nth, overwrite=OVERWRITE)
+    if code == 0:
+        break
+    again = run(out, overwrite=OVERWRITE)
+    said.append([nth, code, again, tree(out) == whole])
+"""
+
+CASES: dict[str, dict[str, Any]] = {
+    "megatron": {"format": "megatron", "append_eos": True},
+    "limited": {"format": "datatrove", "max_tokens_per_shard": 300, "bad_records": "skip"},
+    "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
+    "mds": {"format": "mds"},
+}
+
+
+def small_corpus(home: Path) -> None:
+    corpus(home / "in", 2, 9)
+    with open(home / "in" / "1.jsonl", "ab") as file:
+        file.write(b"{oops\n")
+    write_jsonl(home / "in" / "2.jsonl", ["the last one"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) -> None:
+    small_corpus(tmp_path)
+    options = {"bad_records": "skip", **CASES[case]}
+    rows = fork(tmp_path, gpt2_like, options, "OVERWRITE = False\n" + KILLED)
+    assert len(rows) > 15
+    assert [row for row in rows if row[1:] != [-signal.SIGKILL, 0, True]] == []
+
+
+@pytest.mark.parametrize("old", ["done", "begun"])
+def test_killed_while_another_job_is_overwritten(tmp_path: Path, gpt2_like: Path, old: str) -> None:
+    """The old job had other names; nothing of it is left."""
+    small_corpus(tmp_path)
+    before = f"""
+OVERWRITE = True  # another job, which is done, or was killed when some of it was
+run(home / "old", {0 if old == "done" else 45}, format="bin", max_tokens_per_shard=100)
+assert (home / "old" / "manifest.json").exists() is {old == "done"} and len(tree(home / "old")) > 6
+"""
+    rows = fork(tmp_path, gpt2_like, {"format": "megatron", "bad_records": "skip"}, before + KILLED)
+    assert len(rows) > 30
+    assert [row for row in rows if row[1:] != [-signal.SIGKILL, 0, True]] == []
+
+
+SYNCED = """
+import collections
+order = []
+real = {name: getattr(os, name) for name in ("fsync", "replace", "rename")}
+def name_of(descriptor):
+    return os.readlink(f"/proc/self/fd/{descriptor}")
+def fsync(descriptor):
+    order.append(("fsync", name_of(descriptor if isinstance(descriptor, int) else descriptor.fileno())))
+    real["fsync"](descriptor)
+def renaming(name):
+    def rename(source, target, **more):
+        order.append(("rename", os.fspath(source), os.fspath(target)))
+        real[name](source, target, **more)
+    return rename
+os.fsync, os.replace, os.rename = fsync, renaming("replace"), renaming("rename")
+crayon_hf.tokenize_corpus(home / "in", home / "out", tokenizer=tokenizer, workers=1, group_bytes=3000, **options)
+said = order
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
+@pytest.mark.parametrize("case", ["megatron", "limited", "shuffled"])
+def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case: str) -> None:
+    """No file gets its name before it is forced to the disk, and no state is replaced before the names are."""
+    small_corpus(tmp_path)
+    order = fork(tmp_path, gpt2_like, {"bad_records": "skip", **CASES[case]}, SYNCED)
+    synced: set[str] = set()
+    unsynced_directories: set[str] = set()
+    states, counted = 0, 0
+    for what, *names in order:
+        if what == "fsync":
+            synced.add(names[0])
+            unsynced_directories.discard(names[0])
+            continue
+        source, target = names
+        assert source in synced, source
+        if os.path.basename(os.path.dirname(target)) == "_crayon":
+            states += 1
+            assert unsynced_directories <= {os.path.dirname(target)}
+            if os.path.basename(target)[0] == "0":
+                beside = target.removesuffix("json")
+                lists_bad = f"{beside}bad-records.jsonl" in synced
+                counted += lists_bad
+                assert case != "shuffled" or not lists_bad or {f"{beside}tokens", f"{beside}ends"} <= synced
+        unsynced_directories.add(os.path.dirname(target))
+    assert states > 4
+    assert counted > 0  # one task has a bad record
+    assert unsynced_directories == set()
+
+
+def start(home: Path, out: Path, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
+    """The command, in a process group of its own."""
+    command = [
+        sys.executable, "-m", "crayon_hf.cli", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",
+        "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
+        "--workers", str(workers), "--quiet",
+    ]  # fmt: skip
+    return subprocess.Popen(
+        list(map(str, command)), start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_killed_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path) -> None:
+    """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
+    corpus(tmp_path / "in", 6, 250)
+    with open(tmp_path / "in" / "3.jsonl", "ab") as file:
+        file.write(b"{oops\n")
+    began = time.monotonic()
+    whole = start(tmp_path, tmp_path / "whole", gpt2_like, 2)
+    assert whole.communicate()[1] == ""
+    assert whole.returncode == 0
+    seconds = time.monotonic() - began
+    expected = tree(tmp_path / "whole")
+    assert len(expected) > 20
+    kills = 0
+    for seed in range(1000):
+        out = tmp_path / f"out{kills % 4}"  # five kills of each, before it is let end
+        chance = random.Random(seed)
+        job = start(tmp_path, out, gpt2_like, 2)
+        try:
+            job.communicate(timeout=chance.uniform(0.1, 1.0) * seconds)
+            assert job.returncode == 0, seed
+        except subprocess.TimeoutExpired:
+            if kills % 2:
+                job.kill()
+            else:
+                os.killpg(job.pid, signal.SIGKILL)
+            job.communicate()
+            kills += 1
+        if (out / "manifest.json").exists() and not (out / "_crayon").exists():
+            assert tree(out) == expected, seed
+            subprocess.run(["rm", "-rf", out], check=True)
+        if kills == 20:
+            break
+    for number in range(4):
+        job = start(tmp_path, tmp_path / f"out{number}", gpt2_like, 2)
+        assert job.communicate()[1] == ""
+        assert job.returncode == 0
+        assert tree(tmp_path / f"out{number}") == expected
