@@ -11,15 +11,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf import fingerprints
 from crayon_hf._core import Encoding, __version__
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
+    BadRecordError,
     CartridgeError,
     CorpusError,
     CrayonError,
     DelegatedWarning,
+    FormatError,
     HubError,
     InvalidUtf8Error,
+    JobError,
     PipelineClosedError,
     ProfileNotFoundError,
     ProfileNotLoadedError,
@@ -33,6 +37,8 @@ from crayon_hf.transformers_face import registration
 
 if TYPE_CHECKING:
     from crayon_hf import tiktoken
+    from crayon_hf.corpora.job.corpus import tokenize_corpus
+    from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
     from crayon_hf.pipeline import Pipeline
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AutoTokenizer",
+    "BadRecordError",
     "CartridgeError",
     "CorpusError",
     "CrayonError",
@@ -49,8 +56,10 @@ __all__ = [
     "DecodeStream",
     "DelegatedWarning",
     "Encoding",
+    "FormatError",
     "HubError",
     "InvalidUtf8Error",
+    "JobError",
     "Pipeline",
     "PipelineClosedError",
     "ProfileNotFoundError",
@@ -65,6 +74,8 @@ __all__ = [
     "publish",
     "pull",
     "tiktoken",
+    "tokenize_corpus",
+    "tokenize_shard",
     "train_bpe",
     "train_unigram",
     "train_wordlevel",
@@ -83,6 +94,8 @@ _LAZY = {
     "pull": "hub",
     "uninstall": "transformers_face",
     "tiktoken": "",
+    "tokenize_corpus": "corpora.job.corpus",
+    "tokenize_shard": "corpora.job.shard",
     "train_bpe": "training",
     "train_unigram": "training",
     "train_wordlevel": "training",
@@ -100,3 +113,4 @@ def __getattr__(name: str) -> Any:
 
 
 registration.watch()
+fingerprints.watch()

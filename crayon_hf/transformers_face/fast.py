@@ -10,7 +10,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.transformers_face import calling, loading, snapshots
+from crayon_hf.transformers_face import calling, loading
 from crayon_hf.transformers_face.backend import Backend, as_backend, report
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
 
@@ -76,9 +76,8 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def __getattr__(self, key: str) -> Any:
         deferred = self.__dict__.get("_crayon_deferred")
-        if deferred is not None and key in deferred:
-            snapshots.fetch_deferred(self)
-            return self.__dict__[key]
+        if deferred is not None and key in deferred.names:
+            return deferred.values()[key]
         return super().__getattr__(key)  # type: ignore[no-untyped-call]
 
     def engine_report(self) -> dict[str, Any]:
@@ -148,7 +147,6 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     # -- copies
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        snapshots.fetch_deferred(self)
         return _blank, (type(self),), dict(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -103,43 +103,68 @@ def _surroundings() -> str:
 
 
 def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tuple[str, int, str]]) -> None:
-    """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold."""
-    if made_of.changed_ns + cache.SETTLED_NS > time.time_ns():
+    """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold.
+
+    The tokenizer becomes what the snapshot will make, so that its pickle, and thus its hash, is the same each time.
+    """
+    if not isinstance(type(tokenizer), CrayonMeta):
         return
+    values = {key: value for key, value in tokenizer.__dict__.items() if key != "_tokenizer"}
+    late = {key: values.pop(key) for key in list(values) if _is_late(tokenizer, key, values[key])}
+    try:
+        state = [[key, _encode(value)] for key, value in values.items()]
+        written = {key: _encode(value) for key, value in late.items()}
+    except (_Unsuitable, ValueError):
+        return
+    held = None
+    if made_of.changed_ns + cache.SETTLED_NS <= time.time_ns():
+        held = _write_snapshot(made_of, tokenizer, directory, messages, state, written)
+    # Equal objects are one object here and two there, which a pickle shows.
+    tokenizer.__dict__.update((key, _decode(value)) for key, value in state)
+    for key in late:
+        del tokenizer.__dict__[key]
+    if late:
+        names = tuple(late)
+        tokenizer.__dict__["_crayon_deferred"] = Deferred(names, None, late) if held is None else Deferred(names, held)
+
+
+def _write_snapshot(
+    made_of: Fingerprint,
+    tokenizer: Any,
+    directory: str,
+    messages: list[tuple[str, int, str]],
+    state: list[list[Any]],
+    late: dict[str, Any],
+) -> HeldFile | None:
+    """The file of the large attributes, if it is there."""
     backend = tokenizer.__dict__.get("_tokenizer")
-    if not isinstance(type(tokenizer), CrayonMeta) or not isinstance(backend, Tokenizer) or vars_of(backend):
-        return
+    if not isinstance(backend, Tokenizer) or vars_of(backend):
+        return None
     stock = stock_class(type(tokenizer))
     source = backends.kept.get(backend)
     if source is None:
-        return
+        return None
     if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
-        return
-    state = {key: value for key, value in tokenizer.__dict__.items() if key != "_tokenizer"}
-    late = {key: state.pop(key) for key in list(state) if _is_late(tokenizer, key, state[key])}
+        return None
     path = os.path.join(backends.cache_directory(), made_of.key)
+    snapshot = {
+        "class": [stock.__module__, stock.__qualname__],
+        "backend": os.path.abspath(source),
+        "refused": backend._assembly.refused,
+        "special_as_text": bool(backend.encode_special_tokens),
+        "state": state,
+        "late": list(late),
+        "messages": messages,
+    }
     try:
-        snapshot = {
-            "class": [stock.__module__, stock.__qualname__],
-            "backend": os.path.abspath(source),
-            "refused": backend._assembly.refused,
-            "special_as_text": bool(backend.encode_special_tokens),
-            "state": [[key, _encode(value)] for key, value in state.items()],
-            "late": list(late),
-            "messages": messages,
-        }
         backends.make_directory()
         if late:
-            _write(f"{path}.late", {key: _encode(value) for key, value in late.items()})
+            _write(f"{path}.late", late)
         _write(f"{path}.snapshot", snapshot)
-    except (_Unsuitable, OSError, ValueError):
-        return
+    except (OSError, ValueError):
+        return None
     held = HeldFile(f"{path}.late")
-    if not late or not held.is_there:
-        return
-    for key in late:
-        del tokenizer.__dict__[key]  # the same instance as the next time: its pickle, and thus its hash, is the same
-    tokenizer.__dict__["_crayon_deferred"] = (held, *late)
+    return held if held.is_there else None
 
 
 def _is_late(tokenizer: Any, key: str, value: Any) -> bool:
@@ -202,7 +227,7 @@ def restore(made_of: Fingerprint) -> Any:
         held = HeldFile(f"{path}.late")
         if not held.is_there:
             return None
-        state["_crayon_deferred"] = (held, *late)
+        state["_crayon_deferred"] = Deferred(tuple(late), held)
     tokenizer = cls.__new__(cls)
     tokenizer.__dict__.update(state, _tokenizer=backend)
     for logger, level, message in snapshot["messages"]:
@@ -210,15 +235,31 @@ def restore(made_of: Fingerprint) -> Any:
     return tokenizer
 
 
-def fetch_deferred(tokenizer: Any) -> None:
-    """Read the large attributes of an instance that was made from a snapshot."""
-    deferred = tokenizer.__dict__.get("_crayon_deferred")
-    if deferred is None:
-        return
-    values = json.loads(deferred[0].read())
-    for key in deferred[1:]:
-        tokenizer.__dict__.setdefault(key, _decode(values[key]))
-    tokenizer.__dict__.pop("_crayon_deferred", None)
+class Deferred:
+    """Large attributes of an instance, read when somebody asks for one of them. A pickle has their values.
+
+    They never go into the instance's ``__dict__``: ``datasets`` hashes that, and it is to be the same before and after.
+    """
+
+    __slots__ = ("_held", "_values", "names")
+
+    def __init__(self, names: tuple[str, ...], held: HeldFile | None, values: dict[str, Any] | None = None) -> None:
+        """`values` are what the file `held` has, if that was read."""
+        self.names = names
+        self._held = held
+        self._values = values
+
+    def values(self) -> dict[str, Any]:
+        """The attributes by name."""
+        held = self._held
+        if self._values is None and held is not None:
+            written = json.loads(held.read())
+            self._values, self._held = {name: _decode(written[name]) for name in self.names}, None
+        assert self._values is not None  # it is set before `_held` goes, so any thread has one of them
+        return self._values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Deferred, (self.names, None, self.values())
 
 
 # -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}

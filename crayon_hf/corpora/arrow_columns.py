@@ -1,0 +1,182 @@
+"""A column of texts to a column of ids: Arrow's buffers in and out, no Python object for a text or a token.
+
+Needs ``pyarrow``, a part of the extra ``corpora``. The layouts are those of Arrow's specification ("Physical Memory
+Layout"): offsets into one buffer of bytes, a bitmap of what is not null.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crayon_hf import _core
+from crayon_hf.corpora.job.encoder import DocumentEncoder
+from crayon_hf.corpora.reading.arrow_spans import ArrowSpans, check_type, spans_of
+from crayon_hf.errors import CorpusError, InvalidUtf8Error, UnsupportedError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from crayon_hf.tokenizer import Tokenizer
+
+MOST_IDS = (1 << 31) - 1
+"""How many ids an array of ``list<int32>`` holds: its offsets are 32 bits wide."""
+
+_SMALL, _JOINED = 1 << 20, 1 << 25
+"""Chunks smaller than the one are put together to at most the other, in bytes: a dataset whose rows were selected has
+a chunk for each row."""
+
+
+def tokenize_column(
+    tokenizer: Any,
+    column: pa.Array | pa.ChunkedArray,
+    *,
+    add_special_tokens: bool = True,
+    suffix: Sequence[int] = (),
+    suffix_empty: bool = True,
+    threads: int = 0,
+    name: str | None = None,
+) -> pa.Array | pa.ChunkedArray:
+    """The ids of every text of an Arrow column, ``list<int32>``, as `Tokenizer.encode_ragged` gives them.
+
+    `column` is an array or a chunked array of string, large_string, string_view, or a dictionary of these; of its
+    buffers nothing is copied (but of views, and of chunks under 1 MiB). A null stays null. `tokenizer` is a `Tokenizer`
+    or a tokenizer of ``transformers`` from this package. `suffix` are ids that each text gets at its end; with
+    ``suffix_empty=False`` a text without tokens gets none. `threads` 0 means one for each core.
+
+    An array gives an array, of ``large_list<int32>`` where there are more than 2^31 - 1 ids. A chunked array gives a
+    chunked array, always of ``list<int32>``: what does not fit one chunk becomes several.
+
+    CorpusError for a column of another type or a damaged one, InvalidUtf8Error for what is no UTF-8; it names the row.
+    `name` is what errors call the column.
+    """
+    import pyarrow as pa
+
+    encode = _Encoder(tokenizer, add_special_tokens, tuple(suffix), suffix_empty, threads)
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        raise TypeError(f"column is {type(column).__name__}, expected pyarrow.Array or pyarrow.ChunkedArray")
+    with _about(name):
+        check_type(column.type)
+        if isinstance(column, pa.Array):
+            spans = spans_of(column)
+            ids, splits = encode(spans, 0)
+            return _lists(ids, splits, spans.valid, len(ids) > MOST_IDS)
+        chunks: list[pa.Array] = []
+        row = 0
+        for chunk in _worthwhile(column):
+            spans = spans_of(chunk)
+            chunks.extend(_cut(*encode(spans, row), spans.valid))
+            row += len(chunk)
+    return pa.chunked_array(chunks, pa.list_(pa.int32()))
+
+
+@contextlib.contextmanager
+def _about(name: str | None) -> Iterator[None]:
+    """Put the column before what is wrong with it."""
+    try:
+        yield
+    except (CorpusError, InvalidUtf8Error) as error:
+        raise type(error)(f"{'the column' if name is None else f'column {name!r}'} {error}") from None
+
+
+def tokenizer_of(tokenizer: Any) -> Tokenizer:
+    """The `Tokenizer` of one of this package's tokenizers: itself, or that of a tokenizer of ``transformers``.
+
+    TypeError for anything else, UnsupportedError for a class of ``transformers`` that encodes in ways of its own.
+    """
+    from crayon_hf.tokenizer import Tokenizer
+
+    inner = tokenizer if isinstance(tokenizer, Tokenizer) else getattr(tokenizer, "_tokenizer", None)
+    if not isinstance(inner, Tokenizer):
+        raise TypeError(
+            f"tokenizer is {type(tokenizer).__name__}, expected a Tokenizer or a tokenizer of crayon_hf.AutoTokenizer"
+        )
+    if not getattr(tokenizer, "_crayon_plain_calls", True):
+        raise UnsupportedError(f"{type(tokenizer).__name__} encodes with code of its own, which no column goes through")
+    return inner
+
+
+class _Encoder:
+    """A tokenizer with its options, for spans of which some are null."""
+
+    def __init__(
+        self, tokenizer: Any, add_special_tokens: bool, suffix: tuple[int, ...], suffix_empty: bool, threads: int
+    ) -> None:
+        inner = tokenizer_of(tokenizer)
+        special_as_text = getattr(tokenizer, "split_special_tokens", None)  # of transformers: decided at each call
+        if special_as_text is not None and special_as_text != inner.encode_special_tokens:
+            inner = inner._as_it_is()
+            inner.encode_special_tokens = bool(special_as_text)
+        self._encoder = DocumentEncoder(inner, np.dtype(np.int32), suffix, suffix_empty, add_special_tokens, threads)
+
+    def __call__(self, spans: ArrowSpans, first_row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The ids and the row splits; a null row has no ids. `first_row` is what an error counts from."""
+        data, begins, ends, valid = spans
+        if valid is not None:  # what lies under a null may be anything
+            begins, ends = begins[valid], ends[valid]
+        try:
+            ids, splits = self._encoder.encode(data, begins, ends)
+        except InvalidUtf8Error:
+            places = _core.utf8_errors(data, begins, ends)
+            text = int(np.flatnonzero(places >= 0)[0])
+            row = first_row + (text if valid is None else int(np.flatnonzero(valid)[text]))
+            raise InvalidUtf8Error(f"is not UTF-8 in row {row}, byte {places[text]} of the text") from None
+        if valid is not None:
+            splits = splits[np.concatenate(([0], np.cumsum(valid)))]
+        return ids, splits
+
+
+def _worthwhile(column: pa.ChunkedArray) -> Iterator[pa.Array]:
+    """The chunks, small ones put together: a chunk costs the start of some threads. Views are taken as they are."""
+    import pyarrow as pa
+
+    plain = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    small: list[pa.Array] = []
+    size = 0
+    for chunk in column.chunks:
+        more = chunk.nbytes if plain else _SMALL
+        if small and (more >= _SMALL or size + more > _JOINED):
+            yield pa.concat_arrays(small)
+            small, size = [], 0
+        if more >= _SMALL:
+            yield chunk
+        else:
+            small.append(chunk)
+            size += more
+    if small:
+        yield pa.concat_arrays(small)
+
+
+# -- lists of ids
+
+
+def _lists(
+    ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None, large: bool
+) -> pa.Array:
+    """An array over the very memory of `ids`. The first of `splits` is 0."""
+    import pyarrow as pa
+
+    kind = pa.large_list(pa.int32()) if large else pa.list_(pa.int32())
+    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    offsets = pa.py_buffer(splits if large else splits.astype(np.int32))
+    values = pa.Array.from_buffers(pa.int32(), len(ids), [None, pa.py_buffer(ids)])
+    return pa.Array.from_buffers(kind, len(splits) - 1, [bitmap, offsets], children=[values])
+
+
+def _cut(
+    ids: npt.NDArray[np.int32], splits: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] | None
+) -> Iterator[pa.Array]:
+    """Arrays that hold at most `MOST_IDS` ids each."""
+    begin = 0
+    while begin < len(splits) - 1:
+        end = int(np.searchsorted(splits, splits[begin] + MOST_IDS, "right")) - 1
+        if end == begin:
+            count = splits[begin + 1] - splits[begin]
+            raise CorpusError(f"has a text of {count} tokens: a list has at most {MOST_IDS}")
+        part = splits[begin : end + 1]
+        yield _lists(ids[part[0] : part[-1]], part - part[0], None if valid is None else valid[begin:end], large=False)
+        begin = end

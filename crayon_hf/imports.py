@@ -1,0 +1,82 @@
+"""What is to be done when another library is imported, without importing it.
+
+A finder at the head of `sys.meta_path` waits for the module's name, lets the import go its usual way, acts when the
+module is complete, and goes away.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def when_imported(module: str, name: str, action: Callable[[], None]) -> None:
+    """Act now if `module` is there and has `name`, else when it is imported. Calling it again changes nothing.
+
+    `importlib.reload` of the module undoes what was done.
+    """
+    if hasattr(sys.modules.get(module), name):
+        action()
+    elif not any(isinstance(finder, _Finder) and finder.module == module for finder in sys.meta_path):
+        # What a copy of this package left that is dropped from sys.modules and imported again: it would act for that.
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_of_a_copy(finder, module)]
+        sys.meta_path.insert(0, _Finder(module, action))
+
+
+def _is_of_a_copy(finder: Any, module: str) -> bool:
+    kind = type(finder)
+    return (kind.__module__, kind.__qualname__) == (__name__, _Finder.__qualname__) and finder.module == module
+
+
+# Not a subclass of importlib.abc.MetaPathFinder, whose module takes a third of the time of importing crayon_hf.
+class _Finder:
+    def __init__(self, module: str, action: Callable[[], None]) -> None:
+        self.module = module
+        self.action = action
+        self._busy = threading.local()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self.module or getattr(self._busy, "now", False):
+            return None
+        self._busy.now = True
+        try:
+            spec = next(
+                (
+                    found
+                    for finder in sys.meta_path
+                    if finder is not self and (found := finder.find_spec(fullname, path, target)) is not None
+                ),
+                None,
+            )
+        finally:
+            self._busy.now = False
+        if spec is not None and spec.loader is not None:
+            _after_loading(spec.loader, self)
+        return spec
+
+
+def _after_loading(loader: Any, finder: _Finder) -> None:
+    load = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        vars(loader).pop("exec_module", None)  # the module keeps its loader, which somebody may pickle
+        load(module)
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+        try:
+            finder.action()
+        except Exception as error:  # an unknown version of a library must not fail to import because of us
+            import logging
+
+            logging.getLogger("crayon_hf").debug("after the import of %s: %r", finder.module, error)
+
+    loader.exec_module = exec_module
