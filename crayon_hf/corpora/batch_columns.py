@@ -1,0 +1,52 @@
+"""One more column in a batch of an engine that works with Arrow: what Ray's actors and Spark's workers do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from crayon_hf.corpora.arrow_columns import tokenize_column
+from crayon_hf.corpora.given import check_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from crayon_hf.tokenizer import Tokenizer
+
+    Batch = TypeVar("Batch", pa.RecordBatch, pa.Table)
+
+
+class Column(NamedTuple):
+    """Which column is tokenized, and how."""
+
+    text: str = "text"
+    ids: str = "input_ids"
+    """The column that is added, or replaced."""
+    add_special_tokens: bool = True
+    suffix: tuple[int, ...] = ()
+    """Ids that each text gets at its end."""
+
+
+def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -> Batch:
+    """The batch with the ids of its texts, ``list<int32>``. CorpusError when there is no such column of texts."""
+    import pyarrow as pa
+
+    names = list(batch.schema.names)
+    check_columns(names, [column.text])
+    ids = tokenize_column(
+        tokenizer,
+        batch.column(names.index(column.text)),
+        add_special_tokens=column.add_special_tokens,
+        suffix=column.suffix,
+        threads=threads,
+        name=column.text,
+    )
+    field = pa.field(column.ids, ids.type)
+    columns, schema = list(batch.columns), batch.schema  # of the other columns all stays: nullability, metadata
+    if column.ids in names:
+        check_columns(names, [column.ids])
+        place = names.index(column.ids)
+        columns[place], schema = ids, schema.set(place, field)
+    else:
+        columns.append(ids)
+        schema = schema.append(field)
+    return type(batch).from_arrays(columns, schema=schema)

@@ -1,0 +1,157 @@
+"""`tokenize_corpus` on all nodes of a Ray cluster: its tasks become Ray's, the rest is done where it is called.
+
+Needs ``ray``, the extra ``ray``. Ray decides where a task runs. What decides the bytes, what is kept to go on from and
+what is said of failures is `crayon_hf.corpora.job.corpus`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora import shipping
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.failures import Failure, failure_of
+from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
+from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.shard import ShardSummary, run_shard
+from crayon_hf.corpora.job.workers import TRIES
+from crayon_hf.corpora.ray_data import cpus, unpack
+from crayon_hf.corpora.reading.addresses import is_local
+from crayon_hf.corpora.reading.documents import InputFile
+
+if TYPE_CHECKING:
+    import ray
+
+    from crayon_hf.corpora.job.state import Counts
+    from crayon_hf.corpora.job.summary import Summary
+    from crayon_hf.tokenizer import Tokenizer
+
+_AHEAD = 64
+"""Tasks beyond the cluster's CPUs that Ray is given: enough that it knows what to do next, and grows if it can."""
+
+
+def tokenize_corpus_on_ray(
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    output: str | os.PathLike[str],
+    format: str = "megatron",
+    *,
+    tokenizer: str | Tokenizer,
+    cpus_per_task: int = 1,
+    batch_bytes: int = BATCH_BYTES,
+    tries: int = TRIES,
+    **settings: Any,
+) -> Summary:
+    """`tokenize_corpus` by the nodes of the Ray cluster that this process is connected to: the same bytes in the end.
+
+    All nodes see `output`, and `inputs` that are no addresses of fsspec, in the same places; paths are made absolute.
+    The tokenizer need not be there: its cartridge is sent, once to a node. A task whose worker or node is lost is
+    begun again and goes on after its last finished shard, `tries` times in all; the loss is said on stderr. After an
+    error, or when this process is killed, the same call goes on, and so does `tokenize_corpus` with the same arguments.
+
+    `cpus_per_task` is what Ray reserves, and how many threads encode. `settings` are those of `tokenize_corpus`, but
+    for ``workers``, ``threads`` and ``runner``; `progress` is called after each task. Errors are those of
+    `tokenize_corpus`.
+    """
+    taken = {"workers", "threads", "runner"} & settings.keys()
+    if taken:
+        raise TypeError(f"tokenize_corpus_on_ray has no argument {', '.join(sorted(taken))}: see cpus_per_task")
+    runner = _Runner(
+        positive(cpus_per_task, "cpus_per_task"), positive(batch_bytes, "batch_bytes"), positive(tries, "tries")
+    )
+    several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
+    return tokenize_corpus(
+        [_absolute(one) for one in several],
+        os.path.abspath(output),
+        format,
+        tokenizer=tokenizer,
+        batch_bytes=batch_bytes,
+        runner=runner,
+        **settings,
+    )
+
+
+class _Runner:
+    """What `tokenize_corpus` asks to do its tasks."""
+
+    def __init__(self, cpus_per_task: int, batch_bytes: int, tries: int) -> None:
+        self._cpus, self._batch_bytes, self._tries = cpus_per_task, batch_bytes, tries
+
+    def __call__(
+        self,
+        tasks: Sequence[Task],
+        tokenizer: JobTokenizer,
+        options: Options,
+        progress: Callable[[Task, Counts], None],
+    ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
+        """What came of each task, in the order in which they end; after a failure that stops all, no more."""
+        import ray
+        from ray.exceptions import RayError, RayTaskError
+
+        label, parcel = shipping.pack(tokenizer.tokenizer)
+        sent = tokenizer.name, tokenizer.digest, label, [ray.put(parcel)], options, self._batch_bytes
+        # Ray's own retries would be as good, but nobody would hear of them.
+        remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
+        waiting, tries = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
+        running: dict[ray.ObjectRef, Task] = {}
+        try:
+            while waiting or running:
+                most = _AHEAD + int(ray.cluster_resources().get("CPU", 0)) // self._cpus
+                while waiting and len(running) < most:
+                    task = waiting.popleft()
+                    tries[task.name] += 1
+                    named = remote.options(name=f"tokenize {task.name}")  # as it is called in Ray's lists, and by `ps`
+                    running[named.remote(task, *sent)] = task
+                for done in ray.wait(list(running), timeout=None)[0]:
+                    task = running.pop(done)
+                    try:
+                        result: ShardSummary | Failure = ray.get(done)
+                    except RayTaskError as error:
+                        result = Failure("error", f"task {task.name}: {error.cause}")
+                    except RayError as error:  # its worker or its node is gone, or out of memory
+                        result = Failure("died", f"task {task.name}: {_first_line(error)}")
+                        if tries[task.name] < self._tries:
+                            print(f"crayon-hf: warning: {result.message}; it is begun again", file=sys.stderr)
+                            waiting.appendleft(task)
+                            continue
+                    yield task, result
+                    if isinstance(result, Failure) and result.stops_all:
+                        return
+        finally:
+            for left in running:
+                ray.cancel(left, force=True)
+
+
+def _run(
+    task: Task,
+    name: str,
+    digest: str,
+    label: shipping.Label,
+    parcel: list[ray.ObjectRef],
+    options: Options,
+    batch_bytes: int,
+) -> ShardSummary | Failure:
+    """What a worker of Ray does. An error is a result, so that it can be read by whoever has not its class."""
+    try:
+        tokenizer = JobTokenizer(unpack(label, parcel), name, digest)
+        return run_shard(task.files, task.output, options, tokenizer, batch_bytes, cpus())
+    except Exception as error:
+        return failure_of(error)
+
+
+def _absolute(one: Any) -> Any:
+    """A path as other processes find it, too."""
+    if isinstance(one, InputFile):
+        return one._replace(address=_absolute(one.address))
+    if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
+        return os.path.abspath(address)
+    return one
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__

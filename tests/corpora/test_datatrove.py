@@ -1,0 +1,284 @@
+"""datatrove's own steps and ours write the same bytes, in every option, under its real executors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("datatrove")
+
+import dill
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datatrove.data import Document
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.readers import ParquetReader
+from datatrove.pipeline.tokens import DocumentTokenizer, MegatronDocumentTokenizer
+from tokenizers import Tokenizer
+
+from crayon_hf import CorpusError, JobError, ProfileNotFoundError, VocabularyError
+from crayon_hf.corpora.datatrove import CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer, TokenizeShards
+
+EOS = "<|endoftext|>"
+
+
+def documents(training_text: list[str]) -> list[Document]:
+    """Ordinary ones, empty ones, one that is long, odd ones; some with ranges that have no loss."""
+    rng = random.Random(7)
+    texts = [*training_text[:90], "", "", "\0", " \n", "a" * 3000, f"before {EOS} after", "🙂", "e\u0301\r\n", ""]
+    rng.shuffle(texts)
+    ranges = [None, [], [(0, 3)], [(2, 5), (7, 10)], [(1, 10_000)], [(0, 0)], [(4, None)]]
+    made = []
+    for number, text in enumerate(texts):
+        loss = [[a, b if b is not None else len(text)] for a, b in rng.choice(ranges) or []]
+        made.append(Document(text=text, id=str(number), metadata={"no_loss_ranges": loss} if text else {}))
+    return made
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
+
+
+def written(step: Callable[..., Any], out: Path, docs: Iterable[Document], **how: Any) -> tuple[dict[str, bytes], Any]:
+    """The files that a step writes, and its statistics but for times."""
+    if how.pop("elsewhere", False):
+        how["local_working_dir"] = str(out.parent / f"{out.name}-work")
+    made = step(str(out), **how)
+    made.run(iter(docs), 3, 5)
+    return files_in(out), made.stats.to_dict()["stats"]
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"seed": 1},
+    {"seed": 2, "eos_token": EOS, "max_tokens_per_file": 900, "save_filename": "name"},
+    {"shuffle_documents": False, "batch_size": 1, "save_index": False, "eos_token": EOS},
+    {"shuffle_documents": False, "save_final_metadata": False, "save_loss_metadata": True, "batch_size": 10},
+    {
+        "seed": 3,
+        "save_loss_metadata": True,
+        "eos_token": EOS,
+        "max_tokens_per_file": 2000,
+        "upload_block_size": 1 << 20,
+    },
+    {"seed": 4, "shuffle_chunk_size": 64, "eos_token": EOS, "elsewhere": True},
+    {"seed": 5, "shuffle_documents": False, "shuffle_chunk_size": 100, "max_tokens_per_file": 500, "save_index": False},
+]
+
+
+@pytest.mark.parametrize("number", range(len(OPTIONS)))
+def test_the_same_bytes_in_every_option(number: int, gpt2_like: Path, training_text: list[str], tmp_path: Path) -> None:
+    how = {"tokenizer_name_or_path": str(gpt2_like)} | OPTIONS[number]
+    docs = documents(training_text)
+    theirs = written(DocumentTokenizer, tmp_path / "theirs", docs, **how)
+    ours = written(CrayonDocumentTokenizer, tmp_path / "ours", docs, **how)
+    assert ours == theirs
+    assert any(len(data) > 1000 for data in ours[0].values())
+
+
+def test_the_same_bytes_with_every_tokenizer(any_vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
+    """Post-processors of their own stay, and give way to `eos_token`; truncation and padding of the file count."""
+    docs = documents(training_text)
+    tokenizer = Tokenizer.from_file(str(any_vocabulary))
+    some_token = next(iter(sorted(tokenizer.get_vocab())))
+    sized = tmp_path / "sized.json"
+    tokenizer.enable_truncation(7)
+    tokenizer.enable_padding(pad_id=3, pad_to_multiple_of=4)
+    tokenizer.save(str(sized))
+    for where, name, eos in (("a", any_vocabulary, None), ("b", any_vocabulary, some_token), ("c", sized, None)):
+        how = {"tokenizer_name_or_path": str(name), "eos_token": eos, "batch_size": 20}
+        for theirs, ours in (
+            (DocumentTokenizer, CrayonDocumentTokenizer),
+            (MegatronDocumentTokenizer, CrayonMegatronDocumentTokenizer),
+        ):
+            more = {"shuffle_documents": False} if theirs is DocumentTokenizer else {}
+            parts = [written(step, tmp_path / where / step.__name__, docs, **how, **more) for step in (theirs, ours)]
+            assert parts[0] == parts[1]
+            assert parts[0][1]["tokens"]["n"] == len(docs)
+
+
+def test_token_sizes(shared: Path, training_text: list[str], tmp_path: Path) -> None:
+    """Two bytes and four, as datatrove decides; our other names for a tokenizer open the same one."""
+    docs = documents(training_text)
+    for name, size in (("gpt2", 2), ("qwen", 4)):
+        path = shared / "vocab" / name / "tokenizer.json"
+        how = {"tokenizer_name_or_path": str(path), "shuffle_documents": False}
+        theirs, ours = (
+            written(step, tmp_path / name / step.__name__, docs, **how)
+            for step in (DocumentTokenizer, CrayonDocumentTokenizer)
+        )
+        assert ours == theirs
+        assert ours[0]["00003_unshuffled.ds.metadata"].decode().startswith(f"{path}|{size}\n")
+        how = {"tokenizer_name_or_path": str(path), "eos_token": None}
+        theirs, ours = (
+            written(step, tmp_path / name / step.__name__, docs, **how)
+            for step in (MegatronDocumentTokenizer, CrayonMegatronDocumentTokenizer)
+        )
+        assert ours == theirs
+
+
+def test_an_id_that_does_not_fit(gpt2_like: Path, tmp_path: Path) -> None:
+    """A small vocabulary may have large ids: datatrove counts tokens. Neither it nor we write something else."""
+    document = json.loads(gpt2_like.read_text(encoding="utf-8"))
+    model = document["model"]
+    document["added_tokens"].append(
+        {"id": 70_000, "content": "<|far|>", "single_word": False, "lstrip": False, "rstrip": False,
+         "normalized": False, "special": True}
+    )  # fmt: skip
+    model["vocab"]["<|far|>"] = 70_000
+    path = tmp_path / "far.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    docs = [Document(text="x <|far|>", id="0")]
+    assert Tokenizer.from_file(str(path)).encode("<|far|>").ids == [70_000]
+    with pytest.raises(Exception, match="65535"):
+        written(DocumentTokenizer, tmp_path / "theirs", docs, tokenizer_name_or_path=str(path))
+    for step in (CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer):
+        with pytest.raises(VocabularyError, match=r"far\.json: id 70000 does not fit in the two bytes"):
+            written(step, tmp_path / "ours", docs, tokenizer_name_or_path=str(path), eos_token=None)
+
+
+def test_names(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cartridge and a profile are names, too; what is none is an error that says so."""
+    from crayon_hf import Tokenizer as Ours
+
+    docs = [Document(text="some text", id="0")]
+    Ours.from_file(gpt2_like).save(tmp_path / "mine.dat")
+    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(tmp_path))
+    results = [
+        written(CrayonDocumentTokenizer, tmp_path / str(i), docs, tokenizer_name_or_path=name, seed=1)[0]
+        for i, name in enumerate((str(gpt2_like), str(tmp_path / "mine.dat"), "mine"))
+    ]
+    assert results[0]["00003_00000_doc_shuffled.ds"] == results[1]["00003_00000_doc_shuffled.ds"]
+    assert results[0]["00003_00000_doc_shuffled.ds"] == results[2]["00003_00000_doc_shuffled.ds"]
+    assert results[2]["00003_00000_doc_shuffled.ds.metadata"].startswith(b"mine|2\n")
+    with pytest.raises(ValueError, match=r"eos_token is '<none>', which mine does not have"):
+        written(CrayonDocumentTokenizer, tmp_path / "x", docs, tokenizer_name_or_path="mine", eos_token="<none>")
+    with pytest.raises(FileNotFoundError):
+        written(CrayonDocumentTokenizer, tmp_path / "x", docs, tokenizer_name_or_path=str(tmp_path / "not.json"))
+    with pytest.raises(ProfileNotFoundError, match=r"no profile 'not'.*nor does the Hub give 'not'"):
+        written(CrayonDocumentTokenizer, tmp_path / "x", docs, tokenizer_name_or_path="not")
+
+
+def test_no_text(gpt2_like: Path, tmp_path: Path) -> None:
+    for text in (None, 7, b"bytes", "\ud800"):
+        docs = [Document(text="fine", id="0"), Document(text=text, id="1")]  # type: ignore[arg-type]
+        for step in (DocumentTokenizer, CrayonDocumentTokenizer):
+            with pytest.raises(TypeError):
+                written(step, tmp_path / step.__name__, docs, tokenizer_name_or_path=str(gpt2_like))
+
+
+@pytest.mark.parametrize("step", [CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer])
+def test_pickles(step: type, gpt2_like: Path, tmp_path: Path) -> None:
+    """What is pickled is the tokenizer's name, also after it was opened."""
+    made = step(str(tmp_path / "out"), tokenizer_name_or_path=str(gpt2_like), eos_token=EOS)
+    before = len(pickle.dumps(made))
+    assert made.token_size == 2
+    for again in (pickle.loads(pickle.dumps(made)), dill.loads(dill.dumps(made))):
+        assert "tokenizer" not in again.__dict__
+        assert again.tokenizer.encode("a").ids == made.tokenizer.encode("a").ids
+    assert len(pickle.dumps(made)) < before + 100
+
+
+@pytest.fixture
+def rows(training_text: list[str], tmp_path: Path) -> Path:
+    """A directory with five parquet files."""
+    directory = tmp_path / "in"
+    directory.mkdir()
+    for number in range(5):
+        texts = [*training_text[number * 30 : number * 30 + 20 + number], "last"]
+        table = pa.table({"text": texts, "id": [str(i) for i in range(len(texts))]})
+        pq.write_table(table, directory / f"{number}.parquet", row_group_size=9)
+    return directory
+
+
+def test_local_executor(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Three tasks in two processes. A task that was lost is run again alone, and the files are the same again."""
+
+    def run(step: Callable[..., Any], name: str, **how: Any) -> tuple[Path, Any]:
+        out, logs = tmp_path / name, tmp_path / f"{name}-logs"
+        made = step(str(out), tokenizer_name_or_path=str(gpt2_like), eos_token=EOS, seed=11)
+        pipeline = [ParquetReader(str(rows)), made]
+        executor = LocalPipelineExecutor(pipeline, tasks=3, logging_dir=str(logs), **how)
+        return out, executor.run()
+
+    theirs, _ = run(DocumentTokenizer, "theirs", workers=1)
+    ours, stats = run(CrayonDocumentTokenizer, "ours", workers=2)
+    expected = files_in(theirs)
+    assert len(expected) == 9
+    assert files_in(ours) == expected
+    assert stats.stats[1].stats["tokens"].n == sum(21 + number for number in range(5))
+
+    for path in [*ours.glob("00001*"), tmp_path / "ours-logs" / "completions" / "00001"]:
+        path.unlink()
+    kept = {path: path.stat().st_mtime_ns for path in ours.iterdir()}
+    again, stats = run(CrayonDocumentTokenizer, "ours", workers=1)
+    assert files_in(again) == expected
+    assert stats.stats[1].stats["tokens"].n == 22 + 25
+    assert all(path.stat().st_mtime_ns == time for path, time in kept.items())
+
+
+def test_whole_files(rows: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`TokenizeShards` gives what datatrove's reader and tokenizer give, and a killed task goes on."""
+    how = {"tokenizer_name_or_path": str(gpt2_like)}
+
+    def run(first: list[Any], name: str, tasks: int, workers: int) -> dict[str, bytes]:
+        logs = str(tmp_path / f"{name}-logs")
+        LocalPipelineExecutor(first, tasks=tasks, workers=workers, logging_dir=logs).run()
+        return files_in(tmp_path / name)
+
+    theirs = DocumentTokenizer(str(tmp_path / "theirs"), eos_token=EOS, shuffle_documents=False, **how)
+    expected = run([ParquetReader(str(rows)), theirs], "theirs", 2, 1)
+    out = str(tmp_path / "ours")
+    step = TokenizeShards(str(rows), out, append_eos=True, eos=EOS, glob_pattern="*.parquet", **how)
+    found = run([step], "ours", 2, 2)
+    for rank in ("00000", "00001"):
+        for ending in (".ds", ".ds.index", ".ds.metadata"):
+            assert found[f"{rank}{ending}"] == expected[f"{rank}_unshuffled{ending}"]
+    stats = json.loads((tmp_path / "ours-logs" / "stats.json").read_text())[0]["stats"]
+    assert stats["documents"]["total"] == 5 * 20 + 10 + 5
+    assert stats["input_files"]["total"] == 5
+
+    (tmp_path / "ours-logs" / "completions" / "00001").unlink()  # as if it had been killed at the very end
+    state = (tmp_path / "ours" / "_crayon" / "00001.json").read_bytes()
+    assert run([step], "ours", 2, 1) == found
+    (tmp_path / "ours-logs" / "completions" / "00001").unlink()
+    (tmp_path / "ours" / "00001.ds").unlink()  # and earlier
+    assert run([step], "ours", 2, 1) == found
+    assert (tmp_path / "ours" / "_crayon" / "00001.json").read_bytes() == state
+
+    with pytest.raises(JobError, match=r"00000 is of another job: .*1\.parquet is new"):
+        step.run(None, 0, 1)
+    many = TokenizeShards(str(rows), str(tmp_path / "many"), format="npy", save_filename="x", column="id", **how)
+    (rows / "README.md").write_text("# No input")
+    (rows / ".hidden.txt").write_text("no input")
+    names = run([many], "many", 6, 1).keys()  # more tasks than files
+    assert {name for name in names if not name.startswith("_crayon")} == {
+        f"x_{rank:05d}{ending}" for rank in range(5) for ending in (".npy", ".row_splits.npy")
+    }
+
+
+def test_whole_files_that_cannot_be(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    out, name = str(tmp_path / "out"), str(gpt2_like)
+    with pytest.raises(TypeError, match="TokenizeShards has no argument colunm"):
+        TokenizeShards(str(rows), out, name, colunm="id")
+    with pytest.raises(ValueError, match="format is 'arow', expected one of megatron, datatrove"):
+        TokenizeShards(str(rows), out, name, "arow")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "README.md").write_text("# No input")
+    with pytest.raises(CorpusError, match="or none with a known ending"):
+        TokenizeShards(str(tmp_path / "notes"), out, name).run(None, 0, 1)
+    with pytest.raises(ValueError, match="output_folder is /out, expected a local directory"):
+        TokenizeShards(str(rows), "memory://out", name)
+    with pytest.raises(ValueError, match="put them into fsspec's configuration"):
+        TokenizeShards(("memory://in", {"anything": 1}), out, name)
+    with pytest.raises(CorpusError, match=r"no files in .*that fit '\*\.txt'"):
+        TokenizeShards(str(rows), out, name, glob_pattern="*.txt").run(None, 0, 1)
+    with pytest.raises(CorpusError, match=r"0\.parquet has no column 'nothing'"):
+        TokenizeShards(str(rows), out, name, column="nothing").run(None, 0, 1)

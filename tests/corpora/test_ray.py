@@ -1,0 +1,307 @@
+"""Real Ray: a cluster of two nodes on this machine, its workers killed, one of its nodes removed.
+
+One test, since a cluster takes many seconds to start, and the test processes would start one each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+pytest.importorskip("ray")
+pytest.importorskip("datatrove")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import ray
+from datatrove.executor import RayPipelineExecutor
+from datatrove.pipeline.readers import ParquetReader
+from datatrove.pipeline.tokens import DocumentTokenizer as Theirs
+from ray.cluster_utils import Cluster
+
+from crayon_hf import BadRecordError, CorpusError, JobError, Tokenizer, tokenize_corpus
+from crayon_hf.corpora.datatrove import CrayonDocumentTokenizer, TokenizeShards
+from crayon_hf.corpora.ray_corpus import tokenize_corpus_on_ray
+from crayon_hf.corpora.ray_data import tokenize_dataset
+
+
+@pytest.fixture
+def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """Each node has a cache directory of its own, as machines do; an actor of Ray Data may stay on one of its CPUs."""
+    monkeypatch.chdir(tmp_path)  # workers import from the driver's directory first, which may be the source tree
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    small = {"num_cpus": 2, "object_store_memory": 80 << 20, "memory": 1 << 30}
+    cluster = Cluster()
+    quick = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+    try:
+        caches = [{"CRAYON_CACHE_DIR": str(tmp_path / name)} for name in ("cache-0", "cache-1")]
+        cluster.add_node(**small, env_vars=caches[0], include_dashboard=False, _system_config=quick)
+        cluster.add_node(**small, env_vars=caches[1])
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        cluster.wait_for_nodes()
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
+
+
+def test_ray(
+    two_nodes: Cluster,
+    gpt2_like: Path,
+    training_text: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    a_column(gpt2_like, training_text, tmp_path)
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for number in range(6):
+        (texts / f"{number}.txt").write_text("\n\n".join(training_text * (number + 4)), encoding="utf-8")
+    how = {
+        "format": "datatrove",
+        "tokenizer": str(gpt2_like),
+        "separator": "\n\n",
+        "append_eos": True,
+        "group_bytes": 1,
+    }
+    tokenize_corpus(texts, tmp_path / "expected", **how, workers=1)
+    expected = files_in(tmp_path / "expected")
+    assert len(expected) == 6 * 3 + 1
+    files(texts, how, expected, tmp_path)
+    datatrove(gpt2_like, training_text, tmp_path)
+    a_killed_worker(texts, how, expected, tmp_path, capfd)
+    what_is_wrong(texts, how, expected, tmp_path)
+    a_removed_node(two_nodes, texts, how, expected, tmp_path, capfd)
+
+
+def a_column(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
+    texts = [*training_text, None, "", "end"]
+    table = pa.table({"id": range(len(texts)), "text": pa.array(texts, pa.string())})
+    dataset = ray.data.from_arrow([table.slice(0, 100), table.slice(100)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "driver"))
+        tokenizer = Tokenizer.from_file(vocabulary)
+        assert tokenizer.engine_report()["cartridge"].startswith(str(tmp_path / "driver"))
+        four = ray.data.ActorPoolStrategy(size=2)
+        made = tokenize_dataset(dataset, tokenizer, output="ids", eos=tokenizer.id_to_token(7), compute=four)
+    expected = [None if text is None else [*tokenizer.encode(text).ids, 7] for text in texts]
+    shutil.rmtree(tmp_path / "driver")  # now the cartridge is in the object store, and nowhere else
+    rows = pa.concat_tables(ray.get(made.to_arrow_refs())).sort_by("id")
+    assert rows.column_names == ["id", "text", "ids"]
+    assert rows.schema.field("ids").type == pa.list_(pa.int32())
+    assert rows["text"].to_pylist() == texts
+    assert rows["ids"].to_pylist() == expected
+    shipped = [path for node in ("cache-0", "cache-1") for path in (tmp_path / node / "shipped").glob("*.dat")]
+    assert len(shipped) == len({path.parent for path in shipped}) > 0  # an actor may have come too late
+
+    made = tokenize_dataset(dataset, str(vocabulary), column="nothing")
+    with pytest.raises(Exception, match="there is no column 'nothing': the columns are id, text"):
+        made.count()
+    with pytest.raises(FileNotFoundError, match="no profile 'nobody'"):
+        tokenize_dataset(dataset, "nobody")
+    with pytest.raises(TypeError, match="tokenizer is int"):
+        tokenize_dataset(dataset, 5)
+
+
+def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path: Path) -> None:
+    out = tmp_path / "files"
+    assert texts == Path.cwd() / "texts"
+    summary = tokenize_corpus_on_ray("texts", "files", **how)  # paths of this process, not of Ray's workers
+    assert files_in(out) == expected
+    assert summary.tasks == 6
+    assert summary.tokenized == summary.counts
+    again = tokenize_corpus_on_ray(texts, out, **how)
+    assert again.already_done
+    with pytest.raises(TypeError, match="no argument threads: see cpus_per_task"):
+        tokenize_corpus_on_ray(texts, out, **how, threads=1)
+
+
+def datatrove(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
+    """datatrove's executor for Ray, with its step and ours."""
+    rows = tmp_path / "rows"
+    rows.mkdir()
+    for number in range(3):
+        table = pa.table({"text": training_text[number * 9 :], "id": ["x"] * (len(training_text) - number * 9)})
+        pq.write_table(table, rows / f"{number}.parquet")
+    how = {"tokenizer_name_or_path": str(vocabulary), "seed": 5}
+    for rank in range(2):
+        Theirs(str(tmp_path / "theirs"), **how).run(ParquetReader(str(rows)).run(None, rank, 2), rank, 2)
+    whole = TokenizeShards(str(rows), str(tmp_path / "whole"), str(vocabulary))
+    pipeline = [whole, ParquetReader(str(rows)), CrayonDocumentTokenizer(str(tmp_path / "ours"), **how)]
+    logs = tmp_path / "logs"
+    RayPipelineExecutor(pipeline, tasks=2, mem_per_cpu_gb=0.2, logging_dir=str(logs)).run()
+    assert sorted(path.name for path in (logs / "completions").iterdir()) == ["00000", "00001"]
+    made = files_in(tmp_path / "ours")
+    assert len(made) == 6
+    assert made == files_in(tmp_path / "theirs")
+    assert sum(len(path.read_bytes()) for path in (tmp_path / "whole").glob("*.ds")) == sum(
+        len(data) for name, data in made.items() if name.endswith(".ds")
+    )
+
+
+def a_killed_worker(
+    texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "killed"
+    with killing(out, 2) as killed:
+        tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=5)
+    assert len(killed) == 2
+    assert files_in(out) == expected
+    said = capfd.readouterr().err
+    assert said.count("it is begun again") == 2
+    assert f"warning: task {killed[0]}: " in said
+
+    out = tmp_path / "killed-always"
+    with killing(out, 2) as killed, pytest.raises(JobError, match=r"2 of 6 tasks not done: task 0000\d: WorkerCrashed"):
+        tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12, tries=1)
+    left = 6 - len(list(out.glob("*.ds")))
+    assert left == len(set(killed)) == 2
+    summary = tokenize_corpus(texts, out, **how, workers=1)  # one machine goes on where the cluster was
+    assert summary.tokenized.documents < summary.counts.documents
+    assert files_in(out) == expected
+
+
+def what_is_wrong(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path: Path) -> None:
+    """An unreadable file and a full disk are said by name; the same call goes on when they are mended."""
+    broken = tmp_path / "broken"
+    shutil.copytree(texts, broken)
+    packed = broken / "2.txt.gz"
+    packed.write_bytes(b"\x1f\x8b\x08 and then nothing of the kind")
+    with pytest.raises(JobError, match=r"1 of 7 tasks not done: .*2\.txt\.gz"):
+        tokenize_corpus_on_ray(broken, tmp_path / "broken-out", **how)
+    assert len(list((tmp_path / "broken-out").glob("*.ds"))) == 6
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "0.jsonl").write_bytes(b'{"text": "a"}\n{"text": 7}\n')
+    with pytest.raises(BadRecordError, match=r"0\.jsonl"):
+        tokenize_corpus_on_ray(bad, tmp_path / "bad-out", tokenizer=how["tokenizer"])
+    with pytest.raises(CorpusError, match="nothing"):
+        tokenize_corpus_on_ray(tmp_path / "nothing", tmp_path / "nothing-out", **how)
+
+    full = tmp_path / "full"
+    full.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(full)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        return  # only root has small disks
+    try:
+        with pytest.raises(JobError, match=r"tasks not done: .*No space left on device"):
+            tokenize_corpus_on_ray(texts, full / "out", **how)
+        subprocess.run(["mount", "-o", "remount,size=100m", str(full)], check=True)
+        tokenize_corpus_on_ray(texts, full / "out", **how)
+        assert files_in(full / "out") == expected
+    finally:
+        subprocess.run(["umount", "-l", str(full)], check=True)
+
+
+def a_removed_node(
+    cluster: Cluster,
+    texts: Path,
+    how: dict[str, Any],
+    expected: dict[str, bytes],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "removed"
+    node = cluster.list_all_nodes()[-1]
+    capfd.readouterr()
+
+    def remove() -> None:
+        process = frozen(out, lambda task, process: b"cache-1" in Path(f"/proc/{process}/environ").read_bytes())[1]
+        cluster.remove_node(node, allow_graceful=False)
+        os.kill(process, signal.SIGKILL)  # it is gone with its machine
+
+    with in_thread(remove):
+        tokenize_corpus_on_ray(texts, out, **how, batch_bytes=1 << 12)
+    assert files_in(out) == expected
+    assert "it is begun again" in capfd.readouterr().err
+    deadline = time.monotonic() + 60
+    while len([one for one in ray.nodes() if one["Alive"]]) > 1:  # Ray notices by and by
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+# -- processes of Ray
+
+
+def frozen(out: Path, wanted: Callable[[str, int], bool]) -> tuple[str, int]:
+    """A task that a process has begun and not ended, and the process, which is stopped."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal():
+                continue
+            with contextlib.suppress(OSError, ValueError):
+                title = (entry / "cmdline").read_bytes().rstrip(b"\0").decode()
+                task, process = title[-5:], int(entry.name)
+                if not title.startswith("ray::tokenize ") or not wanted(task, process):
+                    continue
+                if is_stopped_at_work(out, task, process):
+                    return task, process
+        time.sleep(0.002)
+    raise AssertionError("no task was at work")
+
+
+def is_stopped_at_work(out: Path, task: str, process: int) -> bool:
+    """Stop a process, unless it has not begun its task, or has done all of it."""
+    os.kill(process, signal.SIGSTOP)
+    with contextlib.suppress(OSError):
+        is_done = json.loads((out / "_crayon" / f"{task}.json").read_bytes())["done"]
+        if not is_done and task.encode() in Path(f"/proc/{process}/cmdline").read_bytes():
+            return True
+    os.kill(process, signal.SIGCONT)
+    return False
+
+
+@contextlib.contextmanager
+def in_thread(work: Callable[[], None]) -> Iterator[None]:
+    """Something that happens meanwhile."""
+    errors: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    assert not errors, errors
+
+
+@contextlib.contextmanager
+def killing(out: Path, count: int) -> Iterator[list[str]]:
+    """Kill so many processes at work, each with another task, and say with which."""
+    killed: list[str] = []
+
+    def kill() -> None:
+        while len(killed) < count:
+            task, process = frozen(out, lambda task, _: task not in killed)
+            killed.append(task)
+            os.kill(process, signal.SIGKILL)
+
+    with in_thread(kill):
+        yield killed
