@@ -8,6 +8,7 @@ help:
 
 build: ## compile the extension and install the package in place, with everything the other targets need
 	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[test]" -r tools/lint.txt
+	$(PYTHON) -m pip install --no-deps -r tests/no-deps.txt
 
 test: ## the tests
 	$(PYTHON) -m pytest -n auto --dist worksteal
