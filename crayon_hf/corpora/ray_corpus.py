@@ -6,6 +6,7 @@ what is said of failures is `crayon_hf.corpora.job.corpus`'s.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections import deque
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import shipping
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import JobTokenizer
+from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
 from crayon_hf.corpora.job.plan import Task
@@ -126,6 +127,10 @@ class _Runner:
                 ray.cancel(left, force=True)
 
 
+_planned = functools.lru_cache(maxsize=1)(plan_encoding)
+"""A worker of Ray gets one task after the other of a job, and has one tokenizer for all of them."""
+
+
 def _run(
     task: Task,
     name: str,
@@ -137,8 +142,8 @@ def _run(
 ) -> ShardSummary | Failure:
     """What a worker of Ray does. An error is a result, so that it can be read by whoever has not its class."""
     try:
-        tokenizer = JobTokenizer(unpack(label, parcel), name, digest)
-        return run_shard(task.files, task.output, options, tokenizer, batch_bytes, cpus())
+        encoding = _planned(JobTokenizer(unpack(label, parcel), name, digest), options, cpus())
+        return run_shard(task.files, task.output, options, encoding, batch_bytes)
     except Exception as error:
         return failure_of(error)
 

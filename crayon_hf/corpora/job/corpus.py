@@ -128,8 +128,8 @@ class _Job:
 
         self._directory, self._options, self._tokenizer, self._report = directory, options, tokenizer, report
         directory.check()
-        encoder, settings = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
-        self._facts = {"dtype": encoder.dtype.name, "eos_id": settings.vocabulary.eos_id}
+        encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
+        self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
         files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
         self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
@@ -346,10 +346,13 @@ def _here(
     each = max(1, available // count) if threads is None else threads
 
     def alone(progress: Callable[[Task, Counts], None]) -> Iterator[tuple[Task, Any]]:
+        from crayon_hf.corpora.job.encoder import plan_encoding
+
+        encoding = plan_encoding(tokenizer, options, each)
         for task in tasks:
             try:
                 report = functools.partial(progress, task)
-                yield task, run_shard(task.files, task.output, options, tokenizer, batch_bytes, each, progress=report)
+                yield task, run_shard(task.files, task.output, options, encoding, batch_bytes, progress=report)
             except Exception as error:
                 failure = failure_of(error)
                 yield task, failure

@@ -62,8 +62,18 @@ def _digest(tokenizer: Tokenizer) -> str:
     return sha256(json.dumps(how).encode()).hexdigest()
 
 
-def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> tuple[DocumentEncoder, ShardSettings]:
-    """What encodes, and what the format's writers are told.
+class Encoding(NamedTuple):
+    """How the documents of a job become ids: planned once, since that lists the vocabulary, for any number of tasks."""
+
+    tokenizer: JobTokenizer
+    encoder: DocumentEncoder
+    settings: ShardSettings
+    """What the format's writers are told."""
+    threads: int
+
+
+def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> Encoding:
+    """What a job with these options encodes with.
 
     JobError where it is not known which token ends a document, FormatError for a vocabulary that is too large.
     ValueError where the special tokens around a text end with that token already: it would be there twice.
@@ -84,7 +94,7 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> tu
             "add_special_tokens or append_eos, not both"
         )
     encoder = DocumentEncoder(opened, dtype, suffix, format.suffix_empty, options.add_special_tokens, threads)
-    return encoder, ShardSettings(vocabulary)
+    return Encoding(tokenizer, encoder, ShardSettings(vocabulary), threads)
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:

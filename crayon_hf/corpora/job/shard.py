@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from crayon_hf.corpora.job.encoder import JobTokenizer
+    from crayon_hf.corpora.job.encoder import Encoding
     from crayon_hf.corpora.job.task_batches import Batch
     from crayon_hf.tokenizer import Tokenizer
 
@@ -106,14 +106,15 @@ def tokenize_shard(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
         seed, max_tokens_per_shard, max_document_bytes,
     ).checked()  # fmt: skip
-    from crayon_hf.corpora.job.encoder import job_tokenizer
+    from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
     from crayon_hf.corpora.reading.files import check_files
 
     files, opened = inputs_of(input, options.input_format), job_tokenizer(tokenizer)
     batch_bytes, threads = positive(batch_bytes, "batch_bytes"), inputs.unsigned(threads, "threads", 16)
     overwrite = inputs.flag(overwrite, "overwrite")
     check_files(files, options.reading(batch_bytes, threads))
-    return run_shard(files, os.fspath(output), options, opened, batch_bytes, threads, overwrite, progress)
+    encoding = plan_encoding(opened, options, threads)
+    return run_shard(files, os.fspath(output), options, encoding, batch_bytes, overwrite, progress)
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
@@ -132,9 +133,8 @@ def run_shard(
     files: Sequence[InputFile],
     output: str,
     options: Options,
-    tokenizer: JobTokenizer,
+    encoding: Encoding,
     batch_bytes: int,
-    threads: int,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> ShardSummary:
@@ -148,7 +148,7 @@ def run_shard(
     os.makedirs(place, exist_ok=True)
     lock = Lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
     try:
-        work = _Work(files, output, options, tokenizer, batch_bytes, threads, progress)
+        work = _Work(files, output, options, encoding, batch_bytes, progress)
         return work.run(overwrite)
     finally:
         lock.release(remove=True)
@@ -162,20 +162,17 @@ class _Work:
         files: Sequence[InputFile],
         output: str,
         options: Options,
-        tokenizer: JobTokenizer,
+        encoding: Encoding,
         batch_bytes: int,
-        threads: int,
         progress: Progress | None,
     ) -> None:
-        from crayon_hf.corpora.job.encoder import plan_encoding
-
         self._files, self._output, self._options, self._progress = files, output, options, progress
         self._directory, name = os.path.split(output)
         self._beside = os.path.join(self._directory, PLACE, name)
         self._path = f"{self._beside}.json"
-        self._request = request_of(files, options, tokenizer)
-        self._encoder, self._settings = plan_encoding(tokenizer, options, threads)
-        self._reading = options.reading(batch_bytes, threads)
+        self._request = request_of(files, options, encoding.tokenizer)
+        self._encoder, self._settings = encoding.encoder, encoding.settings
+        self._reading = options.reading(batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
         from crayon_hf.corpora.job.shards import BadRecords, Shards

@@ -17,7 +17,7 @@ import time
 import warnings
 from typing import Any, NoReturn
 
-from crayon_hf.corpora.job.encoder import job_tokenizer
+from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.shard import run_shard
@@ -54,6 +54,7 @@ def main(setup: dict[str, Any]) -> NoReturn:
         if tokenizer.digest != setup["digest"]:
             raise JobError(f"the tokenizer {setup['tokenizer']!r} was replaced while the job began: start it again")
         options = Options(**setup["options"])
+        encoding = plan_encoding(tokenizer, options, setup["threads"])
     except Exception as error:
         tell(event="unfit", failure=failure_of(error))
         os._exit(1)
@@ -71,8 +72,7 @@ def main(setup: dict[str, Any]) -> NoReturn:
 
         try:
             files = [InputFile(*file) for file in task["files"]]
-            sizes = setup["batch_bytes"], setup["threads"]
-            summary = run_shard(files, task["output"], options, tokenizer, *sizes, progress=progress)
+            summary = run_shard(files, task["output"], options, encoding, setup["batch_bytes"], progress=progress)
             tell(event="done", task=task["name"], counts=summary.counts)
         except Exception as error:
             tell(event="failed", task=task["name"], failure=failure_of(error))

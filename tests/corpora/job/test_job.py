@@ -18,7 +18,7 @@ import pytest
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.encoder import job_tokenizer
+from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.progress import JobProgress
 from crayon_hf.corpora.job.shard import run_shard
 from crayon_hf.corpora.job.worker import START
@@ -226,6 +226,7 @@ def test_a_worker_ends_with_whoever_started_it(gpt2_like: Path) -> None:
     """Also one that has nothing to do, and so would never notice that nobody hears it."""
     digest = job_tokenizer(str(gpt2_like)).digest
     setup = {"path": sys.path, "tokenizer": str(gpt2_like), "pickled": "", "digest": digest, "options": {}}
+    setup |= {"batch_bytes": 1 << 20, "threads": 1}
     command = [sys.executable, "-I", "-c", START]
     worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdin is not None
@@ -296,7 +297,7 @@ def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
 
     def backwards(tasks: Any, tokenizer: Any, options: Any, progress: Any) -> Any:
         for task in reversed(tasks):
-            yield task, run_shard(task.files, task.output, options, tokenizer, 1 << 20, 1)
+            yield task, run_shard(task.files, task.output, options, plan_encoding(tokenizer, options, 1), 1 << 20)
 
     def lazy(tasks: Any, tokenizer: Any, options: Any, progress: Any) -> Any:
         yield tasks[0], OSError(5, "Input/output error", "a disk")
