@@ -47,7 +47,7 @@ std::string hex(const uint8_t* data, size_t n) {
 }
 
 py::list sections_of(const std::string& path) {
-    const Cartridge cartridge(map_file(path));
+    const Cartridge cartridge = open_cartridge(path);
     py::list out;
     for (const SectionEntry& entry : cartridge.table()) {
         py::dict row;
@@ -200,7 +200,7 @@ void bind_vocabulary(EngineClass& c) {
         "id_to_bytes",
         [](const Engine& self, int64_t id) -> py::object {
             if (!self.has_id(id)) return py::none();
-            return py::bytes(std::string(self.id_to_bytes(uint32_t(id)).view()));
+            return py::bytes(self.id_to_bytes(uint32_t(id)));
         },
         py::arg("id"));
     c.def(
@@ -279,7 +279,7 @@ void bind_engine(py::module_& m) {
     c.def_property_readonly("metadata",
                             [](const Engine& self) { return py::str(std::string(self.cartridge().metadata.view())); });
     c.def_property_readonly("certificate", [](const Engine& self) -> py::object {
-        const std::optional<std::string_view> text = certificate_of(self.cartridge());
+        const std::optional<std::string> text = certificate_of(self.cartridge());
         return text ? py::object(py::str(text->data(), text->size())) : py::none();
     });
     c.def(

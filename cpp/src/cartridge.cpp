@@ -1,6 +1,7 @@
 // Writing and opening version 3 cartridges.
 #include "crayon/cartridge.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "byte_cuts.h"
@@ -105,25 +106,29 @@ DoubleArrayView Cartridge::trie_view(Section type) const {
 Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::move(storage)) {
     const Bytes file = storage_->bytes();
     if (file.size < sizeof(uint32_t) * 2) fail("too short for a cartridge: " + std::to_string(file.size) + " bytes");
-    header_ = reinterpret_cast<const Header*>(file.data);
-    if (std::memcmp(header_->magic, kMagic, sizeof kMagic) != 0) fail("not a cartridge: it does not begin with CRAY");
-    if (header_->version == 2) fail("a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it");
-    if (header_->version != kVersion)
-        fail("cartridge version " + std::to_string(header_->version) + " is not read here (only 3): compile it again");
+    const auto own = std::make_shared<Own>();
+    own_ = own;
+    std::memcpy(&own->header, file.data, std::min(file.size, sizeof(Header)));
+    const Header& header = own->header;
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) fail("not a cartridge: it does not begin with CRAY");
+    if (header.version == 2) fail("a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it");
+    if (header.version != kVersion)
+        fail("cartridge version " + std::to_string(header.version) + " is not read here (only 3): compile it again");
     if (file.size < sizeof(Header)) fail("truncated: the header is cut");
-    if (header_->revision != kRevision)
-        fail("cartridge revision " + std::to_string(header_->revision) + " is not read here (only " +
+    if (header.revision != kRevision)
+        fail("cartridge revision " + std::to_string(header.revision) + " is not read here (only " +
              std::to_string(kRevision) + "): compile it again");
-    if (header_->file_size != file.size)
+    if (header.file_size != file.size)
         fail("truncated or extended: the file has " + std::to_string(file.size) + " bytes, its header says " +
-             std::to_string(header_->file_size));
-    const size_t count = header_->section_count;
+             std::to_string(header.file_size));
+    const size_t count = header.section_count;
     if (count > kMaxSections || sizeof(Header) + count * sizeof(SectionEntry) > file.size)
         fail("the section table does not fit: " + std::to_string(count) + " sections");
-    table_ = {reinterpret_cast<const SectionEntry*>(file.data + sizeof(Header)), count};
-    if (table_checksum(*header_, table_.data, count * sizeof(SectionEntry)) != header_->checksum)
+    own->table.resize(count);
+    if (count != 0) std::memcpy(own->table.data(), file.data + sizeof(Header), count * sizeof(SectionEntry));
+    if (table_checksum(header, own->table.data(), count * sizeof(SectionEntry)) != header.checksum)
         fail("damaged: the checksum of header and section table does not match");
-    for (const SectionEntry& entry : table_) {
+    for (const SectionEntry& entry : own->table) {
         const char* name = section_name(entry.type);
         if (entry.offset % kSectionAlignment != 0 || entry.offset > file.size || entry.size > file.size - entry.offset)
             fail(std::string("section ") + name + " lies outside the file");
@@ -137,11 +142,15 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         slot = file.slice(entry.offset, entry.offset + entry.size);
     }
     if (section(Section::program).size != sizeof(Program)) fail("section program is missing or of a wrong size");
-    program_ = reinterpret_cast<const Program*>(section(Section::program).data);
+    std::memcpy(&own->program, section(Section::program).data, sizeof(Program));
+    program_ = &own->program;
     const size_t n = program_->n_ids;
     if (n > kMaxIds || program_->n_merges > kMaxMerges) fail("the vocabulary is larger than a cartridge can hold");
 
-    metadata = section(Section::metadata);
+    own->metadata = section(Section::metadata).view();
+    own->components = section(Section::components).view();
+    metadata = own->metadata;
+    components = own->components;
     token_bytes = section(Section::token_bytes);
     trie = trie_view(Section::trie);
     added_trie = trie_view(Section::added_trie);
@@ -155,7 +164,6 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     added_tokens = array<AddedToken>(Section::added_tokens);
     raw_tokens = array<uint32_t>(Section::raw_tokens);
     scores = array<double>(Section::scores);
-    components = section(Section::components);
     byte_ids = array<uint32_t>(Section::byte_ids);
     if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
     // A model on text has merges or none, longest match has none; neither has the tables over bytes.
@@ -180,6 +188,11 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         fail("section live_pilots is not a power of two, at least 2, long");
     if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
         fail("section live_slots is not a power of two, 2 to 2^22, long");
+}
+
+Cartridge open_cartridge(const std::string& path) {
+    const auto storage = map_file(path);
+    return read_mapped(storage->mapped(), [&] { return Cartridge(storage); });
 }
 
 }  // namespace crayon

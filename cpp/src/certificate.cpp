@@ -11,9 +11,13 @@
 namespace crayon {
 namespace {
 
+std::string too_large(size_t size) {
+    return "is larger than 1 MiB: it has " + std::to_string(size) + " bytes";
+}
+
 // What is wrong with the text of a certificate; empty when nothing is.
 std::string fault_of(std::string_view text) {
-    if (text.size() > kMaxCertificate) return "is larger than 1 MiB: it has " + std::to_string(text.size()) + " bytes";
+    if (text.size() > kMaxCertificate) return too_large(text.size());
     try {
         return json::parse(text).root.is_object() ? "" : "is not a JSON object";
     } catch (const Error& error) {
@@ -23,12 +27,15 @@ std::string fault_of(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string_view> certificate_of(const Cartridge& cartridge) {
+std::optional<std::string> certificate_of(const Cartridge& cartridge) {
     const Bytes section = cartridge.section(Section::certificate);
     if (section.data == nullptr) return std::nullopt;
-    const std::string fault = fault_of(section.view());
+    if (section.size > kMaxCertificate)
+        throw Error(ErrorKind::cartridge, "section certificate " + too_large(section.size));
+    std::string text = cartridge.read([&] { return std::string(section.view()); });
+    const std::string fault = fault_of(text);
     if (!fault.empty()) throw Error(ErrorKind::cartridge, "section certificate " + fault);
-    return section.view();
+    return text;
 }
 
 std::string with_certificate(Bytes cartridge, std::optional<std::string_view> certificate) {

@@ -1,10 +1,12 @@
 // Where a cartridge's bytes live: a shared read-only map of its file, or a copy in memory.
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 #include "crayon/cartridge.h"
 #include "crayon/error.h"
+#include "crayon/mapped_file.h"
 
 #if defined(_WIN32)
 #include <fstream>
@@ -72,20 +74,27 @@ class MappedStorage final : public Storage {
                 raise_errno(path);
             }
             data_ = static_cast<const uint8_t*>(address);
+            file_.emplace(bytes(), path);
+            mapped_ = &*file_;
         } else {
             ::close(fd);
         }
     }
     ~MappedStorage() override {
+        file_.reset();
         if (data_ != nullptr) ::munmap(const_cast<uint8_t*>(data_), size_);
     }
     MappedStorage(const MappedStorage&) = delete;
     MappedStorage& operator=(const MappedStorage&) = delete;
     Bytes bytes() const override { return {data_, size_}; }
+    void remember_ends() {
+        if (file_) read_mapped(mapped_, [&] { file_->remember_ends(); });
+    }
 
   private:
     const uint8_t* data_ = nullptr;
     size_t size_ = 0;
+    std::optional<MappedFile> file_;
 };
 
 #endif
@@ -103,7 +112,9 @@ std::shared_ptr<const Storage> map_file(const std::string& path) {
     const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     return own_bytes(all);
 #else
-    return std::make_shared<MappedStorage>(path);
+    auto storage = std::make_shared<MappedStorage>(path);
+    storage->remember_ends();
+    return storage;
 #endif
 }
 

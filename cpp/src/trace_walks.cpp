@@ -63,10 +63,7 @@ bool is_word_piece(const TraceModel& model) {
     return model.options.type == ModelType::word_piece && !model.on_bytes;
 }
 
-}  // namespace
-
-std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
-    check_exact(engine);
+std::vector<TraceWalk> walks_of(const Engine& engine, Bytes run) {
     const TraceModel model(engine);
     std::vector<TraceWalk> walks;
     model.check(run);
@@ -100,6 +97,13 @@ std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
         after_unknown = true;
     }
     return walks;
+}
+
+}  // namespace
+
+std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
+    check_exact(engine);
+    return engine.cartridge().read([&] { return walks_of(engine, run); });
 }
 
 }  // namespace crayon

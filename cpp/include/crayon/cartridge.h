@@ -11,6 +11,7 @@
 
 #include "crayon/bytes.h"
 #include "crayon/double_array.h"
+#include "crayon/mapped_file.h"
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -193,22 +194,34 @@ class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
+    // Null when they are no file's that can be cut.
+    const MappedFile* mapped() const { return mapped_; }
+
+  protected:
+    const MappedFile* mapped_ = nullptr;
 };
 // Raises std::system_error when the file cannot be opened or mapped, Error(cartridge) when it is no regular file.
+// Whoever reads it does so in read_mapped().
 std::shared_ptr<const Storage> map_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 
 // The sections of a cartridge, used in place. Opening costs constant time: header, table and sizes are checked, the
-// contents are not (verify_cartridge does that).
+// contents are not (verify_cartridge does that). What is read one field at a time is a copy; whatever else is read, by
+// those who open cartridges and by their users, is read in read(), where the file could be cut.
 class Cartridge {
   public:
     explicit Cartridge(std::shared_ptr<const Storage> storage);
 
-    const Header& header() const { return *header_; }
+    const Header& header() const { return own_->header; }
     const Program& program() const { return *program_; }
     Bytes file() const { return storage_->bytes(); }
     Bytes section(Section type) const { return sections_[size_t(type)]; }
-    Array<SectionEntry> table() const { return table_; }
+    Array<SectionEntry> table() const { return {own_->table.data(), own_->table.size()}; }
+    // See read_mapped().
+    template <typename Work, typename... Made>
+    auto read(Work&& work, Made*... made) const {
+        return read_mapped(storage_->mapped(), std::forward<Work>(work), made...);
+    }
 
     DoubleArrayView trie, added_trie, added_trie_normalized;
     Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, raw_tokens;
@@ -225,7 +238,10 @@ class Cartridge {
     bool has_text_tokens() const { return program_->flags & kTextTokens; }
     // Byte-level tables that merge.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
-    Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
+    Bytes bytes_of(uint32_t id) const {
+        const uint32_t start = token_offsets[id];
+        return {token_bytes.data + start, run_length(start, token_offsets[id + 1])};
+    }
 
   private:
     template <typename T>
@@ -235,11 +251,19 @@ class Cartridge {
     DoubleArrayView trie_view(Section type) const;
 
     std::shared_ptr<const Storage> storage_;
-    const Header* header_ = nullptr;
-    const Program* program_ = nullptr;
-    Array<SectionEntry> table_;
+    struct Own {
+        Header header;
+        Program program;
+        std::vector<SectionEntry> table;
+        std::string metadata, components;
+    };
+    std::shared_ptr<const Own> own_;
+    const Program* program_ = nullptr;  // of own_
     std::array<Bytes, kSectionTypes> sections_{};
 };
+
+// The cartridge of a file. Error(cartridge) also when it is cut meanwhile; else as map_file and Cartridge.
+Cartridge open_cartridge(const std::string& path);
 
 // Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the
 // first fault. After it no use of the cartridge can read outside it or loop without end.

@@ -1,4 +1,6 @@
 // The engine: an immutable view of a cartridge that encodes and decodes. Any number of threads may use one at a time.
+// Whatever reads the cartridge raises Error(cartridge) from the moment on that its file is cut (mapped_file.h); results
+// that were appended to are empty then.
 #pragma once
 
 #include <memory>
@@ -69,6 +71,7 @@ struct DecodedText {
 };
 
 class Scratch;
+struct MergeTables;
 
 class Engine {
   public:
@@ -142,7 +145,7 @@ class Engine {
     int64_t token_to_id(std::string_view token) const;  // -1 when there is none
     bool has_id(int64_t id) const;
     std::string id_to_token(uint32_t id) const;  // of an id that it has
-    Bytes id_to_bytes(uint32_t id) const;
+    std::string id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
     uint32_t vocabulary_size(bool with_added) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
@@ -169,10 +172,16 @@ class Engine {
            Greedy greedy);
     void prepare(std::vector<uint32_t> specials);
     void finish();
+    static void merge_by(const MergeTables& merges, Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out);
+    void add_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& scratch,
+                           IdBuffer* out, std::vector<Offset>* offsets) const;
+    Encoding finish_encoding(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
     template <typename OnToken>
     void for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
     // Whether they are all ASCII.
     bool join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    void join_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
+    void decode_text(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
 
     Cartridge cartridge_;
     std::string own_components_;  // in place of the section's
