@@ -101,6 +101,10 @@ std::atomic<const Action*> before{nullptr};
 std::atomic<pthread_t> giving{};
 std::atomic<bool> is_giving{false};
 
+bool gave_here() {
+    return is_giving && pthread_equal(giving, pthread_self());
+}
+
 void die_by(int signal) {
     Action usual{};
     usual.sa_handler = SIG_DFL;
@@ -120,7 +124,7 @@ void give_on(int signal, siginfo_t* info, void* context) {
         return;
     }
     // A handler that reports a crash puts back what it had found, which may be this one, and raises the signal again.
-    if (!is_fault && is_giving && pthread_equal(giving, pthread_self())) {
+    if (!is_fault && gave_here()) {
         die_by(signal);
         raise(signal);
         return;
@@ -153,13 +157,9 @@ void ReadGuard::handle(int signal, void* about, void* context) {
             if (&guard->file_ != file) continue;
             file->lost_ = true;
             innermost_ = guard;
-#if defined(CRAYON_JUMPS_IN_LINE)
-            __builtin_longjmp(guard->home_, 1);
-#else
             siglongjmp(guard->home_, 1);
-#endif
         }
-    } else if (info->si_pid == getpid() && innermost_ != nullptr) {
+    } else if (info->si_pid == getpid() && !gave_here() && innermost_ != nullptr) {
         // Guarded work raises no signals. A handler that was installed after this one took the fault, reported it, put
         // this one back, and raised it again (Python's faulthandler). Back to the fault, which comes here now.
         errno = error;

@@ -34,17 +34,6 @@
 #if !defined(_WIN32)
 #include <csetjmp>
 #define CRAYON_GUARDS_READS 1
-// Setting a guard counts in short calls. The compiler's own way keeps three registers, in line; the library's is a call
-// that keeps all, and is known to sanitizers.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#define CRAYON_JUMPS_IN_LINE 1
-#endif
-#else
-#define CRAYON_JUMPS_IN_LINE 1
-#endif
-#endif
 #endif
 
 namespace crayon {
@@ -101,11 +90,7 @@ class ReadGuard {
     template <typename Work, typename Recover>
     [[gnu::noinline]] static void run(const MappedFile& file, ReadGuard** innermost, Work&& work, Recover&& recover) {
         ReadGuard guard(file, innermost);
-#if defined(CRAYON_JUMPS_IN_LINE)
-        if (__builtin_setjmp(guard.home_) != 0) {
-#else
         if (sigsetjmp(guard.home_, 0) != 0) {  // the handler changes no mask, so none is kept
-#endif
             recover();
             file.lose();
         }
@@ -123,11 +108,7 @@ class ReadGuard {
     const MappedFile& file_;
     ReadGuard** const innermost_place_;
     ReadGuard* const outer_;
-#if defined(CRAYON_JUMPS_IN_LINE)
-    void* home_[5];
-#else
     sigjmp_buf home_;
-#endif
 };
 
 // While it lives, the thread is not in the guards that it is in: for calls from guarded work to code that must not be
