@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity examples neon clean
+.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -17,12 +17,14 @@ lint: ## ruff, mypy and clang-format, changing nothing
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
-	clang-format --dry-run -Werror cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp
+	clang-format --dry-run -Werror cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
+		tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
 
 format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
-	clang-format -i cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp
+	clang-format -i cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
+		tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
 
 bench: ## the tables of docs/performance.md, on nine vocabularies (needs CRAYON_SHARED and .[bench])
 	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json bench.json --markdown docs/performance.md \
@@ -39,6 +41,12 @@ examples: ## docs/examples: parity reports of every shared vocabulary and a mode
 
 neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
 	$(PYTHON) tests/engine/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
+
+fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpora (needs clang; the edge, atheris)
+	$(PYTHON) tests/fuzz/run.py --seconds $(or $(FUZZ_SECONDS),3600)
+
+fuzz-short: ## the same for half a minute each
+	$(PYTHON) tests/fuzz/run.py --seconds 30
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

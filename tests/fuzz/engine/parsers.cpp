@@ -1,0 +1,230 @@
+// What reads other texts: JSON, regular expressions, character maps, ranks, tries, and single components.
+// Input: what to try, then the data; two texts are divided by a NUL.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "crayon/double_array.h"
+#include "crayon/encoding.h"
+#include "crayon/error.h"
+#include "crayon/json.h"
+#include "crayon/normalizers.h"
+#include "crayon/pre_tokenizers.h"
+#include "crayon/rank_merges.h"
+#include "crayon/regex.h"
+#include "crayon/unicode.h"
+#include "json_mutator.h"
+#include "support.h"
+
+using namespace crayon;
+
+namespace {
+
+std::pair<Bytes, Bytes> halves(Bytes data) {
+    size_t at = 0;
+    while (at < data.size && data[at] != 0) ++at;
+    return {data.slice(0, at), data.slice(std::min(at + 1, data.size), data.size)};
+}
+
+bool is_valid(Bytes text) {
+    return utf8_error(text.data, text.size) == text.size;
+}
+
+// A document that is written comes back, and is then written alike.
+void check_json(Bytes data) {
+    const json::Document document = json::parse(data.view());
+    fuzz::require(is_valid(data), "JSON that is not UTF-8");
+    const std::string text = json::serialize(document.root);
+    const json::Document again = json::parse(text);
+    fuzz::require(json::serialize(again.root) == text, "JSON that is not written as it was read", text);
+}
+
+void check_encoding(Bytes data) {
+    const auto string_of = [](uint32_t id) { return std::to_string(id); };
+    const Encoding encoding = encoding_from_json(data.view());
+    const std::string text = to_json(encoding, string_of);
+    fuzz::require(to_json(encoding_from_json(text), string_of) == text, "an Encoding does not come back", text);
+}
+
+void check_regex(Bytes data) {
+    const auto [pattern, rest] = halves(data);
+    const std::string text = fuzz::text_of(rest);
+    const Regex regex = Regex::compile(pattern.view());
+    std::vector<Regex::Match> matches;
+    regex.find_all(text, &matches);
+    size_t end = 0;
+    for (const Regex::Match& match : matches) {
+        fuzz::require(match.start >= end && match.start <= match.end && match.end <= text.size(), "matches overlap",
+                      text);
+        const bool inside = match.start < text.size() && (uint8_t(text[match.start]) & 0xC0) == 0x80;
+        fuzz::require(!inside, "a match begins inside a character", text);
+        Regex::Match same;
+        fuzz::require(regex.find(text, match.start, &same) && same.start == match.start, "a match is not found again",
+                      text);
+        end = match.end;
+    }
+    // Searching from the start finds the first.
+    Regex::Match first;
+    const bool found = regex.find(text, 0, &first);
+    fuzz::require(found == !matches.empty() && (!found || first.start == matches[0].start), "find against find_all",
+                  text);
+}
+
+void check_literal(Bytes data) {
+    const auto [pattern, rest] = halves(data);
+    if (pattern.empty() || !is_valid(pattern)) return;
+    const std::string text = fuzz::text_of(rest);
+    std::vector<Regex::Match> matches;
+    Regex::literal(pattern.view()).find_all(text, &matches);
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find(pattern.view(), at)) != std::string::npos; at += pattern.size, ++n)
+        fuzz::require(n < matches.size() && matches[n].start == at && matches[n].end == at + pattern.size, "a literal",
+                      text);
+    fuzz::require(n == matches.size(), "matches of a literal", text);
+}
+
+std::string base64(Bytes data) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (size_t i = 0; i < data.size; i += 3) {
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (i + k < data.size ? data[i + k] : 0);
+        for (size_t k = 0; k < 4; ++k) out += i + k > data.size ? '=' : digits[bits >> (18 - 6 * k) & 63];
+    }
+    return out;
+}
+
+AlignedText normalized(const Normalizer& normalizer, const std::string& text, bool aligned) {
+    AlignedText out;
+    out.assign(text, aligned);
+    normalizer.normalize(&out);
+    return out;
+}
+
+// A normalizer gives text whose characters come from somewhere, with alignments or without, and knows what it leaves.
+void check_normalizer(const Normalizer& normalizer, const std::string& text) {
+    const AlignedText with = normalized(normalizer, text, true), without = normalized(normalizer, text, false);
+    fuzz::require(is_valid(with.text), "a normalizer makes what is no text", with.text);
+    fuzz::require(with.text == without.text, "a normalizer depends on alignments", with.text + "\n" + without.text);
+    fuzz::require(with.alignments.size() == with.text.size(), "alignments are missing");
+    for (const Alignment& alignment : with.alignments)
+        fuzz::require(alignment.start <= alignment.end && alignment.end <= text.size(), "an alignment outside the text",
+                      text);
+    if (normalizer.leaves(text)) fuzz::require(with.text == text, "a normalizer changes what it leaves", text);
+    normalizer.keeps_words(text);
+    normalizer.shifts(text);
+}
+
+void check_charsmap(Bytes data) {
+    fuzz::Input input(data.data, data.size);
+    const Bytes text = input.take(input.byte() & 63);
+    const std::string map = base64(input.rest());
+    const std::string source = R"({"type":"Precompiled","precompiled_charsmap":")" + map + "\"}";
+    const json::Document component = json::parse(source);
+    const auto normalizer = make_normalizer(component.root);
+    check_normalizer(*normalizer, fuzz::text_of(text));
+    check_normalizer(*normalizer, "\xC3\xA9 e\xCC\x81\xEF\xBC\x86 \xE2\x91\xA0 abc");
+}
+
+void check_component(Bytes data) {
+    fuzz::Input input(data.data, data.size);
+    const std::string& component = fuzz::components()[input.byte() % fuzz::components().size()];
+    const std::string text = fuzz::text_of(input.rest());
+    const json::Document document = json::parse(component);
+    std::unique_ptr<Normalizer> normalizer;
+    try {
+        normalizer = make_normalizer(document.root);
+    } catch (const Error&) {
+    }
+    if (normalizer != nullptr) check_normalizer(*normalizer, text);
+    PreTokenizerOptions options;
+    const auto pre_tokenizer = make_pre_tokenizer(document.root, options);
+    PieceList list;
+    list.text.assign(text, true);
+    if (!text.empty()) list.pieces.push_back({0, uint32_t(text.size())});
+    pre_tokenizer->split(&list);
+    size_t end = 0;
+    for (const Piece& piece : list.pieces) {
+        fuzz::require(piece.start >= end && piece.start < piece.end && piece.end <= list.text.size(), "pieces", text);
+        end = piece.end;
+    }
+    fuzz::require(is_valid(list.text.text), "a pre-tokenizer makes what is no text", text);
+}
+
+void check_double_array(Bytes data) {
+    std::map<std::string, int32_t> keys;
+    for (Bytes rest = data; !rest.empty();) {
+        const auto [key, others] = halves(rest);
+        if (!key.empty()) keys.emplace(key.view(), int32_t(keys.size()));
+        rest = others;
+    }
+    if (keys.empty()) return;
+    std::vector<std::pair<std::string_view, int32_t>> sorted(keys.begin(), keys.end());
+    const DoubleArray trie = build_double_array(sorted);
+    const DoubleArrayView view = view_of(trie);
+    verify_double_array(view, int64_t(keys.size()));
+    for (const auto& [key, value] : keys) fuzz::require(view.find(Bytes(key)) == value, "a key is not found", key);
+    for (size_t from = 0; from < data.size; from += 1 + from / 2) {
+        const Bytes text = data.slice(from, data.size);
+        size_t longest = 0;
+        for (const auto& [key, value] : keys)
+            if (key.size() <= text.size && text.view().substr(0, key.size()) == key)
+                longest = std::max(longest, key.size());
+        fuzz::require(view.longest_match(text).first == longest, "the longest match", std::string(text.view()));
+    }
+}
+
+// The pair that makes a token when its own bytes are merged by rank.
+void check_ranks(Bytes data) {
+    std::vector<std::string> tokens;
+    for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, char(byte));
+    std::set<std::string> known(tokens.begin(), tokens.end());
+    for (Bytes rest = data; !rest.empty() && tokens.size() < 400;) {
+        const auto [token, others] = halves(rest);
+        if (!token.empty() && known.emplace(token.view()).second) tokens.emplace_back(token.view());
+        rest = others;
+    }
+    const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+    std::map<std::string, uint32_t> ranks;
+    for (size_t i = 0; i < tokens.size(); ++i) ranks[tokens[i]] = uint32_t(i);
+    std::map<uint32_t, RankMerge> merges;
+    for (const RankMerge& merge : merges_from_ranks(views)) merges[merge.product] = merge;
+    for (uint32_t id = 256; id < tokens.size(); ++id) {
+        if (tokens[id].size() > 64) continue;
+        std::vector<std::string> parts;
+        for (const char c : tokens[id]) parts.emplace_back(1, c);
+        while (parts.size() > 2) {
+            size_t best = 0;
+            uint32_t lowest = UINT32_MAX;
+            for (size_t i = 0; i + 1 < parts.size(); ++i) {
+                const auto found = ranks.find(parts[i] + parts[i + 1]);
+                if (found != ranks.end() && found->second < lowest) {
+                    lowest = found->second;
+                    best = i;
+                }
+            }
+            if (lowest == UINT32_MAX) break;
+            parts[best] += parts[best + 1];
+            parts.erase(parts.begin() + long(best) + 1);
+        }
+        const auto merge = merges.find(id);
+        fuzz::require((parts.size() == 2) == (merge != merges.end()), "whether merging reaches a token", tokens[id]);
+        if (parts.size() == 2)
+            fuzz::require(tokens[merge->second.left] == parts[0] && tokens[merge->second.right] == parts[1], "a merge",
+                          tokens[id]);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    static void (*const kTries[])(Bytes) = {check_json,     check_encoding,  check_regex,        check_literal,
+                                            check_charsmap, check_component, check_double_array, check_ranks};
+    if (size == 0) return 0;
+    try {
+        kTries[data[0] % std::size(kTries)](Bytes(data, size).slice(1, size));
+    } catch (const Error& error) {
+        fuzz::require(error.kind() != ErrorKind::cartridge, "an error of another kind", error.what());
+    }
+    return 0;
+}

@@ -1,0 +1,104 @@
+// What the targets share: an input read piece by piece, small vocabularies, an engine for each instruction set, and the
+// checks of what must hold for any text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crayon/cpu.h"
+#include "crayon/engine.h"
+
+namespace crayon::fuzz {
+
+// Ends the process, as a fault of the engine, unless `holds`.
+void require(bool holds, const std::string& what, const std::string& detail = "");
+
+// The bytes of an input, from the front; zeros behind its end.
+class Input {
+  public:
+    Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+    uint8_t byte() {
+        if (size_ == 0) return 0;
+        --size_;
+        return *data_++;
+    }
+    uint32_t word() {
+        uint32_t out = 0;
+        for (int i = 0; i < 4; ++i) out |= uint32_t(byte()) << (8 * i);
+        return out;
+    }
+    size_t below(size_t n) { return n == 0 ? 0 : byte() % n; }
+    bool flag() { return byte() & 1; }
+    size_t size() const { return size_; }
+    Bytes take(size_t n) {
+        if (n > size_) n = size_;
+        const Bytes out(data_, n);
+        data_ += n;
+        size_ -= n;
+        return out;
+    }
+    Bytes rest() { return take(size_); }
+
+  private:
+    const uint8_t* data_;
+    size_t size_;
+};
+
+struct Vocabulary {
+    const char* name;
+    const char* json;
+};
+const std::vector<Vocabulary>& vocabularies();
+
+// The instruction sets that this machine can run, worst first.
+std::vector<std::string> levels();
+// Makes engines, and calls that ask anew, use one of them while it lives.
+class AtLevel {
+  public:
+    explicit AtLevel(const std::string& level);
+    ~AtLevel();
+    AtLevel(const AtLevel&) = delete;
+    AtLevel& operator=(const AtLevel&) = delete;
+};
+
+using EnginePtr = std::shared_ptr<const Engine>;
+using Engines = std::vector<EnginePtr>;
+
+// An engine for each level, of a cartridge's bytes. Errors as Engine::from_bytes.
+Engines open_everywhere(Bytes cartridge, bool is_greedy);
+// The same of one of the vocabularies; made once.
+const Engines& engines_of(size_t vocabulary, bool is_greedy);
+
+// The text of any bytes: what is not UTF-8 becomes U+FFFD.
+std::string text_of(Bytes data);
+
+// What work gives, or the engine's error in words. Any other exception is a fault.
+struct Outcome {
+    std::string error;
+    std::vector<int64_t> ids;
+    bool operator==(const Outcome& other) const { return error == other.error && ids == other.ids; }
+};
+Outcome outcome_of(const std::function<void(IdBuffer*)>& work);
+std::string shown(const Outcome& outcome);
+
+// How a text is encoded.
+struct Ways {
+    bool add_special_tokens = false, special_as_text = false;
+    bool everything = true;  // and not the levels alone
+    uint8_t window = 0;      // how streams are cut
+};
+// That every engine gives the same ids for this text, and each way to encode gives those.
+void check_text(const Engines& engines, const std::string& text, const Ways& ways);
+// That bytes which are no text come back.
+void check_raw(const Engines& engines, Bytes data);
+// That ids decode alike, or are refused alike.
+void check_decoding(const Engines& engines, const std::vector<int64_t>& ids, bool skip_special, bool skip_unknown);
+// All of these, with options from the input and its rest as the text.
+void check_all(const Engines& engines, Input* input);
+
+}  // namespace crayon::fuzz
