@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short clean
+.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,12 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpor
 
 fuzz-short: ## the same for half a minute each
 	$(PYTHON) tests/fuzz/run.py --seconds 30
+
+soak: ## an hour of mixed work in one process, every id compared (published vocabularies where CRAYON_SHARED is set)
+	$(PYTHON) tests/soak/run.py --minutes 60 --json soak.json
+
+huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
+	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,10 @@
 namespace crayon {
 namespace {
 
+// Places have 32 bits. A text that continues has one more character in front of it (encode_inner_offsets), and the
+// greatest number is no place (StreamEncoder).
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
+
 // Bytes to characters of the original text.
 class CharacterMap {
   public:
@@ -64,7 +68,7 @@ class FullEncoder {
 
   private:
     void part(Bytes text, int32_t step, bool continues) {
-        if (text.size > std::numeric_limits<uint32_t>::max())
+        if (text.size > kMostBytes)
             throw Error(ErrorKind::argument, "a text of more than 4 GiB has no offsets: encode it as ids alone");
         const CharacterMap characters(text, s_.characters);
         characters_ = &characters;

@@ -7,6 +7,8 @@
 #include "crayon/unicode.h"
 #include "engine_parts.h"
 #include "model_parts.h"
+#include "seams.h"
+#include "text_tasks.h"
 #include "text_walk.h"
 
 namespace crayon {
@@ -40,6 +42,10 @@ void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
 }
+
+// Bytes of a text that is encoded in parts, if it has seams, and of such a part.
+constexpr size_t kLargeText = size_t(1) << 28;
+constexpr size_t kLargePart = size_t(1) << 26;
 
 // Words that get a mark for the space before them, cut and looked up without it.
 void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out) {
@@ -237,6 +243,19 @@ namespace {
 
 void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text, bool special_as_text, Scratch& s,
                   IdBuffer* out, bool continues) {
+    // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
+    if (p.pipeline.scan == nullptr && text.size > kLargeText) {
+        const Seams seams(p, cartridge.program().max_token_bytes, special_as_text, false);
+        Utf8Reader reader;
+        for (size_t to = kLargePart; seams.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
+            const size_t cut = seam_before(seams, {text.data, text.size, 0}, 0, to, &reader);
+            if (cut == 0) continue;
+            encode_inner(cartridge, p, text.slice(0, cut), special_as_text, s, out, continues);
+            text = text.slice(cut, text.size);
+            continues = true;
+            to = 0;
+        }
+    }
     const SegmentTables tables = p.tables(cartridge);
     const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
     const auto on_scanned = [&](Bytes piece, const Place&) {

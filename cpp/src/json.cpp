@@ -160,7 +160,7 @@ class Parser {
     // The elements of the open arrays (and the members of the open objects) share one stack, so that each vector is
     // made once, at its right size.
     Value array(int depth) {
-        if (depth == max_depth) fail("nested too deeply");
+        if (depth == max_depth) fail("nested too deeply: more than 127 levels");
         ++p_;
         const size_t base = values_.size();
         skip_space();
@@ -182,7 +182,7 @@ class Parser {
     }
 
     Value object(int depth) {
-        if (depth == max_depth) fail("nested too deeply");
+        if (depth == max_depth) fail("nested too deeply: more than 127 levels");
         ++p_;
         const size_t base = members_.size();
         skip_space();

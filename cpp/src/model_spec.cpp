@@ -67,7 +67,9 @@ std::optional<float> read_dropout(const Value& model) {
 uint32_t id_of(const Value& v) {
     const int64_t id = v.as_integer("an id in model.vocab");
     if (id < 0 || id > int64_t(0xFFFFFFFF)) malformed("an id in model.vocab is out of range: " + std::to_string(id));
-    if (id >= kMaxIds) unsupported("an id in model.vocab is too large: " + std::to_string(id));
+    if (id >= kMaxIds)
+        unsupported("an id in model.vocab is too large: " + std::to_string(id) + ": ids end at " +
+                    std::to_string(kMaxIds - 1));
     return uint32_t(id);
 }
 
@@ -91,7 +93,7 @@ void read_vocab(const Value& model, ModelSpec* spec, TokenIndex* index) {
 
 void read_pieces(const Value& model, const ModelOptions& options, ModelSpec* spec) {
     const auto& pieces = required(model, "vocab").as_array("model.vocab");
-    if (pieces.size() >= kMaxIds) unsupported("a vocabulary with too many tokens");
+    if (pieces.size() >= kMaxIds) unsupported("a vocabulary of more than 2097150 tokens");
     for (const Value& piece : pieces) {
         const auto& pair = piece.as_array("a piece of model.vocab");
         if (pair.size() != 2) malformed("a piece of model.vocab is not a token and a score");
@@ -120,7 +122,7 @@ void read_merges(const Value& model, const ModelOptions& options, const TokenInd
     };
     const size_t prefix_size = options.continuing_subword_prefix.value_or("").size();
     const auto& list = required(model, "merges").as_array("model.merges");
-    if (list.size() >= kMaxMerges) unsupported("more than 4 million merges");
+    if (list.size() >= kMaxMerges) unsupported("more than 4194302 merges");
     spec->merges.reserve(list.size());
     std::string product;
     for (const Value& merge : list) {

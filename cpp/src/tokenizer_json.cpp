@@ -35,7 +35,9 @@ bool flag(const Value& object, const char* name, bool fallback) {
 uint32_t id_of(const Value& v, const char* what) {
     const int64_t id = v.as_integer(what);
     if (id < 0) malformed(std::string(what) + " is negative: " + std::to_string(id));
-    if (id >= kMaxIds) unsupported(std::string(what) + " " + std::to_string(id) + " is too large");
+    if (id >= kMaxIds)
+        unsupported(std::string(what) + " " + std::to_string(id) + " is too large: ids end at " +
+                    std::to_string(kMaxIds - 1));
     return uint32_t(id);
 }
 
@@ -122,7 +124,7 @@ void read_bpe(const Value& model, const std::vector<uint64_t>& guesses, Tokenize
         product_id = find(product, uint64_t(product_id) + 1, "product");
         spec->merges.push_back({left_id, right_id, product_id});
     }
-    if (spec->merges.size() >= kMaxMerges) unsupported("more than 4 million merges");
+    if (spec->merges.size() >= kMaxMerges) unsupported("more than 4194302 merges");
 }
 
 void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const TokenIndex& index) {

@@ -76,7 +76,8 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenS
         const std::string quoted = json::quote(token.content);
         if (token.content.empty()) throw Error(ErrorKind::unsupported, "an added token without content");
         if (token.id >= kMaxIds)
-            throw Error(ErrorKind::unsupported, "the id of the added token " + quoted + " is too large");
+            throw Error(ErrorKind::unsupported, "the id of the added token " + quoted + " is too large" +
+                                                    ": ids end at " + std::to_string(kMaxIds - 1));
         if (token.id >= own_flags_.size()) own_flags_.resize(size_t(token.id) + 1);
         uint8_t& flags = own_flags_[token.id];
         if ((flags & kAdded) || !own_ids_.emplace(token.content, token.id).second)

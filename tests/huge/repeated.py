@@ -1,0 +1,106 @@
+"""A text that repeats one block, so that the reference's ids of one block say what all of it must give.
+
+A block begins with a letter and ends with a line break after a full stop. Every vocabulary used here cuts between a
+line break and a letter, whatever stands around: the gpt2 pattern has no alternative in which a letter follows white
+space other than one space, and BERT's pre-tokenizer cuts at all white space. So the ids of the whole are those of the
+block, again and again.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import tokenizers
+
+from tests.conftest import SENTENCES
+
+Ids = npt.NDArray[np.int32]
+
+TAIL = b"And this is the end\xe2\x80\xa6 of it"
+"""What stands after the last block: nothing that ends where a block would."""
+
+
+def block_of(size: int, seed: int = 9) -> bytes:
+    """About `size` bytes of text in many scripts."""
+    rng = random.Random(seed)
+    words = [word for sentence in SENTENCES for word in sentence.split()]
+    lines = ["Here it begins."]
+    while size > 0:
+        line = " ".join(rng.choice(words) for _ in range(rng.randrange(3, 40))) + rng.choice(["", " ", ".", "  "])
+        lines.append(line)
+        size -= len(line.encode()) + 1
+    return "\n".join([*lines, "Here it ends.\n"]).encode()
+
+
+class Repeated:
+    """What the reference makes of a block, and of the tail."""
+
+    def __init__(self, vocabulary: Path, block: bytes, tail: bytes = TAIL) -> None:
+        self.vocabulary, self.block = vocabulary, block
+        self.reference = tokenizers.Tokenizer.from_file(str(vocabulary))
+        encoding = self._encode(block)
+        self.ids: Ids = np.array(encoding.ids, np.int32)
+        text = block.decode()
+        starts = np.cumsum([0, *(len(character.encode()) for character in text)])
+        self.offsets = starts[np.array(encoding.offsets, np.int64)]
+        """In bytes."""
+        self.tail: Ids = np.array(self._encode(tail).ids, np.int32)
+        twice = self._encode(block + block + tail).ids
+        assert twice == [*self.ids, *self.ids, *self.tail], "the reference does not cut between blocks"
+
+    def _encode(self, text: bytes) -> tokenizers.Encoding:
+        return self.reference.encode(text.decode(), add_special_tokens=False)
+
+    def compare(self, parts: Iterable[npt.NDArray[np.integer]], times: int, tail: bool = True) -> int:
+        """Asserts that all parts together are the ids of `times` blocks and the tail; returns how many they are."""
+        total = times * len(self.ids)
+        several = np.tile(self.ids, 3)
+        at = 0
+        for part in parts:
+            for start in range(0, len(part), len(self.ids)):
+                ids = part[start : start + len(self.ids)]
+                in_blocks = max(0, min(len(ids), total - at))
+                place = at % len(self.ids)
+                assert np.array_equal(ids[:in_blocks], several[place : place + in_blocks]), f"ids from {at} on differ"
+                rest = ids[in_blocks:]
+                begin = at + in_blocks - total
+                assert np.array_equal(rest, self.tail[begin : begin + len(rest)]), f"ids of the tail from {at} on"
+                at += len(ids)
+        assert at == total + (len(self.tail) if tail else 0)
+        return at
+
+
+def write(path: Path, block: bytes, least: int, tail: bytes = TAIL) -> int:
+    """A file of whole blocks, more than `least` bytes, and the tail; how many blocks."""
+    times = least // len(block) + 1
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(times):
+            file.write(block)
+        file.write(tail)
+    return times
+
+
+class Stream(io.RawIOBase):
+    """The same text, from no file."""
+
+    def __init__(self, block: bytes, times: int, tail: bytes = TAIL) -> None:
+        self._block, self._left, self._tail = memoryview(block), times * len(block), tail
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        source = self._block[self._at :] if self._left else memoryview(self._tail)[self._at :]
+        count = min(len(buffer), len(source))
+        buffer[:count] = source[:count]
+        self._at += count
+        if self._left:
+            self._left -= count
+            self._at = self._at % len(self._block) if self._left else 0
+        return count

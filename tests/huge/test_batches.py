@@ -1,0 +1,114 @@
+"""Batches of more than 2^32 bytes and 2^31 ids."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crayon_hf import Tokenizer, _core
+from tests.huge.repeated import TAIL, Repeated, write
+
+BEYOND = (1 << 32) + (1 << 22)
+
+
+@pytest.mark.gigabytes(11)
+def test_a_batch(byte_level: Repeated) -> None:
+    """One block, some thousand times in a list: 5 GB, 2 * 10^9 ids."""
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    times = 5_000_000_000 // len(byte_level.block) + 1
+    texts = [byte_level.block] * times
+    assert tokenizer.count_tokens(texts, add_special_tokens=False) == [len(byte_level.ids)] * times
+    ids, splits = tokenizer.encode_ragged(texts, add_special_tokens=False)
+    assert np.array_equal(splits, np.arange(times + 1) * len(byte_level.ids))
+    byte_level.compare([ids], times, tail=False)
+
+
+@pytest.mark.gigabytes(8)
+def test_one_text_as_a_span(byte_level: Repeated, scratch: Path) -> None:
+    """5 GB in a mapped file, as one text and as two."""
+    engine = Tokenizer.from_file(byte_level.vocabulary)._engine
+    times = write(scratch / "text.txt", byte_level.block, BEYOND)
+    middle, end = (times - 1) * len(byte_level.block), times * len(byte_level.block) + len(TAIL)
+    with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        ids, splits = engine.encode_spans(data, [0, middle], [middle, end], False, dtype="uint16")
+        assert _core.utf8_errors(data, [0, middle], [middle, end]).tolist() == [-1, -1]
+    assert splits.tolist() == [0, (times - 1) * len(byte_level.ids), len(ids)]
+    byte_level.compare([ids], times)
+
+
+@pytest.mark.gigabytes(12)
+def test_more_than_2_to_the_31_ids(qwen_like: Path, scratch: Path) -> None:
+    """A vocabulary in which each digit is a token."""
+    one = Repeated(qwen_like, b"0123456789 " * 10_000, b"7")
+    times = write(scratch / "digits.txt", one.block, (1 << 31) + (1 << 28), b"7")
+    engine = Tokenizer.from_file(qwen_like)._engine
+    with open(scratch / "digits.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        ids, splits = engine.encode_spans(data, [0], [len(data)], False, dtype="uint16")
+    assert len(ids) > 1 << 31
+    assert splits.tolist() == [0, len(ids)]
+    one.compare([ids], times)
+
+
+@pytest.mark.gigabytes(8)
+def test_one_thread_and_text_tables(text_tables: Repeated, scratch: Path) -> None:
+    """A text that is not cut for threads is cut all the same: places in pieces have 32 bits."""
+    engine = Tokenizer.from_file(text_tables.vocabulary)._engine
+    times = write(scratch / "text.txt", text_tables.block, BEYOND)
+    with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        ids, _ = engine.encode_spans(data, [0], [len(data)], False, threads=1, dtype="uint16")
+    text_tables.compare([ids], times)
+
+
+@pytest.mark.gigabytes(14)
+def test_text_of_more_than_2_to_the_32_bytes(byte_level: Repeated) -> None:
+    """2^31 ids and some: of zeros, which take no memory, for a token of two bytes."""
+    source = json.loads(byte_level.vocabulary.read_bytes())
+    vocab = source["model"]["vocab"]
+    two = next(token for token in vocab if len(token) == 2 and token.isascii())
+    first = next(token for token, id in vocab.items() if id == 0)
+    vocab[two], vocab[first] = 0, vocab[two]
+    source["added_tokens"] = []
+    engine = Tokenizer.from_str(json.dumps(source))._engine
+    n = (1 << 31) + (1 << 20)
+    text = engine.decode_bytes(np.zeros(n, np.int32))
+    assert len(text) == 2 * n > 1 << 32
+    assert text.count(two.encode()) == n
+
+
+@pytest.mark.gigabytes(6)
+def test_lines_of_json(byte_level: Repeated) -> None:
+    """A block of more than 4 GiB of JSON lines, with escapes, which are undone in place."""
+    line = b'{"id": 1, "text": "' + b"A line\\nand \\u00fc. " * 5000 + b'"}\n'
+    wanted = ("A line\nand \u00fc. " * 5000).encode()
+    times = BEYOND // len(line) + 1
+    block = mmap.mmap(-1, times * len(line))
+    for i in range(times):
+        block[i * len(line) : (i + 1) * len(line)] = line
+    lines = _core.read_json_lines(block, len(block), ["text"])
+    assert np.array_equal(lines.line_begins, np.arange(times + 1) * len(line))
+    assert not lines.status.any()
+    begins, ends = lines.begins[:, 0], lines.ends[:, 0]
+    assert (ends - begins == len(wanted)).all()
+    for i in {0, 1, times // 2, times - 2, times - 1}:
+        assert block[begins[i] : ends[i]] == wanted
+    engine = Tokenizer.from_file(byte_level.vocabulary)._engine
+    few = slice(times - 3, times)
+    ids, splits = engine.encode_spans(block, begins[few], ends[few], False)
+    one = byte_level.reference.encode(wanted.decode(), add_special_tokens=False).ids
+    assert [ids[a:b].tolist() for a, b in pairwise(splits)] == [one] * 3
+
+
+def test_documents_in_a_file(byte_level: Repeated, scratch: Path) -> None:
+    """Separators beyond 2^32."""
+    times = write(scratch / "text.txt", byte_level.block + b"\0\0", BEYOND)
+    with open(scratch / "text.txt", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        begins, ends = _core.split_spans(data, b"\0\0")
+    size = len(byte_level.block)
+    assert np.array_equal(begins, np.arange(times + 1) * (size + 2))
+    assert np.array_equal(ends[:-1], begins[:-1] + size)
+    assert ends[-1] == times * (size + 2) + len(TAIL)

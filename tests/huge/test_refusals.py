@@ -1,0 +1,61 @@
+"""What is too large even so: an error that says what to do, at once and with nothing left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import Tokenizer, VocabularyError, _core, train_bpe
+from tests.huge.repeated import Repeated, write
+
+BEYOND = (1 << 32) + (1 << 20)
+
+
+@pytest.mark.gigabytes(6)
+def test_an_encoding_of_4_gib(byte_level: Repeated) -> None:
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    text = "ab " * (BEYOND // 3)
+    with pytest.raises(ValueError, match="more than 4 GiB has no offsets: encode it as ids alone"):
+        tokenizer.encode(text)
+    assert tokenizer.decode(tokenizer.encode("ab").ids) == "ab"
+
+
+@pytest.mark.gigabytes(6)
+def test_a_tokenizer_json_of_4_gib(byte_level: Repeated) -> None:
+    source = byte_level.vocabulary.read_bytes()
+    with pytest.raises(VocabularyError, match="longer than 4 GiB"):
+        _core.compile_tokenizer_json(source + b" " * BEYOND)
+
+
+@pytest.mark.gigabytes(10)
+def test_a_pattern_of_ones_own(byte_level: Repeated, scratch: Path) -> None:
+    """Nothing proves where such a text can be cut."""
+    from tokenizers import Regex, pre_tokenizers
+
+    tokenizer = Tokenizer.from_file(byte_level.vocabulary)
+    own = pre_tokenizers.Split(Regex("[aeiou]+"), "isolated")
+    byte_level_last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([own, byte_level_last])
+    write(scratch / "text.txt", byte_level.block, BEYOND)
+    with pytest.raises(ValueError, match="cannot be cut into pieces: encode it in parts"):
+        list(tokenizer.encode_file(scratch / "text.txt", chunk_bytes=1 << 40))
+
+
+def test_training_on_a_file(byte_level: Repeated, scratch: Path) -> None:
+    """Not too large at all: every count is a multiple of the block's, so the merges are the block's."""
+    times = write(scratch / "text.txt", byte_level.block, BEYOND, b"")
+    one = scratch / "block.txt"
+    one.write_bytes(byte_level.block)
+    large, small = (
+        train_bpe(str(path), vocab_size=1000, pattern="gpt2", show_progress=False)
+        for path in (scratch / "text.txt", one)
+    )
+    assert large.get_vocab() == small.get_vocab()
+    assert times > 4000
+
+
+@pytest.mark.gigabytes(9)
+def test_training_on_one_word_of_a_gibibyte() -> None:
+    with pytest.raises(ValueError, match="one of them more than a billion: train on less text"):
+        train_bpe(iter(["a" * ((1 << 30) + 1)]), vocab_size=300, pattern="gpt2", show_progress=False)
