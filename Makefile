@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge clean
+.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge asan tsan clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -12,6 +12,12 @@ build: ## compile the extension and install the package in place, with everythin
 
 test: ## the tests
 	$(PYTHON) -m pytest -n auto --dist worksteal
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; an hour (needs clang)
+	$(PYTHON) tools/sanitize.py asan
+
+tsan: ## the tests of concurrency under ThreadSanitizer; ten minutes (needs clang)
+	$(PYTHON) tools/sanitize.py tsan
 
 lint: ## ruff, mypy and clang-format, changing nothing
 	$(PYTHON) -m ruff check .

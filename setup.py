@@ -29,6 +29,13 @@ COMMON_FLAGS = ["/O2", "/utf-8"] if MSVC else ["-O3", "-fvisibility=hidden", "-f
 if os.environ.get("CRAYON_WERROR"):
     COMMON_FLAGS += ["/W4", "/WX"] if MSVC else ["-Wall", "-Wextra", "-Werror"]
 
+# For GCC and Clang. Such a module loads only in an interpreter that has their library: tools/sanitize.py makes one.
+SANITIZE = [f"-fsanitize={names}" for names in [os.environ.get("CRAYON_SANITIZE")] if names]
+if SANITIZE:
+    # Python's own flags make overflow defined and asserts vanish; what is checked is the language.
+    COMMON_FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv", "-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"]
+    COMMON_FLAGS += [*SANITIZE, "-fno-sanitize-recover=all"]
+
 
 def compile_profiles(core: str, target: Path) -> None:
     """Compile the packaged profiles with the extension just built, so that the first opening only maps."""
@@ -77,6 +84,7 @@ core = Pybind11Extension(
     depends=glob("cpp/**/*.h", recursive=True) + glob("cpp/**/*.inc", recursive=True),
     cxx_std=17,
     extra_compile_args=COMMON_FLAGS,
+    extra_link_args=SANITIZE,
 )
 
 with ParallelCompile("CRAYON_BUILD_JOBS", default=0):

@@ -36,6 +36,17 @@ const char* class_name(crayon::ErrorKind kind) {
     return nullptr;
 }
 
+// Ids that are listed, the quick calls and encodings rely on the GIL. A Python that could do without takes it again for
+// a module that does not say otherwise, with a warning, unless it was told never to.
+void need_the_gil() {
+#ifdef Py_GIL_DISABLED
+    if (!py::module_::import("sys").attr("_is_gil_enabled")().cast<bool>())
+        throw py::import_error(
+            "crayon_hf needs the GIL, and this Python was told to go without: leave out PYTHON_GIL=0 and -X gil=0, and "
+            "Python takes the GIL when crayon_hf is imported");
+#endif
+}
+
 }  // namespace
 
 namespace crayon::python {
@@ -65,6 +76,7 @@ void translate(std::exception_ptr pointer) {
 }  // namespace crayon::python
 
 PYBIND11_MODULE(_core, m) {
+    need_the_gil();
     m.doc() = "The compiled engine of crayon_hf.";
     m.attr("__version__") = CRAYON_VERSION;
     py::register_exception_translator(&crayon::python::translate);

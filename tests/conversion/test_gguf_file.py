@@ -208,6 +208,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert "is not a file" in fault(tmp_path / "pipe")
 
 
+@pytest.mark.measures_memory
 def test_a_model_of_many_gigabytes_costs_its_metadata(small: Path, tmp_path: Path) -> None:
     big = tmp_path / "big.gguf"
     big.write_bytes(small.read_bytes())

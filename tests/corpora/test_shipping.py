@@ -197,6 +197,7 @@ def test_a_link_is_not_followed(gpt2_like: Path, tmp_path: Path, monkeypatch: py
     assert (tmp_path / "precious").read_text() == "precious"
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_while_a_thread_opens_one(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread holds the lock when the fork is asked for; the child opens another."""

@@ -282,6 +282,7 @@ def test_a_list_that_an_item_changes(both: twins.Both) -> None:
 # -- batches
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("threads", [0, 1, 2, 8])
 def test_batches(both: twins.Both, ids: list[int], threads: int) -> None:
     rng = random.Random(3)

@@ -51,6 +51,7 @@ def fresh(text: str) -> str:
     return "".join(list(text))
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("name", SOURCES)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.one_of(st.text(max_size=40), *(st.text(a, max_size=60) for a in ALPHABETS.values()))))

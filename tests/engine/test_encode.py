@@ -58,6 +58,7 @@ def test_pieces_side_by_side(both: twins.Both) -> None:
     both.check("".join(shuffled), "".join(shuffled[::-1]))
 
 
+@pytest.mark.concurrency
 def test_documents(both: twins.Both) -> None:
     """Text like that of the training, text of new words, and both a second time, when the thread's cache has them."""
     for seed in (1, 2):

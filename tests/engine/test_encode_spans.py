@@ -82,6 +82,7 @@ def test_every_kind_of_tokenizer(shape: str, special: bool) -> None:
     check(opened(shape), spans_of(many_texts()[:40], b"\xff"), add_special_tokens=special, special_as_text=True)
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("shape", ["gpt2", "llama3", "whole", "llama_like", "t5_like", "bert_like"])
 def test_a_large_text_among_small_ones(shape: str) -> None:
     """One that is cut at seams for threads, where there are any."""
@@ -119,6 +120,7 @@ def test_no_texts_and_no_bytes() -> None:
 # -- what the arguments may be
 
 
+@pytest.mark.concurrency
 def test_every_kind_of_buffer(tmp_path: Path) -> None:
     engine = opened("gpt2")
     texts = [text for text in many_texts() if len(text) < 100]
@@ -212,6 +214,7 @@ def test_ids_at_the_limits_of_a_dtype() -> None:
                     engine.encode_spans(data, begins, ends, dtype="uint16", suffix=suffix)
 
 
+@pytest.mark.concurrency
 def test_the_text_whose_id_does_not_fit() -> None:
     texts = [b"a", b"", b"some more", b"\xf0\x9f\x99\x82 x", b"b"]
     data, begins, ends = spans_of(texts * 3000)
@@ -276,6 +279,7 @@ def test_a_span_that_ends_inside_a_character() -> None:
         opened("gpt2").encode_spans(data, [0], [2])
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("place", [10, 262_144, 700_000, 899_999])
 def test_invalid_utf8_in_a_large_text(place: int) -> None:
     large = bytearray(twins.generated_text(random.Random(9), 900_000).encode())

@@ -233,6 +233,7 @@ def test_bytes_round_trip(tokens: list[bytes], data: bytes, draw: st.DataObject)
         assert engine.decode(engine.encode_ids(text)).removeprefix(" ") == text.removeprefix(" ")
 
 
+@pytest.mark.concurrency
 def test_threads(gpt2_like: Path) -> None:
     engine = twins.open_engine(gpt2_like.read_text(encoding="utf-8")).greedy()
     rng = random.Random(3)

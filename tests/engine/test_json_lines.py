@@ -312,6 +312,7 @@ def many_lines(rng: random.Random, size: int) -> Iterator[bytes]:
         size -= len(line)
 
 
+@pytest.mark.concurrency
 def test_large_blocks_on_threads() -> None:
     """Unescaped line breaks must not be taken for ends of lines, wherever a thread's part begins."""
     rng = random.Random(3)
@@ -322,6 +323,7 @@ def test_large_blocks_on_threads() -> None:
         assert {type(one) for one in got} == {int, list}
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("size", [262_142, 262_143, 262_144, 262_145, 600_000])
 def test_lines_that_end_where_a_part_does(size: int) -> None:
     line = b'{"text": "\\n%s"}\n'

@@ -94,6 +94,7 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
     assert engine.encode_ids("a")
 
 
+@pytest.mark.measures_memory
 @linux
 @pytest.mark.parametrize("threads", [1, 4])
 def test_memory_is_bounded_on_new_words(cartridge: Path, threads: int) -> None:
@@ -128,6 +129,7 @@ def test_memory_is_bounded_on_new_words(cartridge: Path, threads: int) -> None:
     assert grown < 20 * threads + 40
 
 
+@pytest.mark.measures_memory
 @linux
 def test_memory_of_a_large_text_is_given_back(cartridge: Path) -> None:
     code = """
@@ -201,6 +203,7 @@ def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> Non
     twins.assert_same(both.engine.encode(text), both.reference.encode(text), kind)
 
 
+@pytest.mark.measures_memory
 @linux
 @pytest.mark.parametrize("name", ["llama_like", "bert_like", "t5_like", "word_level"])
 def test_memory_of_text_models_is_bounded_on_new_words(tmp_path: Path, name: str) -> None:

@@ -376,6 +376,7 @@ def test_special_tokens_as_text() -> None:
         assert [*first, *rest] == engine.encode_ids(text, special_as_text=as_text)
 
 
+@pytest.mark.concurrency
 def test_one_thread_at_a_time() -> None:
     engine = engine_of("gpt2")
     encoder = _core.StreamEncoder(engine, offsets=True)
@@ -431,6 +432,7 @@ def test_arrays_outlive_the_encoder() -> None:
     assert ids.tolist() == engine_of("gpt2").encode_ids("one two three")
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_after_a_fork() -> None:
     engine = engine_of("llama3")

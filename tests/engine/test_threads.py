@@ -24,6 +24,8 @@ from crayon_hf.errors import InvalidUtf8Error, TokenIdError, VocabularyError
 from tests.engine import twins
 from tests.engine.cartridge_text import NAMES, text_source
 
+pytestmark = pytest.mark.concurrency
+
 cpu = twins.cpu
 
 

@@ -227,6 +227,7 @@ while True:
     assert b"KeyboardInterrupt" in errors
 
 
+@pytest.mark.concurrency
 def test_other_threads_run_meanwhile() -> None:
     counter = counted({"".join(sorted({*text.split()})): 1 for text in texts_of_repository()})
     ticks = 0

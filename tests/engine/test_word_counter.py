@@ -461,6 +461,7 @@ def test_progress_ends_the_work(stage: str, threads: int) -> None:
     assert counter.unique == once.unique
 
 
+@pytest.mark.concurrency
 def test_progress_is_called_some_times_a_second() -> None:
     calls: list[tuple[float, str, int, int]] = []
     counter = case("another pattern").counter(2)
@@ -479,6 +480,7 @@ def for_ever(call: Callable[[], None]) -> None:
         call()
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["gpt2", "whitespace"])
 def test_an_interrupt_does_not_wait(name: str, threads: int) -> None:
@@ -555,6 +557,7 @@ def test_one_call_at_a_time() -> None:
     counter.add(["a"])
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_counts_on() -> None:
@@ -592,6 +595,7 @@ print(again - first, (peak() - again) / (counter.unique - 60_000))
 """
 
 
+@pytest.mark.measures_memory
 @pytest.mark.skipif(os.name == "nt", reason="no resource module")
 def test_memory_is_that_of_unique_words(tmp_path: Path) -> None:
     path = tmp_path / "engine.dat"

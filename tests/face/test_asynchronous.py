@@ -10,7 +10,7 @@ import tokenizers
 from crayon_hf import TokenIdError, Tokenizer
 from tests.face.stand_in_cases import TEXTS, plain, trained
 
-pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+pytestmark = [pytest.mark.concurrency, pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")]
 
 
 @pytest.fixture(params=["byte_level", "unigram"])

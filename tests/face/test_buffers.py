@@ -81,6 +81,7 @@ def test_sizes_that_cannot_be(size: int, count: int) -> None:
         BufferPool(size, count)
 
 
+@pytest.mark.concurrency
 def test_threads_never_share_one() -> None:
     pool = BufferPool(256, 3)
     start = threading.Barrier(8)

@@ -105,6 +105,7 @@ def test_a_refused_change_changes_nothing(ours):
     assert plain(ours.encode_batch(list(TEXTS))) == expected
 
 
+@pytest.mark.concurrency
 def test_threads_that_encode_see_one_state_or_the_other(ours):
     text = "The quick brown fox [NEW] " * 20
     changed = Tokenizer.from_str(ours.to_str())
@@ -136,6 +137,7 @@ def test_threads_that_encode_see_one_state_or_the_other(ours):
     assert ours.encode(text).ids == allowed[2]
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_a_fork_while_others_change(ours):
     stop = threading.Event()

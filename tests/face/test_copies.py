@@ -190,6 +190,7 @@ def test_processes(ours, method):
         assert (done.stdout.strip(), done.stderr) == (str(expected).encode(), b"")
 
 
+@pytest.mark.concurrency
 def test_threads(ours):
     texts = [f"{TEXT} {i}" * (i % 7) for i in range(200)]
     expected = [ours.encode(text).ids for text in texts]

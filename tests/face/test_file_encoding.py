@@ -343,6 +343,7 @@ print(count, peak() - before)
 """
 
 
+@pytest.mark.measures_memory
 @LINUX
 @pytest.mark.parametrize("offsets", [False, True])
 @pytest.mark.parametrize("kind", ["path", "file"])

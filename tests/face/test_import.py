@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
+
+import pytest
 
 import crayon_hf
+
+free_threaded = pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="for free-threaded Python: tools/free_threaded.sh"
+)
 
 
 def run(program: str) -> str:
@@ -37,3 +44,18 @@ def test_names():
         value = getattr(crayon_hf, name)
         if name.endswith("Error"):
             assert issubclass(value, crayon_hf.CrayonError)
+
+
+@free_threaded
+def test_a_free_threaded_python_takes_the_gil_again():
+    program = "import sys, crayon_hf; print(sys._is_gil_enabled())"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "True"
+    assert "RuntimeWarning: The global interpreter lock (GIL) has been enabled to load module" in ran.stderr
+
+
+@free_threaded
+def test_a_free_threaded_python_that_never_takes_the_gil_is_refused():
+    ran = subprocess.run([sys.executable, "-X", "gil=0", "-c", "import crayon_hf"], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "\nImportError: crayon_hf needs the GIL, and this Python was told to go without" in ran.stderr

@@ -17,6 +17,8 @@ import pytest
 from crayon_hf import CrayonVocab, Pipeline, PipelineClosedError, Tokenizer
 from crayon_hf.pipeline import Failed, PipelineTimeoutError
 
+pytestmark = pytest.mark.concurrency
+
 LONG = 30.0
 """Seconds after which a test is broken; nothing waits for them to pass."""
 

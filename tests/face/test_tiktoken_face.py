@@ -170,6 +170,7 @@ def test_what_is_no_text(plain_pair: Pair, text: Any) -> None:
     assert same(plain_pair, "encode_ordinary_batch", ["a", text]) is TypeError
 
 
+@pytest.mark.concurrency
 def test_odd_batches(plain_pair: Pair) -> None:
     assert same(plain_pair, "encode_batch", "ab") == [[97], [98]]
     assert same(plain_pair, "encode_batch", []) == []

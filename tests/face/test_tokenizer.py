@@ -78,6 +78,7 @@ def test_encode_words(ours, reference):
     assert fields(ours.encode(words, more, True, False)) == fields(expected)
 
 
+@pytest.mark.concurrency
 def test_encode_batch(ours, reference):
     batch = [*TEXTS, ("a pair", "of texts"), ["another", "pair"]]
     expected = [fields(encoding) for encoding in reference.encode_batch(batch)]
@@ -101,6 +102,7 @@ def test_encode_batch_fast(ours, reference):
         assert fields(encoding) == wanted
 
 
+@pytest.mark.concurrency
 def test_ragged_and_counts(ours, reference):
     for add_special_tokens in (True, False):
         expected = [reference.encode(text, add_special_tokens=add_special_tokens).ids for text in TEXTS]
@@ -115,6 +117,7 @@ def test_ragged_and_counts(ours, reference):
     assert (ids.tolist(), splits.tolist()) == ([], [0])
 
 
+@pytest.mark.concurrency
 def test_decode(ours, reference):
     rows = [reference.encode(text).ids for text in TEXTS]
     for skip in (True, False):

@@ -466,6 +466,7 @@ def test_profile_of_version_2_beside_its_strings(v2, monkeypatch):
 # -- threads and processes
 
 
+@pytest.mark.concurrency
 def test_a_batch_is_of_one_profile(tmp_path):
     paths = [write_version_2(tmp_path / f"{name}.dat", tokens) for name, tokens in (("p", ["ab"]), ("q", ["!", "ab"]))]
     texts = ["ab"] * 500
@@ -493,6 +494,7 @@ def test_a_batch_is_of_one_profile(tmp_path):
     assert all(rows in ([[0]] * 500, [[1]] * 500) for rows in results)
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_fork(vocab, v2):
     stop = threading.Event()

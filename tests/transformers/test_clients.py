@@ -108,6 +108,7 @@ def test_pipeline(ours: Any, stock: Any, model: Any) -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.concurrency
 def test_streamer(ours: Any, stock: Any, model: Any) -> None:
     from transformers import TextIteratorStreamer
 
@@ -135,6 +136,7 @@ def test_streaming_detokenizer(ours: Any, stock: Any) -> None:
     assert [stream.step(ours._tokenizer, one) for one in ids] == expected
 
 
+@pytest.mark.concurrency
 def test_eight_threads(ours: Any, stock: Any) -> None:
     sizes: list[dict[str, Any]] = [
         {},
@@ -171,6 +173,7 @@ def test_process_pool(ours: Any, stock: Any, method: str) -> None:
     assert found == [stock(texts)["input_ids"] for _, texts in jobs]
 
 
+@pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_fork_during_use(ours: Any, stock: Any) -> None:
     ours.model_max_length = 1000  # else a thread may hold the lock of stderr, to write a warning, when the fork comes

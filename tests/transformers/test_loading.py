@@ -314,6 +314,7 @@ def test_installed_decode_stream(repository: Path) -> None:
     assert decoders.DecodeStream is before
 
 
+@pytest.mark.concurrency
 def test_install_in_threads(repository: Path) -> None:
     before = AutoTokenizer.__dict__["from_pretrained"]
 

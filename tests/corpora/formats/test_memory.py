@@ -10,6 +10,8 @@ import pytest
 
 from crayon_hf.corpora.formats import FORMATS
 
+pytestmark = pytest.mark.measures_memory
+
 WRITING = """
 import re, sys
 import numpy as np

@@ -9,6 +9,8 @@ import pytest
 
 from crayon_hf.corpora.job.overlap import overlap
 
+pytestmark = [pytest.mark.concurrency, pytest.mark.concurrency]
+
 
 def test_in_order_and_a_little_ahead() -> None:
     given, written = 0, []

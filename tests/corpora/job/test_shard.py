@@ -103,6 +103,7 @@ def test_a_delegated_tokenizer(inputs: Path, texts: list[str], gpt2_like: Path, 
     assert rows_of(tmp_path / "x") == reference_ids(path, texts, eos=eos)
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("format", ["megatron", "datatrove", "parquet"])
 def test_bytes_do_not_depend_on_batches_and_threads(inputs: Path, gpt2_like: Path, tmp_path: Path, format: str) -> None:
     found = []

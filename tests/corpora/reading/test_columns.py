@@ -65,6 +65,7 @@ def write(path: Path, rows: list[dict[str, bytes | None]], kind: str, stored: st
     return found
 
 
+@pytest.mark.concurrency
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stored", STORED)
 def test_columns(kind: str, stored: str, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def file_of(directory: Path, name: str, data: bytes) -> InputFile:
     return file
 
 
+@pytest.mark.concurrency
 @given(
     lines=st.lists(st.sampled_from(LINES), max_size=30),
     ending=st.sampled_from([b"", b"\n", b"\n\n"]),
@@ -116,6 +117,7 @@ def test_json_lines(
         assert read(file, reading) == contents(json_records(data, reading), policy)
 
 
+@pytest.mark.concurrency
 @given(
     pieces=st.lists(
         st.sampled_from([b"a", b"b", b"aa", b"ab", "é漢🙂".encode(), b"\xff", b"\xe6\xbc", b"\r\n", b"x" * 40])

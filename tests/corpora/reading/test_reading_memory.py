@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+pytestmark = [
+    pytest.mark.measures_memory,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
+]
 
 SIZE, UNPACKED = 300 << 20, 100 << 20
 LINE = b'{"text": "' + b"some text \\u00e9 and more " * 40 + b'", "id": 1}\n'
