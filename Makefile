@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 
-.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge asan tsan clean
+.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,19 @@ soak: ## an hour of mixed work in one process, every id compared (published voca
 
 huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
 	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0
+
+portable: ## the library compiled for Windows, macOS' standard library and AArch64, as far as is possible here
+	$(PYTHON) tools/portable.py
+
+audit: ## known vulnerabilities of what the package requires and is built with (needs pip-audit and the network)
+	$(PYTHON) -m pip_audit --strict --progress-spinner off --requirement tools/build.txt
+	$(PYTHON) -m pip_audit --strict --progress-spinner off .
+
+dist: ## the sdist and the wheel of this commit into dist/
+	PYTHON=$(PYTHON) tools/dist.sh
+
+dist-check: dist ## the same, installed where there is no compiler, and built again to the same bytes
+	$(PYTHON) tools/dist_check.py
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

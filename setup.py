@@ -1,21 +1,30 @@
-"""Builds the extension modules; everything else about the package is in pyproject.toml."""
+"""Builds the extension modules and the sdist's archive; everything else about the package is in pyproject.toml."""
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import os
 import platform
 import sys
+import sysconfig
+import tarfile
 from glob import glob
 from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 MSVC = sys.platform == "win32"
-X86_64 = platform.machine().lower() in ("x86_64", "amd64")
+# What is built for, which need not be what this runs on. A Python for both kinds of Mac builds for the one it is on.
+MACHINE = sysconfig.get_platform().rpartition("-")[2]
+if MACHINE == "universal2":
+    MACHINE = platform.machine()
+    os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
+X86_64 = MACHINE in ("x86_64", "amd64")
 
 # One source file per instruction set, compiled with that set's flags and nothing else.
 # (NEON needs no flags: every AArch64 has it.)
@@ -56,20 +65,46 @@ class BuildExt(build_ext):
 
     def build_extension(self, ext):
         ext.define_macros.append(("CRAYON_VERSION", f'"{self.distribution.get_version()}"'))
-        compiler = self.compiler
-        original = compiler._compile if not MSVC else None
+        compile_all = self.compiler.compile
 
-        def compile_one(obj, src, ext_name, cc_args, extra_postargs, pp_opts):
-            extra = [flag for suffix, flags in SIMD_FLAGS.items() if src.endswith(suffix) for flag in flags]
-            return original(obj, src, ext_name, cc_args, [*extra_postargs, *extra], pp_opts)
+        def compile_by_flags(sources, *args, extra_postargs=(), **kwargs):
+            """The files of each instruction set by a call of their own: all that every compiler class has in common."""
+            objects, rest = [], list(sources)
+            for suffix, flags in SIMD_FLAGS.items():
+                own = [source for source in rest if source.endswith(suffix)]
+                rest = [source for source in rest if source not in own]
+                objects += compile_all(own, *args, extra_postargs=[*(extra_postargs or ()), *flags], **kwargs)
+            return objects + compile_all(rest, *args, extra_postargs=list(extra_postargs or ()), **kwargs)
 
-        if original is not None:
-            compiler._compile = compile_one
+        self.compiler.compile = compile_by_flags
         try:
             super().build_extension(ext)
         finally:
-            if original is not None:
-                compiler._compile = original
+            self.compiler.compile = compile_all
+
+
+class Sdist(sdist):
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        """With SOURCE_DATE_EPOCH the same files give the same bytes, whoever packs them, where and when."""
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if format != "gztar" or epoch is None:
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+
+        def plain(entry):
+            entry.mtime, entry.mode = int(epoch), 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = ""
+            return entry
+
+        path = Path(base_name + ".tar.gz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", 9, file, int(epoch)) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(Path(root_dir or ".", base_dir), base_dir, filter=plain)  # a directory's entries are sorted
+        return str(path)
 
 
 def sources() -> list[str]:
@@ -88,4 +123,4 @@ core = Pybind11Extension(
 )
 
 with ParallelCompile("CRAYON_BUILD_JOBS", default=0):
-    setup(ext_modules=[core], cmdclass={"build_ext": BuildExt})
+    setup(ext_modules=[core], cmdclass={"build_ext": BuildExt, "sdist": Sdist})

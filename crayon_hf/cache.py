@@ -12,7 +12,8 @@ for some seconds at the time it was read, since a change within the resolution o
 (git's index has the same race: see "racy-git" in its technical documentation).
 
 Everything here may fail without harm: a cache that cannot be written means a cartridge in memory, a damaged file in it
-is compiled again.
+is compiled again. One that somebody else owns or may write is not used at all: a cartridge in it may be whole, carry
+the right digest, and have other merges.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
+from functools import cache as once_for_each
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -104,6 +106,11 @@ def open_agreeing(
     return _Cache().open_agreeing(path, about, check)
 
 
+def is_foreign(directory: str) -> bool:
+    """True of a directory that somebody else owns or may write to; what is in it may be anything."""
+    return os.path.exists(directory) and not _is_ours(directory)
+
+
 def source_digest(path: str) -> str:
     """The SHA-256 (hex) of a file, remembered for as long as the file does not change."""
     return _Cache().digest(path)[0]
@@ -113,12 +120,17 @@ class _Cache:
     def __init__(self) -> None:
         self.directory = cache_directory()
         self.index = os.path.join(self.directory, "index")
-        self.trusted = _is_ours(self.index)
+        self.foreign = is_foreign(self.directory)
+        self.trusted = not self.foreign and _is_ours(self.index)
+        if self.foreign:
+            _say_foreign(self.directory)
 
     # -- cartridges
 
     def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
         """The cartridge, when it is there and whole. `origin` is the source itself, or its path."""
+        if self.foreign:
+            return None
         cartridge, source = self._names(digest, recipe)
         try:
             engine = self.open_verified(cartridge)
@@ -133,6 +145,9 @@ class _Cache:
 
     def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> Opened:
         compiled = recipe.compile(data)
+        in_memory = origin if compiled.source is None else compiled.source
+        if self.foreign:
+            return Opened(_core.Engine.from_bytes(compiled.cartridge), None, in_memory)
         cartridge, source = self._names(digest, recipe)
         try:
             self._make_directories()
@@ -143,7 +158,7 @@ class _Cache:
         except (CartridgeError, OSError) as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             engine = _core.Engine.from_bytes(compiled.cartridge)
-            return Opened(engine, None, origin if compiled.source is None else compiled.source)
+            return Opened(engine, None, in_memory)
         with contextlib.suppress(OSError):
             self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         return Opened(engine, cartridge, origin if compiled.source is None else source)
@@ -169,6 +184,8 @@ class _Cache:
         return engine, reason
 
     def _make_directories(self) -> None:
+        if self.foreign:
+            raise PermissionError(f"{self.directory} is somebody else's")
         for directory in (self.directory, self.index):  # each on its own: makedirs gives the mode to the last one only
             os.makedirs(directory, mode=0o700, exist_ok=True)
         self.trusted = _is_ours(self.index)
@@ -233,6 +250,16 @@ def _debug(message: str, *arguments: object) -> None:
     import logging  # some milliseconds that a user who never has a problem need not wait for
 
     logging.getLogger("crayon_hf").debug(message, *arguments)
+
+
+@once_for_each
+def _say_foreign(directory: str) -> None:
+    import logging
+
+    logging.getLogger("crayon_hf").warning(
+        "the cache in %s is not used, since others own it or may write to it: chmod go-w it, or set CRAYON_CACHE_DIR",
+        directory,
+    )
 
 
 def _fingerprint(stat: os.stat_result) -> str:

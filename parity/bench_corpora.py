@@ -43,7 +43,8 @@ _FILE_BYTES, _LEAST_FILES = 80_000_000, 10
 _SHARES = "datatrove=0.1,crayon_in_datatrove=0.1"
 
 _PROGRAM = """
-import json, runpy, sys
+import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+import json, runpy
 sys.path[:] = json.loads(sys.argv[1]) or sys.path
 runpy.run_path(sys.argv[2], run_name="__main__")
 """

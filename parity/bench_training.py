@@ -33,7 +33,8 @@ LIMIT = 1800.0
 """Seconds that one training may take."""
 
 _PROGRAM = """
-import json, runpy, sys
+import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+import json, runpy
 sys.path[:] = json.loads(sys.argv[1])
 runpy.run_path(sys.argv[2], run_name="__main__")
 """

@@ -6,7 +6,8 @@ import json
 import sys
 
 _PROGRAM = """
-import json, sys
+import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+import json
 sys.path[:] = json.loads(sys.argv.pop(1))
 from importlib import import_module
 sys.exit(import_module(sys.argv.pop(1)).main())

@@ -24,7 +24,8 @@ ARRAYS = ("input_ids", "token_type_ids", "attention_mask")
 
 # This file and records.py alone, under another name: crayon_hf is not imported where stock transformers is.
 _PROGRAM = """
-import json, sys, types
+import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+import json, types
 sys.path[:] = json.loads(sys.argv[1])
 package = sys.modules["stock_parity"] = types.ModuleType("stock_parity")
 package.__path__ = [sys.argv[2]]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "bits.h"
 #include "crayon/error.h"
 
 namespace crayon {
@@ -81,12 +82,12 @@ class FreeSlots {
     size_t next(size_t from) {
         size_t word = from / 64;
         ensure(word);
-        if (const uint64_t bits = words_[word] >> from % 64 << from % 64) return word * 64 + lowest(bits);
+        if (const uint64_t bits = words_[word] >> from % 64 << from % 64) return word * 64 + lowest_set_bit(bits);
         // Words from `head` to `full_` have no free slot, nor will they ever again.
         for (++word; word < head; ++word)
-            if (words_[word]) return word * 64 + lowest(words_[word]);
+            if (words_[word]) return word * 64 + lowest_set_bit(words_[word]);
         for (ensure(full_); words_[full_] == 0; ensure(full_)) ++full_;
-        return full_ * 64 + lowest(words_[full_]);
+        return full_ * 64 + lowest_set_bit(words_[full_]);
     }
 
     // The lowest base >= `from` whose slots base + labels[i].label are all free.
@@ -95,22 +96,12 @@ class FreeSlots {
             ensure(base / 64 + 5);
             uint64_t fits = base < from ? ~uint64_t(0) << (from - base) : ~uint64_t(0);
             for (size_t i = 0; i < count && fits; ++i) fits &= window(base + labels[i].label);
-            if (fits) return base + lowest(fits);
+            if (fits) return base + lowest_set_bit(fits);
         }
     }
 
   private:
     static constexpr size_t head = 5;  // words up to slot 1 + 255: above it, a single child fits any free slot
-
-    static unsigned lowest(uint64_t bits) {
-#if defined(__GNUC__)
-        return unsigned(__builtin_ctzll(bits));
-#else
-        unsigned n = 0;
-        while (!(bits >> n & 1)) ++n;
-        return n;
-#endif
-    }
 
     void ensure(size_t word) {
         if (word >= words_.size()) words_.resize(word * 2, ~uint64_t(0));

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "bits.h"
 #include "model_parts.h"
 #include "normalizer_parts.h"
 #include "utf8_chars.h"
@@ -229,7 +230,7 @@ class ReplaceString final : public Normalizer {
                 to += 8;
                 continue;
             }
-            const auto before = size_t(__builtin_ctzll(equal)) / 8;
+            const auto before = size_t(lowest_set_bit(equal)) / 8;
             std::memcpy(to + before, content, kSlack);
             to += before + content_.size();
             p += before + 1;

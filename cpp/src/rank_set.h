@@ -5,11 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "bits.h"
 #include "crayon/cartridge.h"
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
 
 namespace crayon {
 
@@ -32,7 +29,7 @@ class RankSet {
     // Removes and returns the least; the set must not be empty.
     uint32_t pop_least() {
         uint32_t at = 0;
-        for (int level = kLevels - 1; level >= 0; --level) at = at << 6 | lowest_bit(levels_[level][at]);
+        for (int level = kLevels - 1; level >= 0; --level) at = at << 6 | lowest_set_bit(levels_[level][at]);
         uint32_t rank = at;
         for (auto& level : levels_) {
             uint64_t& word = level[rank >> 6];
@@ -46,16 +43,6 @@ class RankSet {
   private:
     static constexpr int kLevels = 4;
     static_assert(uint64_t(kMaxMerges) < (uint64_t(1) << (6 * kLevels)), "the top level is one word");
-
-    static uint32_t lowest_bit(uint64_t word) {
-#if defined(_MSC_VER)
-        unsigned long bit;
-        _BitScanForward64(&bit, word);
-        return bit;
-#else
-        return uint32_t(__builtin_ctzll(word));
-#endif
-    }
 
     std::vector<uint64_t> levels_[kLevels];
 };

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "bits.h"
+
 namespace crayon::regex {
 
 // Whether all that a match needs is found from `start` on. What was found is remembered, so that all the looking
@@ -85,7 +87,7 @@ const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
                 if (!good) break;
                 const uint64_t others = viable & (viable - 1);
                 if (others != 0) push(Frame::choice, i.a, p, others);
-                pc = choice.targets[size_t(__builtin_ctzll(viable))];
+                pc = choice.targets[size_t(lowest_set_bit(viable))];
                 break;
             }
             case Op::empty_begin:
@@ -220,7 +222,7 @@ bool Machine::resume(uint32_t* pc, const uint8_t** place) {
                 return true;
             case Frame::choice: {
                 const uint64_t viable = frame.value;
-                *pc = code_.choices[frame.at].targets[size_t(__builtin_ctzll(viable))];
+                *pc = code_.choices[frame.at].targets[size_t(lowest_set_bit(viable))];
                 *place = frame.place;
                 frame.value = viable & (viable - 1);
                 if (frame.value == 0) stack_->pop_back();

@@ -19,6 +19,7 @@ INTERRUPTED, BROKEN_PIPE = 128 + signal.SIGINT, 128 + 13  # as a shell reports a
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing is reported by a command, by its libraries neither
     for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
         if stream is None:
             return _fail(f"standard {name} is closed", FAILED)

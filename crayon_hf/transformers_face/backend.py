@@ -143,18 +143,20 @@ def cache_directory() -> str:
 
 
 def make_directory() -> None:
-    """Make `cache_directory`, for its owner alone."""
+    """Make `cache_directory`, for its owner alone. PermissionError where it is somebody else's."""
     directory = cache_directory()
     for name in (os.path.dirname(directory), directory):
         os.makedirs(name, mode=0o700, exist_ok=True)
+        if cache.is_foreign(name):
+            raise PermissionError(f"{name} is somebody else's")
 
 
 def _keep_source(source: bytes) -> str | None:
     """Put a tokenizer.json into the cache; the path, or None when the cache is not writable."""
     path = os.path.join(cache_directory(), f"{sha256(source).hexdigest()}.json")
     try:
+        make_directory()
         if not os.path.isfile(path):
-            make_directory()
             write_atomic(path, source, private=True)
     except OSError:
         return None

@@ -205,12 +205,14 @@ def restore(made_of: Fingerprint) -> Any:
     try:
         with open(f"{path}.snapshot", "rb") as file:
             data = file.read()
-        if not cache._is_ours(directory):
+        if cache.is_foreign(cache.cache_directory()) or not cache._is_ours(directory):
             return None
         snapshot = json.loads(data)
         module, name = snapshot["class"]
+        if not module.startswith("transformers."):  # before it is imported
+            return None
         stock = getattr(import_module(module), name)
-        if not module.startswith("transformers.") or not issubclass(stock, PreTrainedTokenizerFast):
+        if not issubclass(stock, PreTrainedTokenizerFast):
             return None
         cls = class_for(stock)
         backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))

@@ -15,7 +15,8 @@ __all__ = ["Engine", "Outcome", "all_cores", "run_job"]
 
 # Loads the package of the children by its path: nothing above it is imported, in whatever environment this is.
 _PROGRAM = """
-import sys, json
+import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+import json
 from importlib.util import spec_from_file_location, module_from_spec
 path, more = sys.argv[1], json.loads(sys.argv[2])
 if more is not None:

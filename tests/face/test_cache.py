@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from crayon_hf import Tokenizer, cache, files
+from crayon_hf import Tokenizer, _core, cache, files
+from tests.engine.cartridge_cases import signed
 
 linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="needs /proc/self/io")
 TEXT = "Hello, world! It's 2024 and naïve."
@@ -194,6 +196,29 @@ def test_index_that_others_can_write_is_not_believed(source, directory):
     (directory / "index").chmod(0o777)
     Tokenizer.from_file(source)
     assert path.read_bytes() == good
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
+    """Its cartridge is whole and names the right source, and is another one's."""
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    (path,) = directory.glob("*.dat")
+    document = json.loads(source.read_bytes())
+    document["model"]["merges"] = []
+    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
+    lie[32:64] = sha256(source.read_bytes()).digest()
+    path.write_bytes(signed(lie))
+    assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # what it would do, were it believed
+    directory.chmod(0o777)
+    before = cartridges(directory)
+    for _ in range(2):
+        tokenizer = Tokenizer.from_file(source)
+        assert tokenizer.encode(TEXT).ids == expected
+        assert tokenizer.engine_report()["cartridge"] is None
+    assert cartridges(directory) == before
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
+        f"the cache in {directory} is not used"
+    ]
 
 
 def test_unwritable_cache(source, tmp_path, monkeypatch):

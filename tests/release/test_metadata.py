@@ -1,0 +1,98 @@
+"""One version, said in one place; and what pyproject.toml says beside the sources is true of them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crayon_hf
+from crayon_hf import _core
+
+tomllib = pytest.importorskip("tomllib")  # Python 3.11
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, Any]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        document: dict[str, Any] = tomllib.load(file)
+    return document
+
+
+def test_one_version(said: dict[str, Any]) -> None:
+    version = said["project"]["version"]
+    assert crayon_hf.__version__ == _core.__version__ == version
+    command = [sys.executable, "-m", "crayon_hf.cli", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["crayon-hf", version]
+    try:
+        installed = importlib.metadata.version("crayon-hf")
+    except importlib.metadata.PackageNotFoundError:
+        pass  # the tests are run on a build that is not installed
+    else:
+        assert installed == version
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\d\S*)", changelog, re.MULTILINE)[0] == version
+    names = [path for path in ROOT.glob("c*/**/*") if path.suffix in (".py", ".cpp", ".h", ".pyi")]
+    assert len(names) > 300
+    assert [str(path) for path in names if f'"{version}"' in path.read_text(encoding="utf-8")] == []
+
+
+def test_all_packages_are_named(said: dict[str, Any]) -> None:
+    tool = said["tool"]["setuptools"]
+    found, data = set(), set()
+    for name, directory in (
+        ("crayon_hf", "crayon_hf"),
+        ("crayon_hf.conversion", "conversion"),
+        ("crayon_hf.parity", "parity"),
+    ):
+        for path in (ROOT / directory).rglob("*"):
+            inside = path.relative_to(ROOT / directory).parent.parts
+            package = ".".join((name, *inside))
+            if path.suffix == ".py":
+                found.add(package)
+            elif path.is_file() and "__pycache__" not in inside and path.suffix not in (".so", ".pyd"):
+                data.add((package, path.name))
+    assert set(tool["packages"]) == found
+    for package, name in data:
+        assert any(Path(name).match(pattern) for pattern in tool["package-data"].get(package, ())), (package, name)
+
+
+def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
+    """Whatever the package imports is its own, Python's, required, or an extra that it says is missing."""
+    project = said["project"]
+    needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
+    names = {re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needs}
+    names |= {"yaml", "mistral_common", "google", "crayon_hf", "charset_normalizer"} | set(sys.stdlib_module_names)
+    unknown = set()
+    for directory in ("crayon_hf", "conversion"):
+        for path in (ROOT / directory).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level:
+                    imported = [node.module or ""]
+                unknown |= {(name.partition(".")[0], path.name) for name in imported} if imported else set()
+    assert {(name, file) for name, file in unknown if name not in names} == set()
+
+
+def test_what_builds_is_pinned(said: dict[str, Any]) -> None:
+    """Each with a digest, the backend's requirements among them; lint tools with a version."""
+    lines = [line for line in (ROOT / "tools" / "build.txt").read_text().splitlines() if not line.startswith("#")]
+    pins = {}
+    for line in lines:
+        match = re.fullmatch(r"(\w+)==([\d.]+) --hash=sha256:[0-9a-f]{64}", line)
+        assert match, line
+        pins[match[1]] = match[2]
+    requirements = pytest.importorskip("packaging.requirements")
+    for need in map(requirements.Requirement, said["build-system"]["requires"]):
+        assert need.specifier.contains(pins[need.name]), need
+    for line in (ROOT / "tools" / "lint.txt").read_text().splitlines():
+        assert line.startswith("#") or "==" in line, line

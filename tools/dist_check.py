@@ -1,0 +1,119 @@
+"""Whether dist/ is a release: ``python tools/dist_check.py`` after tools/dist.sh, with Python 3.11 or later.
+
+The sdist must hold what the commit holds and its metadata, the wheel what the package needs and nothing else. The wheel
+is installed where no compiler is found, into an environment with nothing but what it requires; tools/check_installed.py
+must work there. Then the wheel is built again from the sdist in another directory, and must be the same to the byte.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> None:
+    sdist, wheel = one("*.tar.gz"), one("*.whl")
+    check_sdist(sdist)
+    check_wheel(wheel)
+    with tempfile.TemporaryDirectory() as directory:
+        check_installing(wheel, Path(directory))
+        check_again(sdist, wheel, Path(directory))
+    print(f"dist/{sdist.name} and dist/{wheel.name} are what they should be")
+
+
+def one(pattern: str) -> Path:
+    found = list((ROOT / "dist").glob(pattern))
+    assert len(found) == 1, f"dist/ has {len(found)} files {pattern}; run tools/dist.sh"
+    return found[0]
+
+
+def tracked() -> set[str]:
+    """What the commit has."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return set(names.split("\0")) - {""}
+
+
+def check_sdist(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {entry.name.partition("/")[2] for entry in archive if not entry.isdir()}
+    made = {name for name in names if name in ("PKG-INFO", "setup.cfg") or name.startswith("crayon_hf.egg-info/")}
+    differs("the sdist", names - made, tracked())
+
+
+def check_wheel(wheel: Path) -> None:
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    wanted = {f"crayon_hf/_core{suffix}"}
+    for name in tracked():
+        top = name.partition("/")[0]
+        if top in ("crayon_hf", "conversion", "parity"):
+            wanted.add(name if top == "crayon_hf" else f"crayon_hf/{name}")
+        if name.startswith("crayon_hf/profiles/") and name.endswith(".json"):
+            wanted.add(name.removesuffix(".json") + ".dat")
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        check_metadata(archive.read(metadata))
+    info = metadata.removesuffix("METADATA")
+    of_info = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
+    differs("the wheel", names, wanted | {info + name for name in of_info})
+
+
+def check_metadata(text: bytes) -> None:
+    from packaging.metadata import Metadata  # in tools/build.txt
+
+    said = Metadata.from_email(text, validate=True)
+    assert said.license_expression == "MIT", said.license_expression
+    assert said.license_files == ["LICENSE"], said.license_files
+    assert said.description_content_type == "text/markdown", said.description_content_type
+    assert said.description == (ROOT / "README.md").read_text(encoding="utf-8"), "README.md is not the description"
+
+
+def differs(what: str, has: set[str], wanted: set[str]) -> None:
+    assert has == wanted, f"{what} has {sorted(has - wanted)} too much, and {sorted(wanted - has)} not"
+
+
+def check_installing(wheel: Path, directory: Path) -> None:
+    """Into an environment of its own, where the only programs that are found are the environment's."""
+    subprocess.run([sys.executable, "-m", "venv", str(directory / "venv")], check=True)
+    bin = directory / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    environment = {**os.environ, "PATH": str(bin), "CC": "no-compiler", "CXX": "no-compiler"}
+    python = str(bin / "python")
+    for command in (
+        ["-m", "pip", "install", "-q", "--only-binary", ":all:", str(wheel)],
+        ["-m", "pip", "check"],
+        ["-I", str(ROOT / "tools" / "check_installed.py")],
+    ):
+        subprocess.run([python, *command], env=environment, cwd=directory, check=True)
+
+
+def check_again(sdist: Path, wheel: Path, directory: Path) -> None:
+    """From what the sdist holds, by what builds the release."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(directory / "elsewhere", filter="data")
+    (source,) = (directory / "elsewhere").iterdir()
+    epoch = str(int((source / "PKG-INFO").stat().st_mtime))
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
+    python = directory / "build" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", str(directory / "build")], check=True)
+    pinned = ["-m", "pip", "install", "-q", "--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]
+    subprocess.run([str(python), *pinned], check=True)
+    again = [str(python), "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
+    subprocess.run(again, env=environment, stdout=subprocess.DEVNULL, check=True)
+    (built,) = (directory / "again").iterdir()
+    assert built.name == wheel.name, built.name
+    if built.read_bytes() != wheel.read_bytes():
+        with zipfile.ZipFile(built) as first, zipfile.ZipFile(wheel) as second:
+            other = [name for name in first.namelist() if first.read(name) != second.read(name)]
+        raise AssertionError(f"the wheel is another one when it is built again: {other or 'the archive itself'}")
+
+
+if __name__ == "__main__":
+    main()

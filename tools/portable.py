@@ -1,0 +1,104 @@
+"""Whether the engine library is plain C++17: every file of it, compiled for systems that we have no machine of.
+
+``python tools/portable.py [NAME ...]`` checks what its compilers are installed for (Debian: clang and libc++-dev,
+g++-mingw-w64-x86-64-posix, g++-aarch64-linux-gnu) and says what it left out; a name given must be there.
+
+- ``libc++``: Clang with the standard library of macOS, and whatever is no C++17 an error
+- ``windows``: MinGW, whose headers are those of Windows
+- ``msvc``: the same with what the sources say to MSVC, and without the built-in functions that MSVC has not
+- ``aarch64``: GCC for AArch64
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
+SIMD = {
+    "_avx2.cpp": AVX2,
+    "_avx512.cpp": [*AVX2, *(f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2"))],
+}
+
+
+class Check(NamedTuple):
+    compiler: str
+    flags: list[str]
+    is_x86: bool
+
+
+CHECKS = {
+    "libc++": Check("clang++", ["-stdlib=libc++", "-Wpedantic", "-Wno-gcc-compat", "-Werror"], True),
+    "windows": Check("x86_64-w64-mingw32-g++-posix", ["-Werror"], True),
+    "msvc": Check("x86_64-w64-mingw32-g++-posix", [], True),
+    "aarch64": Check("aarch64-linux-gnu-g++", ["-Werror"], False),
+}
+
+AS_MSVC = (
+    (re.compile(r"defined\(_MSC_VER\)"), "1"),
+    (re.compile(r"defined\(__(clang|GNUC|SSE2)__\)"), "0"),
+    (re.compile(r"\b(__builtin_|__int128|__attribute__|__asm__|asm\()"), r"no_\1"),
+)
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(CHECKS)
+    failures = 0
+    for name in names:
+        check = CHECKS[name]
+        if shutil.which(check.compiler) is None:
+            print(f"{name}: {check.compiler} is not installed")
+            failures += bool(sys.argv[1:])
+            continue
+        failures += run(name, check)
+    return 1 if failures else 0
+
+
+def run(name: str, check: Check) -> int:
+    """The number of files that do not compile; what the compiler says of them is printed."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = as_msvc(Path(directory)) if name == "msvc" else ROOT / "cpp"
+        sources = [path for path in sorted(root.glob("src/**/*.cpp")) if check.is_x86 or not simd_of(path)]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            said = list(threads.map(lambda source: compile_one(check, root, source), sources))
+    print("".join(said), end="")
+    failed = sum(map(bool, said))
+    print(f"{name}: {len(sources)} files, {failed} do not compile")
+    return failed
+
+
+def compile_one(check: Check, root: Path, source: Path) -> str:
+    """What the compiler says; nothing when all is well."""
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", f"-I{root}/include", f"-I{root}/src", *check.flags]
+    command = [check.compiler, *flags, *simd_of(source), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stderr if done.returncode else ""
+
+
+def simd_of(source: Path) -> list[str]:
+    return next((flags for suffix, flags in SIMD.items() if source.name.endswith(suffix)), [])
+
+
+def as_msvc(directory: Path) -> Path:
+    """A copy of the sources in which a condition on the compiler has MSVC's answer."""
+    for path in sorted((ROOT / "cpp").rglob("*")):
+        if path.suffix in (".cpp", ".h", ".inc") and "bindings" not in path.parts:
+            text = path.read_text(encoding="utf-8")
+            for pattern, by in AS_MSVC:
+                text = pattern.sub(by, text)
+            copy = directory / path.relative_to(ROOT / "cpp")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(text, encoding="utf-8")
+    return directory
+
+
+if __name__ == "__main__":
+    sys.exit(main())
