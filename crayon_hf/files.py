@@ -1,12 +1,33 @@
-"""Files that appear whole or not at all, and files that stay readable when their name is gone."""
+"""Files that appear whole or not at all, and files that stay readable when their name is gone.
+
+What is not whole yet has a temporary name, ``.NAME.PID-RANDOM.tmp``, beside what it is to become.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
+from collections.abc import Iterable
 
 _MOST_HELD = 64
 """How many files are held open: a process has few descriptors, and most of them are not ours to take."""
+
+_HELD = (errno.EACCES, errno.EDEADLK) if os.name == "nt" else (errno.EWOULDBLOCK, errno.EAGAIN)
+_TEMPORARY = re.compile(r"\.(.+)\.\d+-[0-9a-f]{12}", re.DOTALL)
+
+
+def temporary_path(path: str, ending: str = ".tmp") -> str:
+    """A new temporary name beside `path`."""
+    directory, name = os.path.split(path)
+    return os.path.join(directory, f".{name}.{os.getpid()}-{os.urandom(6).hex()}{ending}")
+
+
+def final_name(name: str, ending: str = ".tmp") -> str | None:
+    """What a file of a temporary name was to be called; None for a name that is not a temporary one."""
+    match = _TEMPORARY.fullmatch(name[: -len(ending)]) if name.endswith(ending) else None
+    return match[1] if match else None
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = False) -> None:
@@ -16,8 +37,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
     `path` is followed. `private` makes the file readable by its owner only.
     """
     target = os.path.realpath(path)
-    directory, name = os.path.split(target)
-    temporary = os.path.join(directory, f".{name}.{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    temporary = temporary_path(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(temporary, flags, 0o600 if private else 0o666)
     try:
@@ -30,7 +50,37 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    sync_directory(directory)
+    sync_directory(os.path.dirname(target))
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files that may be there, durably."""
+    directories = set()
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            directories.add(os.path.dirname(path) or ".")
+    for directory in sorted(directories):
+        sync_directory(directory)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file for this process and whoever inherits the descriptor; False when another has the lock.
+
+    True where the file system has no locks.
+    """
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _HELD
+    return True
 
 
 def sync_directory(directory: str) -> None:

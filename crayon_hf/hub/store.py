@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import HubError
-from crayon_hf.files import sync_directory, write_atomic
+from crayon_hf.files import final_name, sync_directory, temporary_path, write_atomic
 from crayon_hf.search_path import files_of, home_directory, search_path
 
 JSON, CARTRIDGE, RECORD = "tokenizer.json", "tokenizer.dat", "record.json"
@@ -37,7 +37,6 @@ _KINDS = {".json": JSON, ".dat": CARTRIDGE}  # in the order in which the names a
 PLACE = ".pulled"
 _INTO = re.compile(rf"{re.escape(PLACE)}[/\\]([0-9a-f]{{64}})[/\\](?:{re.escape(JSON)}|{re.escape(CARTRIDGE)})")
 _NAME = re.compile(r"[0-9a-f]{64}")
-_TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{12}\.tmp")
 _LOCK_SECONDS = 60.0
 
 
@@ -205,7 +204,7 @@ class Store:
             for name, data in damaged.items():
                 write_atomic(target / name, data)
             return bool(damaged)
-        stage = self.place / _temporary(digest)
+        stage = Path(temporary_path(str(target)))
         try:
             stage.mkdir()
             for name, data in files.items():
@@ -219,7 +218,7 @@ class Store:
 
     def _replace(self, names: Mapping[Path, str]) -> None:
         """Let each name lead to a file, in this order. All that needs space on the disk is done before the first."""
-        temporary = {path: self.directory / _temporary(path.name) for path in names}
+        temporary = {path: Path(temporary_path(str(path))) for path in names}
         try:
             for path, leads_to in names.items():
                 try:
@@ -241,13 +240,13 @@ class Store:
         """Remove what processes left that died, and the directories that no name leads to."""
         with contextlib.suppress(OSError):
             for path in self.directory.iterdir():
-                if _TEMPORARY.fullmatch(path.name) and not path.is_dir():
+                if final_name(path.name) is not None and not path.is_dir():
                     path.unlink()
                 elif path.suffix in _KINDS and (digest := self._digest_of(path, _KINDS[path.suffix])):
                     keep.add(digest)
             for path in self.place.iterdir():
                 is_old = _NAME.fullmatch(path.name) and path.name not in keep
-                if is_old or _TEMPORARY.fullmatch(path.name):
+                if is_old or final_name(path.name) is not None:
                     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -257,10 +256,6 @@ def _before(directory: Path) -> list[Path]:
     real = [os.path.realpath(place) for place in places]
     where = os.path.realpath(directory)
     return places[: real.index(where)] if where in real else []
-
-
-def _temporary(name: str) -> str:
-    return f".{name}.{os.getpid()}-{os.urandom(6).hex()}.tmp"
 
 
 def _is(path: Path, data: bytes) -> bool:

@@ -1,6 +1,6 @@
 """Files that have a temporary name until they are whole, and are known as left over when their process is gone.
 
-A temporary name is ``.NAME.PID-RANDOM.crayon-tmp``, beside what it is to become. Whoever writes it holds a lock on it
+A temporary name is one of `crayon_hf.files`, with an ending of its own. Whoever writes it holds a lock on it
 (`flock`), which ends with the process, so a leftover is told from a file that another process is writing.
 """
 
@@ -9,25 +9,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.files import sync_directory
-
-try:
-    import fcntl
-except ImportError:  # not a Unix: there is no lock, and what has a temporary name counts as left over
-    fcntl = None  # type: ignore[assignment]
+from crayon_hf.files import final_name, sync_directory, temporary_path, try_lock
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 ENDING = ".crayon-tmp"
-_NAME = re.compile(r"\.(?P<final>.+)\.\d+-[0-9a-f]{12}" + re.escape(ENDING), re.DOTALL)
 _GATHERED = 1 << 20
 """Smaller pieces are written together, in bytes."""
 _AT_ONCE = 1 << 30
@@ -40,8 +33,8 @@ def remove_leftovers(directory: str, names: Iterable[str] | None = None) -> list
     wanted = None if names is None else set(names)
     removed = []
     for name in sorted(os.listdir(directory)):
-        match = _NAME.fullmatch(name)
-        if match and (wanted is None or match["final"] in wanted):
+        final = final_name(name, ENDING)
+        if final is not None and (wanted is None or final in wanted):
             path = os.path.join(directory, name)
             with _taken(path) as is_ours:
                 if is_ours:
@@ -63,28 +56,17 @@ def remove(path: str) -> None:
         if path.endswith(ENDING):
             shutil.rmtree(path)
             return
-        temporary = _temporary_name(path)
+        temporary = temporary_path(path, ENDING)
         os.rename(path, temporary)
         with _taken(temporary) as is_ours:
             if is_ours:
                 shutil.rmtree(temporary)
 
 
-def _temporary_name(final: str) -> str:
-    directory, name = os.path.split(final)
-    return os.path.join(directory, f".{name}.{os.getpid()}-{os.urandom(6).hex()}{ENDING}")
-
-
 def _lock(descriptor: int) -> bool:
-    """False when another process has it."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            pass  # a file system without locks
-    return True
+    """False when another process has it. Windows locks bytes, which nobody else could read then: there is no lock, and
+    what has a temporary name counts as left over."""
+    return os.name == "nt" or try_lock(descriptor)
 
 
 @contextlib.contextmanager
@@ -133,7 +115,7 @@ class Output:
         self._placed: os.stat_result | None = None
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         while True:
-            temporary = _temporary_name(path)
+            temporary = temporary_path(path, ENDING)
             with _named(path):
                 descriptor = os.open(temporary, flags, 0o666)
             # Between the two steps another process may take it for a leftover.
@@ -230,7 +212,7 @@ class OutputDirectory:
     def make(self) -> None:
         """Make the directory, under a temporary name."""
         while True:
-            temporary = _temporary_name(self.path)
+            temporary = temporary_path(self.path, ENDING)
             with _named(self.path):
                 os.mkdir(temporary)
             self._temporary = temporary

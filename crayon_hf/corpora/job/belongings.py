@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.job.state import remove
 from crayon_hf.errors import JobError
+from crayon_hf.files import remove_files
 
 
 def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
@@ -44,7 +44,7 @@ def remove_listed(directory: str, names: Sequence[str]) -> None:
     for place in places:
         if os.path.islink(os.path.join(directory, place)):
             raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing is removed")
-    remove([os.path.join(directory, name) for name in names])
+    remove_files(os.path.join(directory, name) for name in names)
     for place in places:
         with contextlib.suppress(OSError):  # somebody else's file is in it, or it is gone
             os.rmdir(os.path.join(directory, place))

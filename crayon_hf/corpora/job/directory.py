@@ -24,12 +24,12 @@ from crayon_hf.corpora.formats import FORMATS, remove_leftovers
 from crayon_hf.corpora.job.belongings import listed, remove_listed
 from crayon_hf.corpora.job.locks import Lock
 from crayon_hf.corpora.job.shard import written
-from crayon_hf.corpora.job.state import PLACE, Counts, State, load, remove
+from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
 from crayon_hf.errors import JobError
-from crayon_hf.files import sync_directory, write_atomic
+from crayon_hf.files import final_name, remove_files, sync_directory, write_atomic
 
-_OURS = re.compile(r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|\.\S+\.tmp|manifest|bad-records")
+_OURS = re.compile(r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|manifest|bad-records")
 _PLANNED = ("group_bytes", "shuffle", "seed")
 _JOB, _LOCK, _REMOVING = "job.json", "lock", "removing.json"
 MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
@@ -131,8 +131,7 @@ class Directory:
             self._remove()
         remove_leftovers(self.path)
         merged = {name for format in FORMATS.values() for name in format.merged_files}
-        written = re.compile(rf"\.({'|'.join(map(re.escape, merged))})\.\d+-[0-9a-f]{{12}}\.tmp")  # by `write_atomic`
-        remove([os.path.join(self.path, name) for name in os.listdir(self.path) if written.fullmatch(name)])
+        remove_files(os.path.join(self.path, name) for name in os.listdir(self.path) if final_name(name) in merged)
         return self._held.descriptor
 
     def unlock(self) -> None:
@@ -172,7 +171,7 @@ class Directory:
     def settle(self) -> None:
         """The job is done and its manifest in place: remove what was needed to go on, `job.json` last."""
         self._tidy()
-        remove([os.path.join(self.place, _JOB)])
+        remove_files([os.path.join(self.place, _JOB)])
 
     def _remove(self) -> None:
         path = os.path.join(self.place, _REMOVING)
@@ -183,11 +182,12 @@ class Directory:
         remove_listed(self.path, names)
         remove_leftovers(self.path)
         self._tidy()
-        remove([os.path.join(self.place, _JOB)])
-        remove([path])
+        remove_files([os.path.join(self.place, _JOB)])
+        remove_files([path])
 
     def _tidy(self) -> None:
-        remove([os.path.join(self.place, name) for name in self._inside() if _OURS.fullmatch(name)])
+        ours = (name for name in self._inside() if _OURS.fullmatch(name) or final_name(name) is not None)
+        remove_files(os.path.join(self.place, name) for name in ours)
 
     def _inside(self) -> list[str]:
         try:
@@ -196,7 +196,7 @@ class Directory:
             return []
 
     def _is_ours(self, name: str) -> bool:
-        return name in (_JOB, _LOCK, _REMOVING) or bool(re.fullmatch(r"\.(job|removing)\.json\.\S+\.tmp", name))
+        return name in (_JOB, _LOCK, _REMOVING) or final_name(name) in (_JOB, _REMOVING)
 
 
 def _listed(manifest: dict[str, Any]) -> list[str]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import time
 from types import TracebackType
 
 from crayon_hf.errors import JobError
+from crayon_hf.files import try_lock
 
 _PATIENCE = 5.0
 """Seconds. Workers whose job was killed notice it and end within moments; until then they hold its lock."""
-
-_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 class Lock:
@@ -36,7 +34,7 @@ class Lock:
             except FileNotFoundError:  # whoever had it is just tidying up
                 continue
             try:
-                if _lock(self.descriptor) and self._is_there():
+                if try_lock(self.descriptor) and self._is_there():
                     return
             except BaseException:
                 os.close(self.descriptor)
@@ -67,18 +65,3 @@ class Lock:
             return os.path.samestat(os.fstat(self.descriptor), os.stat(self.path))
         except FileNotFoundError:
             return False
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in _HELD
-    return True

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crayon_hf import inputs
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.requests import are_same_files, continued, differences, refuse, request_of
-from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load, remove
+from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
 from crayon_hf.corpora.reading.documents import InputFile
 from crayon_hf.errors import JobError
+from crayon_hf.files import final_name, remove_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,7 +193,7 @@ class _Work:
                 raise
             state = shards.state
         if self._options.shuffle:
-            remove(list(files_of(self._beside)))
+            remove_files(files_of(self._beside))
         if self._progress is not None:
             self._progress(state.counts)
         listed = self._bad_path if state.counts.bad_records else None
@@ -253,8 +254,7 @@ class _Work:
     def _tidy(self) -> None:
         """Remove what `write_atomic` left of the state when it was killed."""
         place, name = os.path.split(self._path)
-        left = re.compile(re.escape(f".{name}.") + r"\d+-[0-9a-f]{12}\.tmp")
-        remove([os.path.join(place, other) for other in os.listdir(place) if left.fullmatch(other)])
+        remove_files(os.path.join(place, other) for other in os.listdir(place) if final_name(other) == name)
 
     # -- documents in their order
 
@@ -390,7 +390,7 @@ def forget_shard(output: str, state: State) -> None:
     prefixes = [prefix_of(output, limit, index) for index in range(len(state.shards) + 1)]
     remove_leftovers(directory or ".", [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
     beside = os.path.join(directory, PLACE, name)
-    remove([*files_of(beside), f"{beside}.bad-records.jsonl", f"{beside}.json"])
+    remove_files([*files_of(beside), f"{beside}.bad-records.jsonl", f"{beside}.json"])
 
 
 def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:

@@ -14,14 +14,14 @@ state says is there. What it does not say may be there as well, whole or in part
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 from typing import Any, NamedTuple
 
+from crayon_hf.corpora.job.belongings import listed
 from crayon_hf.errors import JobError
-from crayon_hf.files import sync_directory, write_atomic
+from crayon_hf.files import write_atomic
 
 PLACE = "_crayon"
 SCHEMA = "crayon-hf/shard-state/1"
@@ -77,8 +77,6 @@ class State(NamedTuple):
 
 def load(path: str) -> State | None:
     """The state in a file; None when there is no file. JobError for one that is not ours, or lists what is not."""
-    from crayon_hf.corpora.job.belongings import listed
-
     try:
         with open(path, "rb") as file:
             fields = json.loads(file.read())
@@ -97,14 +95,3 @@ def load(path: str) -> State | None:
             f"{path} is no state of crayon-hf tokenize ({error}): remove it, and what was written there, or give "
             "--overwrite (overwrite=True)"
         ) from error
-
-
-def remove(paths: list[str]) -> None:
-    """Remove files that may be there, durably."""
-    directories = set()
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-            directories.add(os.path.dirname(path) or ".")
-    for directory in sorted(directories):
-        sync_directory(directory)
