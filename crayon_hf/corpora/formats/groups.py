@@ -1,18 +1,24 @@
-"""Documents put together to groups of a bounded size, the same ones however the documents come in."""
+"""Formats that pyarrow writes: documents are put together to groups of a bounded size, the same ones however the
+documents come in."""
 
 from __future__ import annotations
 
+import contextlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
 from crayon_hf.errors import FormatError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-LONGEST = (1 << 31) - 1
-"""Tokens of one document: the offsets of an Arrow list are int32."""
+    from crayon_hf.corpora.formats.output import Output
+
+COLUMN = "input_ids"
+"""Of int32, as ``datasets`` has for a column of this name."""
 
 
 class Groups:
@@ -74,7 +80,7 @@ def list_array(ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> Any:
     return pyarrow.ListArray.from_arrays(pyarrow.array(offsets), pyarrow.array(ids))
 
 
-def pyarrow(prefix: str) -> Any:
+def pyarrow_for(prefix: str) -> Any:
     """The library.
 
     Raises:
@@ -85,3 +91,92 @@ def pyarrow(prefix: str) -> Any:
     except ImportError as error:
         raise FormatError(f"{prefix}: this format needs pyarrow: pip install 'crayon-hf[corpora]'") from error
     return pyarrow
+
+
+class GroupedFormat(Format):
+    """One file a shard, of groups of documents."""
+
+    def __init__(self, rows: int, tokens: int) -> None:
+        """At most these in a group."""
+        self._limits = rows, tokens
+
+    def dtype(self, vocabulary: Vocabulary) -> np.dtype[Any]:
+        """int32."""
+        import numpy as np
+
+        return np.dtype("<i4")
+
+    def files(self, prefix: str) -> list[str]:
+        return [f"{prefix}.{self.name}"]
+
+
+class GroupedWriter(ShardWriter):
+    """`_begin` has to make the `_writer` of pyarrow, over what `_open_sink` gives."""
+
+    _longest = (1 << 31) - 1  # the offsets of an Arrow list are int32
+    _writer: Any
+
+    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], waiting: Groups) -> None:
+        super().__init__(format, prefix, dtype)
+        self._groups = waiting
+
+    def _open_sink(self) -> Sink:
+        self._sink = Sink(self._output(self._format.files(self.prefix)[0]))
+        return self._sink
+
+    @abstractmethod
+    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None: ...
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        for group in self._groups.add(ids, lengths):
+            self._write_group(*group)
+
+    def _end(self) -> None:
+        if len(self._groups):
+            self._write_group(*self._groups.rest())
+        self._writer.close()
+
+    def _discard(self) -> None:
+        with contextlib.suppress(Exception):
+            self._sink.mute()  # pyarrow writes the end of the file whenever it can
+            self._writer.close()
+        super()._discard()
+
+
+class Sink:
+    """What pyarrow writes to: an output, or nothing any more. It is not pyarrow's to close."""
+
+    closed = False
+
+    def __init__(self, output: Output) -> None:
+        self._output: Output | None = output
+
+    def mute(self) -> None:
+        """Take what comes from now on and do nothing with it."""
+        self._output = None
+
+    def write(self, data: Any) -> int:
+        """All of it."""
+        return self._output.write(data) if self._output else len(data)
+
+    def tell(self) -> int:
+        """Bytes so far."""
+        return self._output.size if self._output else 0
+
+    def flush(self) -> None:
+        """Nothing: `finish` does it."""
+
+    def close(self) -> None:
+        """Nothing: `finish` does it."""
+
+    def readable(self) -> bool:
+        """No."""
+        return False
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """No."""
+        return False
