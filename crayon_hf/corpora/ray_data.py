@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import shipping
-from crayon_hf.corpora.arrow_columns import tokenizer_of
-from crayon_hf.corpora.batch_columns import Column, with_ids
-from crayon_hf.corpora.given import end_of_text, opened
+from crayon_hf.corpora.batch_columns import Column, packed, with_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,13 +41,11 @@ def tokenize_dataset(
     """
     import ray
 
-    inner = tokenizer_of(opened(tokenizer))
-    suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
-    label, parcel = shipping.pack(inner)
+    label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
     arguments = {
         "label": label,
         "parcel": [ray.put(parcel)],  # in a list, since Ray fetches arguments: an actor may not need this one
-        "column": Column(column, output, add_special_tokens, suffix),
+        "column": worked_on,
     }
     return dataset.map_batches(
         TokenizeBatches, fn_constructor_kwargs=arguments, **{"batch_format": "pyarrow", "num_cpus": 1} | options

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import shipping
-from crayon_hf.corpora.arrow_columns import tokenizer_of
-from crayon_hf.corpora.batch_columns import Column, with_ids
-from crayon_hf.corpora.given import end_of_text, opened
+from crayon_hf.corpora.batch_columns import Column, packed, with_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,15 +36,8 @@ def tokenize_in_arrow(
     to each text: `eos`, or what the tokenizer calls so (JobError when that is not clear); `suffix` adds any ids, before
     that. `threads` are those of one task: as many as ``spark.task.cpus``. A `column` that is not there fails the task.
     """
-    inner = tokenizer_of(opened(tokenizer))
-    suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
-    label, parcel = shipping.pack(inner)
-    return TokenizeInArrow(
-        label,
-        spark.sparkContext.broadcast(tuple(parcel)),
-        Column(column, output, add_special_tokens, suffix),
-        threads,
-    )
+    label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
+    return TokenizeInArrow(label, spark.sparkContext.broadcast(tuple(parcel)), worked_on, threads)
 
 
 class TokenizeInArrow:
