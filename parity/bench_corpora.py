@@ -22,15 +22,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .bench.machine import cpu_model
 from .bench.processes import all_cores
-from .bench.tables import put_between_marks, rounded
+from .bench.tables import rounded
+from .bench.turns import TurnsBench, add_outputs, run_command
 from .corpora_engines import ENGINES, read_back
-from .references import UnknownVocabularyError
 from .texts import DOCUMENT_BYTES, documents, find_text, read_text
 
 BEGIN = "<!-- bench-corpora: begin -->"
@@ -89,22 +89,10 @@ class Run:
         return self.megabytes / statistics.median(self.seconds)
 
 
-@dataclass
-class Bench:
+class Bench(TurnsBench[Run]):
     """A finished run."""
 
-    machine: list[str]
-    settings: dict[str, Any]
-    runs: list[Run] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, every round."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(plain: dict[str, Any]) -> Bench:
-        """What ``to_json`` gave."""
-        return Bench(plain["machine"], plain["settings"], [Run(**run) for run in plain["runs"]])
+    run_type = Run
 
 
 # -- the corpus
@@ -361,9 +349,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default %(default)s")
     parser.add_argument("--directory", metavar="DIR", help="for all files, which go again (default: a temporary one)")
-    parser.add_argument("--json", metavar="FILE", help="write all figures")
-    parser.add_argument("--from", dest="kept", metavar="FILE", help="the table of figures that --json kept")
-    parser.add_argument("--markdown", metavar="FILE", help=f"put the table into a document, behind {BEGIN}")
+    add_outputs(parser, BEGIN)
     return parser
 
 
@@ -397,7 +383,10 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
         runs = measure(
             corpus, engines, tokenizer, options.workers, options.rounds, shares, pythons, directory, progress
         )
-    return Bench(machine, settings, runs)
+    bench = Bench(machine, settings, runs)
+    if options.json:
+        bench.keep(options.json)
+    return bench
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -412,37 +401,9 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command: 0 when the targets are met, 1 when not, 2 for misuse, 130 and 143 for Ctrl-C and SIGTERM."""
-    parser = make_parser()
-    options = parser.parse_args(argv)
-    started = time.monotonic()
-
-    def progress(message: str) -> None:
-        print(f"{time.monotonic() - started:7.1f} s  {message}", file=sys.stderr, flush=True)
-
     if threading.current_thread() is threading.main_thread():  # so that children end, and files go, with this process
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        if options.kept:
-            bench = Bench.from_json(json.loads(Path(options.kept).read_text(encoding="utf-8")))
-        else:
-            bench = run_bench(options, progress)
-            if options.json:
-                Path(options.json).write_text(json.dumps(bench.to_json(), indent=1) + "\n", encoding="utf-8")
-        table = to_markdown(bench)
-        if options.markdown:
-            put_between_marks(options.markdown, table, BEGIN, END)
-        else:
-            print(table, end="")
-    except (UnknownVocabularyError, OSError, ValueError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{parser.prog}: interrupted", file=sys.stderr)
-        return 130
-    short = shortfalls(bench)
-    for line in short:
-        print(f"short of the target: {line}", file=sys.stderr)
-    return 1 if short else 0
+    return run_command(make_parser(), argv, Bench, run_bench, to_markdown, shortfalls, (BEGIN, END))
 
 
 if __name__ == "__main__":

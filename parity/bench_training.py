@@ -14,15 +14,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from .bench.machine import cpu_model
 from .bench.processes import all_cores
-from .bench.tables import put_between_marks, rounded
-from .references import UnknownVocabularyError
+from .bench.tables import rounded
+from .bench.turns import TurnsBench, add_outputs, run_command
 from .training import text_of
 from .training_engines import ENGINES
 
@@ -66,22 +65,10 @@ class Run:
         return statistics.median(peak - before for peak, before in zip(self.peak_mb, self.before_mb, strict=True))
 
 
-@dataclass
-class Bench:
+class Bench(TurnsBench[Run]):
     """A finished run."""
 
-    machine: list[str]
-    settings: dict[str, Any]
-    runs: list[Run] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, every round."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(plain: dict[str, Any]) -> Bench:
-        """What ``to_json`` gave."""
-        return Bench(plain["machine"], plain["settings"], [Run(**run) for run in plain["runs"]])
+    run_type = Run
 
     def of(self, megabytes: float) -> list[Run]:
         """The runs on a text."""
@@ -289,9 +276,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", dest="peers_up_to", action="store_const", const=100.0, help="the same as --peers-up-to 100"
     )
-    parser.add_argument("--json", metavar="FILE", help="write all figures")
-    parser.add_argument("--from", dest="kept", metavar="FILE", help="tables of figures that --json kept")
-    parser.add_argument("--markdown", metavar="FILE", help=f"put the tables into a document, behind {BEGIN}")
+    add_outputs(parser, BEGIN)
     return parser
 
 
@@ -326,36 +311,13 @@ def run_bench(options: argparse.Namespace, progress: Callable[[str], None]) -> B
             few = engines if megabytes <= options.peers_up_to else [OURS]
             bench.runs += measure(path, few, options.vocab_size, options.threads, rounds, progress)
             if options.json:
-                Path(options.json).write_text(json.dumps(bench.to_json(), indent=1) + "\n", encoding="utf-8")
+                bench.keep(options.json)
     return bench
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command: 0 when the targets are met, 1 when not, 2 for misuse."""
-    parser = make_parser()
-    options = parser.parse_args(argv)
-    started = time.monotonic()
-
-    def progress(message: str) -> None:
-        print(f"{time.monotonic() - started:7.1f} s  {message}", file=sys.stderr, flush=True)
-
-    try:
-        if options.kept:
-            bench = Bench.from_json(json.loads(Path(options.kept).read_text(encoding="utf-8")))
-        else:
-            bench = run_bench(options, progress)
-        tables = to_markdown(bench)
-        if options.markdown:
-            put_between_marks(options.markdown, tables, BEGIN, END)
-        else:
-            print(tables, end="")
-    except (UnknownVocabularyError, OSError, ValueError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 2
-    short = shortfalls(bench)
-    for line in short:
-        print(f"short of the target: {line}", file=sys.stderr)
-    return 1 if short else 0
+    """The command: 0 when the targets are met, 1 when not, 2 for misuse, 130 for Ctrl-C."""
+    return run_command(make_parser(), argv, Bench, run_bench, to_markdown, shortfalls, (BEGIN, END))
 
 
 if __name__ == "__main__":
