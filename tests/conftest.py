@@ -15,7 +15,12 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported: no test asks the network for anything
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+# Timing decides no test: a machine may be busy. A test that has settings of its own starts from these.
+settings.register_profile("crayon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("crayon")
 
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA3_PATTERN = (

@@ -354,6 +354,14 @@ def test_broken_pipe_is_quiet(home):
     assert process.wait() == 141
 
 
+def unread(pipe) -> int:
+    """Bytes in a pipe that nobody has read yet."""
+    import fcntl
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_interrupt(home):
     process = subprocess.Popen(
@@ -362,12 +370,14 @@ def test_interrupt(home):
         stderr=subprocess.PIPE,
         env={**os.environ, "CRAYON_PROFILE_DIR": str(home)},
     )
-    deadline = time.monotonic() + 30
-    while b"cli" not in Path(f"/proc/{process.pid}/cmdline").read_bytes() and time.monotonic() < deadline:
+    process.stdin.write(b"some words")
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while unread(process.stdin):  # then it has imported itself, and waits for more
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    time.sleep(1)  # it has imported itself and waits for its input
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 130
+    assert process.wait(timeout=60) == 130
     assert process.stderr.read() == b""
 
 

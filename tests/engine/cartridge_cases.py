@@ -110,13 +110,13 @@ def parsed(data: bytes) -> tuple[list[Section], bytes]:
 
 
 def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs Python code in another process, with the package that this one has, for at most 20 s."""
+    """Runs Python code in another process, with the package that this one has, for at most two minutes."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         input=lines,
         capture_output=True,
-        timeout=20,
+        timeout=120,
         check=False,
         cwd=tempfile.gettempdir(),
         env=os.environ | {"PYTHONPATH": path} | environment,
@@ -224,7 +224,7 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """The verdict on every case. A case that kills its judge, or keeps it busy for 20 s, gets that for a verdict."""
+    """The verdict on every case. A case that kills its judge, or keeps it busy for two minutes, gets that for a verdict."""
     verdicts: dict[str, str] = {}
     while len(verdicts) < len(cases):
         left = {name: case for name, case in cases.items() if name not in verdicts}

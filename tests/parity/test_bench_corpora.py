@@ -142,11 +142,11 @@ def is_running(pid: int) -> bool:
 
 
 def test_children_end_at_the_limit(sleeper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_corpora, "LIMIT", 0.7)
+    monkeypatch.setattr(bench_corpora, "LIMIT", 3.0)  # until then the children have begun, on a busy machine
     (tmp_path / "work").mkdir()
     run = Run("gigatoken", 0, 1.0)
     result = bench_corpora.run_once(run, bench_corpora.Corpus([], [], []), "x", 1, str(sleeper), tmp_path / "work")
-    assert run.failed == "over 0.7 s"
+    assert run.failed == "over 3 s"
     assert run.seconds == []
     assert not any(map(is_running, map(int, (tmp_path / "work" / "children").read_text().split())))
     assert result["work"].parent == tmp_path / "work"
@@ -164,7 +164,7 @@ def test_children_end_with_it(text: Path, sleeper: Path, tmp_path: Path, number:
     )
     with subprocess.Popen([sys.executable, "-c", program, *options], stderr=subprocess.PIPE, text=True) as bench:
         children = None
-        for _ in range(600):
+        for _ in range(2400):
             children = next(work.glob("*/children"), None)
             if children is not None:
                 break
