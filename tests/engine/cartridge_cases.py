@@ -224,7 +224,7 @@ for line in sys.stdin:
 
 
 def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
-    """The verdict on every case. A case that kills its judge, or keeps it busy for two minutes, gets that for a verdict."""
+    """The verdict on every case. A case that kills its judge, or keeps it busy for 120 s, gets that for a verdict."""
     verdicts: dict[str, str] = {}
     while len(verdicts) < len(cases):
         left = {name: case for name, case in cases.items() if name not in verdicts}

@@ -316,7 +316,7 @@ def test_what_the_lines_say() -> None:
 VALUES = (None, True, False, 0, 1, -1, 0.5, 0.0, 2**32, 10**30, "", "a", "NFC", [], ["a"], [["a", "b"]], {})
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_any_change_of_a_small_document(data: st.DataObject) -> None:
     """Values replaced, left out, repeated, in up to three places: the law, whatever becomes of the document."""
@@ -339,7 +339,7 @@ def test_any_change_of_a_small_document(data: st.DataObject) -> None:
     check(encoded(base), encoded(other))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.sampled_from(NAMES), st.integers(0, 2**32))
 def test_any_change_of_text_documents(name: str, seed: int) -> None:
     rng = random.Random(seed)

@@ -289,7 +289,7 @@ def test_lazy_encodings_are_a_list(pair: tuple[Any, Any]) -> None:
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(words, min_size=1, max_size=4), st.sampled_from(SIZES), st.sampled_from(EXTRAS), st.booleans())
 def test_any_text(repositories: Any, texts: list[str], sizes: Any, extras: Any, pairs: bool) -> None:
     for stock, ours in _tokenizers(repositories):
