@@ -131,7 +131,7 @@ def test_a_hub_that_says_nothing(shelf: LocalHub, home: Path, run_client: Client
     assert everything(home) == {}
     shelf.heal()
     silent = shelf.fail(hang(), method="GET", path="tokenizer.dat")
-    assert run_client(shelf, PULL, home, timeout=4).returncode == 0  # all other answers come in time, on a busy machine
+    assert run_client(shelf, PULL, home, timeout=1).returncode == 0
     assert silent.made == 1
     assert profile(home) == cartridge_files(shelf)
 
