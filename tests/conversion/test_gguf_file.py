@@ -49,7 +49,7 @@ def fault(path: Path) -> str:
     started = time.process_time()
     with pytest.raises(VocabularyError) as caught:
         read_metadata(path)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 60
     line = str(caught.value)
     assert "\n" not in line
     assert len(line) < 300
