@@ -53,9 +53,10 @@ class AddedTokens:
     def add(self, tokens: Iterable[Token], find: Callable[[str], int | None], size: int) -> int:
         """Add tokens in order; the count of those that changed something.
 
-        `find` is the model's id of a content, `size` how many tokens the model has.
+        `find` is the model's id of a content, `size` how many tokens the model has. New ids count on from those that
+        there were before the call: ids that the model gives to tokens of this call do not count.
         """
-        added = 0
+        added, new_id = 0, max(self._last + 1, size)
         for token in tokens:
             id = self._ids.get(token.content)
             if not token.content or (id is not None and self._tokens.get(id) == token):
@@ -63,7 +64,7 @@ class AddedTokens:
             if id is None:
                 id = find(token.content)
             if id is None:
-                id = max(self._last + 1, size)
+                id, new_id = new_id, new_id + 1
             self._put(id, token)
             added += 1
         return added

@@ -9,9 +9,10 @@ import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import inputs
+from crayon_hf import inputs, panics
 from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.components import COMPONENTS
@@ -128,6 +129,11 @@ class DelegatedEngine:
         return [id for id in listed if id not in unknown] if unknown else listed
 
 
+def _tokenizers_panics() -> AbstractContextManager[None]:
+    """What the native engine raises where the reference panics."""
+    return panics.as_error(ValueError, "the tokenizers library")
+
+
 class TokenizersEngine(DelegatedEngine):
     """A ``tokenizers.Tokenizer`` behind the interface of the native engine."""
 
@@ -175,7 +181,8 @@ class TokenizersEngine(DelegatedEngine):
     ) -> Any:
         stock = self._with(special_as_text, truncation, padding)
         try:
-            return stock.encode(sequence, pair, is_pretokenized, add_special_tokens)
+            with _tokenizers_panics():
+                return stock.encode(sequence, pair, is_pretokenized, add_special_tokens)
         except TypeError as error:
             refused = inputs.refusal(sequence, is_pretokenized, "sequence")
             if refused is None and pair is not None:
@@ -196,7 +203,8 @@ class TokenizersEngine(DelegatedEngine):
         stock = self._with(special_as_text, truncation, padding)
         encode = stock.encode_batch if offsets else stock.encode_batch_fast
         try:
-            return encode(input, is_pretokenized, add_special_tokens)
+            with _tokenizers_panics():
+                return encode(input, is_pretokenized, add_special_tokens)
         except TypeError as error:
             raise (inputs.batch_refusal(input, is_pretokenized) or error) from None
 
@@ -208,7 +216,8 @@ class TokenizersEngine(DelegatedEngine):
         truncation: Any = None,
         padding: Any = None,
     ) -> Any:
-        return self._with(False, truncation, padding).post_process(encoding, pair, add_special_tokens)
+        with _tokenizers_panics():
+            return self._with(False, truncation, padding).post_process(encoding, pair, add_special_tokens)
 
     def encode_ids(
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
@@ -220,7 +229,8 @@ class TokenizersEngine(DelegatedEngine):
         raise UnsupportedError(f"encode_bytes needs the native engine (not native: {self.reason})")
 
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
-        text: str = self._plain.decode(self._known_ids(ids, unknown_ids), skip_special_tokens)
+        with _tokenizers_panics():
+            text: str = self._plain.decode(self._known_ids(ids, unknown_ids), skip_special_tokens)
         return text
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
@@ -268,7 +278,8 @@ class TokenizersEngine(DelegatedEngine):
         import tokenizers
 
         try:
-            stock = tokenizers.Tokenizer.from_str(self._json)
+            with panics.as_error(VocabularyError, "its reader"):
+                stock = tokenizers.Tokenizer.from_str(self._json)
         except Exception as error:  # the library raises Exception itself
             raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
         return stock
@@ -329,9 +340,10 @@ class TiktokenEngine(DelegatedEngine):
                 "pip install 'crayon-hf[tiktoken]'"
             ) from error
         try:
-            self._encoding = tiktoken.Encoding(
-                name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
-            )
+            with panics.as_error(VocabularyError, "its Encoding"):
+                self._encoding = tiktoken.Encoding(
+                    name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
+                )
         except Exception as error:
             raise VocabularyError(f"tiktoken does not accept this vocabulary: {error}") from error
         self._special_tokens = dict(special_tokens)
@@ -384,9 +396,10 @@ class TiktokenEngine(DelegatedEngine):
         self, text: str | bytes, add_special_tokens: bool = True, special_as_text: bool = False
     ) -> list[int]:
         text = _as_text(text)
-        if special_as_text:
-            return self._encoding.encode_ordinary(text)
-        return self._encoding.encode(text, allowed_special="all", disallowed_special=())
+        with panics.as_error(ValueError, "the tiktoken library"):
+            if special_as_text:
+                return self._encoding.encode_ordinary(text)
+            return self._encoding.encode(text, allowed_special="all", disallowed_special=())
 
     def encode_bytes(self, data: bytes) -> list[int]:
         ids: list[int] = self._encoding._encode_bytes(data)

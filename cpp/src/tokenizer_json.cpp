@@ -137,8 +137,6 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
         if (!given(id) || !given(content)) malformed("an added token has no id or no content");
         AddedTokenSpec token{id_of(*id, "the id of an added token"), 0, std::string(content->as_string("content"))};
         const std::string quoted = json::quote(token.content);
-        // The reference passes over these, too.
-        if (token.content.empty()) continue;
         const struct {
             const char* name;
             uint32_t bit;
@@ -152,15 +150,16 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
             if (!given(v)) malformed("the added token " + quoted + " has no " + f.name);
             if (v->as_bool(f.name)) token.flags |= f.bit;
         }
+        if (token.content.empty()) continue;  // the reference passes over these, too
         if (const auto first = seen.find(token.content); first != seen.end()) {
             if (first->second != token.flags) unsupported("the added token " + quoted + " twice, with other flags");
             continue;
         }
         seen.emplace(token.content, token.flags);
-        // The reference gives a token that the model knows the model's id, and any other the next free one, whatever
-        // the file says.
+        // The reference gives a token that the model knows the model's id, and any other the next number from the
+        // model's size on, whatever the file says. Ids that the model has beyond its size do not count.
         const uint32_t known = index.find(token.content);
-        token.id = known != kNoId ? known : next;
+        token.id = known != kNoId ? known : next++;
         if (token.id >= spec->tokens.size()) spec->tokens.resize(size_t(token.id) + 1);
         TokenizerSpec::Token& slot = spec->tokens[token.id];
         if (slot.present && slot.text != token.content) unsupported("the added token " + quoted + " on a used id");
@@ -170,7 +169,6 @@ void read_added(const Value* list, bool on_bytes, TokenizerSpec* spec, const Tok
             slot.raw = on_bytes && !from_byte_level(token.content, &slot.bytes);
             if (!on_bytes || slot.raw) slot.bytes = token.content;
         }
-        if (token.id >= spec->model_size) next = std::max(next, token.id + 1);
         spec->added.push_back(std::move(token));
     }
 }

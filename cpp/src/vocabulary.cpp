@@ -30,6 +30,16 @@ std::string normalized_text(const std::string& text, const Normalizer* normalize
     return std::move(aligned.text);
 }
 
+// The reference normalizes contents when it opens a tokenizer, and panics there at what it panics at in texts.
+static std::string normalized_content(const std::string& content, const Normalizer* normalizer) {
+    try {
+        return normalized_text(content, normalizer);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::argument) throw;
+        throw Error(ErrorKind::unsupported, "the added token " + json::quote(content) + ": " + error.what());
+    }
+}
+
 AddedTries build_added_tries(const std::vector<AddedTokenSpec>& added, const Normalizer* normalizer) {
     std::vector<std::pair<std::string, int32_t>> plain, normalized;
     // The reference lists special tokens before the others.
@@ -40,7 +50,7 @@ AddedTries build_added_tries(const std::vector<AddedTokenSpec>& added, const Nor
                 plain.emplace_back(added[i].content, int32_t(i));
                 continue;
             }
-            std::string content = normalized_text(added[i].content, normalizer);
+            std::string content = normalized_content(added[i].content, normalizer);
             if (content.empty())
                 throw Error(ErrorKind::unsupported, "the added token " + json::quote(added[i].content) +
                                                         ", of which the normalizer leaves nothing");

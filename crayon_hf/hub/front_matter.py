@@ -117,6 +117,8 @@ def _edited(block: str, fill: Mapping[str, Any], own: Sequence[Any], more: Seque
 
 def _tags_added(block: str, node: Any, own: Sequence[Any], more: Sequence[str]) -> str:
     start, end = node.start_mark.index, node.end_mark.index
+    if type(node).__name__ == "MappingNode":
+        return block  # `filled` sees that nothing was added, and refuses
     if not isinstance(node.value, list):  # a word, or nothing
         return f"{block[:start]}{' ' if start == end else ''}{_flow([*own, *more])}{block[end:]}"
     if node.flow_style:

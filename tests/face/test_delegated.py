@@ -172,3 +172,27 @@ def test_empty_vocabulary(model, tmp_path):
     stock.train_from_iterator(["ab abc ab"], trainer)
     assert fresh.get_vocab() == stock.get_vocab() != {}
     assert fresh.encode("ab abc").ids == stock.encode("ab abc").ids
+
+
+def test_a_panic_of_the_reference_is_an_error():
+    """`tokenizers` panics at a merge without a product; two tokens with one id are what it is asked for."""
+    document = {"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 1}, "merges": [["a", "b"]]}}
+    with pytest.raises(BaseException, match="range end index"):
+        tokenizers.Tokenizer.from_str(json.dumps(document))
+    with pytest.raises(VocabularyError, match="its reader panicked"):
+        Tokenizer.from_str(json.dumps(document))
+
+
+def test_an_added_token_at_which_the_normalizer_panics():
+    """The reference normalizes it when it opens the file; the native compiler says so, with the error of a file."""
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": True}
+    normalizer = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": ""}, {"type": "Nmt"}]}
+    document = {
+        "added_tokens": [{"id": 1, "content": "\u4e00", **flags}],
+        "normalizer": normalizer,
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 2}, "unk_token": "<unk>"},
+    }
+    with pytest.raises(BaseException, match=r"start|index|range|None"):
+        tokenizers.Tokenizer.from_str(json.dumps(document))
+    with pytest.raises(VocabularyError, match="panicked"):
+        Tokenizer.from_str(json.dumps(document))

@@ -51,6 +51,39 @@ TARGETS = (
     Target("engine", "columns", "spans, JSON lines and UTF-8 are read alike by every instruction set", max_len=2048),
     Target("engine", "parsers", "JSON, patterns, maps, tries: refused, or read as defined", max_len=2048),
     Target("engine", "words", "words are counted alike by every way, and training ends", max_len=2048),
+    Target("edge", "components", "components in any combination do what tokenizers does", max_len=256),
+    Target(
+        "edge", "corpora", "any file of documents is refused by name, or read as the plain way reads it", max_len=4096
+    ),
+    Target("edge", "decode", "any ids decode as tokenizers decodes them; unknown ones are TokenIdError", max_len=256),
+    Target(
+        "edge",
+        "encode",
+        "any text has tokenizers' ids, offsets and tokens, by every way and instruction set",
+        max_len=512,
+    ),
+    Target("edge", "front_matter", "a card's metadata is refused, or keeps all that it said", max_len=1024),
+    Target(
+        "edge", "read_charsmap", "normalization rules are refused, or do what tokenizers does with them", max_len=2048
+    ),
+    Target("edge", "read_crayon_v2", "CRAYON's files are refused, or encode by longest match", max_len=8192),
+    Target("edge", "read_gguf", "a GGUF file is refused, or becomes what both engines read alike", max_len=8192),
+    Target("edge", "read_ranks", "a rank file is refused, or gives tiktoken's ids", max_len=8192),
+    Target("edge", "read_sentencepiece", "a SentencePiece model is refused, or gives the library's ids", max_len=8192),
+    Target("edge", "read_tekken", "a tekken.json is refused, or becomes what both engines read alike", max_len=40000),
+    Target(
+        "edge",
+        "read_vocab_files",
+        "a directory of any files is refused, or becomes what both engines read alike",
+        max_len=8192,
+    ),
+    Target("edge", "tiktoken_text", "any text has tiktoken's ids, on every instruction set", max_len=512),
+    Target(
+        "edge",
+        "tokenizer_json",
+        "a tokenizer.json that tokenizers refuses is refused, any other does the same",
+        max_len=8192,
+    ),
 )
 
 

@@ -258,3 +258,10 @@ def test_any_metadata(values: dict[str, Any], tags: Any, flow: bool | None, unic
     expected = {"license": "mit", **values, "tags": [*own, *(tag for tag in TAGS if tag not in own)]}
     assert yaml.safe_load(edited) == expected
     assert front_matter.filled(edited, {"license": "mit"}, TAGS) == edited
+
+
+def test_tags_that_are_keys_are_refused() -> None:
+    """Nothing can be added to them."""
+    for block in ("a: 1\ntags:\n    -tags:\n    -", "tags: {a: 1}", "tags:\n  a: 1"):
+        with pytest.raises(CrayonError, match="of a shape"):
+            front_matter.filled(block, {}, ["x"])

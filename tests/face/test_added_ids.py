@@ -1,0 +1,72 @@
+"""The ids of added tokens where a model has ids beyond its size: those of the reference, in files and in calls."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import pytest
+import tokenizers
+
+from crayon_hf import DelegatedWarning, Tokenizer
+
+FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+HOLES = {"<unk>": 0, "a": 1, "<e>": 50, "<f>": 90}
+
+
+def both(vocab: dict[str, int], added: list[str]) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    empty: dict[str, Any] = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor", "decoder"))
+    tokens = [{"id": vocab.get(content, 200 + at), "content": content, **FLAGS} for at, content in enumerate(added)]
+    model = {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"}
+    document = {
+        "version": "1.0",
+        "added_tokens": tokens,
+        **empty,
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": model,
+    }
+    text = json.dumps(document)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DelegatedWarning)
+        return Tokenizer.from_str(text), tokenizers.Tokenizer.from_str(text)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [["<e>", "<x>"], ["<x>", "<e>", "<y>"], ["<f>", "<x>", "<y>", "<e>"], ["<x>", "<y>", "<z>"], ["<e>", "<f>"]],
+)
+def test_in_a_file(added: list[str]) -> None:
+    ours, reference = both(HOLES, added)
+    assert ours.get_vocab() == reference.get_vocab()
+    text = "a <x> <y><e> <f> <z>"
+    assert ours.encode(text).ids == reference.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [["<e>", "<x>", "<y>"]],
+        [["<x>", "<e>", "<y>"], ["<z>"]],
+        [["<e>"], ["<x>", "<y>"]],
+        [["<f>", "<x>"], ["<y>", "<e>", "<z>"]],
+        [["<x>", "<x>", "", "<y>"], ["<x>", "<z>"]],
+    ],
+)
+@pytest.mark.parametrize("added", [[], ["<e>"]])
+def test_in_calls(added: list[str], batches: list[list[str]]) -> None:
+    ours, reference = both(HOLES, added)
+    for batch in batches:
+        assert ours.add_tokens(batch) == reference.add_tokens(batch)
+        assert ours.get_vocab() == reference.get_vocab()
+        assert ours.encode("a<x><y> <e><f><z>").ids == reference.encode("a<x><y> <e><f><z>").ids
+
+
+def test_a_token_without_content_needs_its_flags() -> None:
+    document = {"model": {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}}
+    whole = {"id": 1, "content": "", **FLAGS}
+    assert Tokenizer.from_str(json.dumps({**document, "added_tokens": [whole]})).get_vocab() == {"<unk>": 0}
+    del whole["special"]
+    for opener in (Tokenizer.from_str, tokenizers.Tokenizer.from_str):
+        with pytest.raises(Exception, match="special"):
+            opener(json.dumps({**document, "added_tokens": [whole]}))
