@@ -1,6 +1,7 @@
 """The compiled engine. Everything here is stateless or immutable; the Python face adds no algorithms to it."""
 
 import builtins
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -141,8 +142,13 @@ class Engine:
     """
 
     @staticmethod
-    def open(path: str, verify: bool = False) -> Engine:
-        """Map a cartridge. ``verify`` reads it whole and checks every checksum and index first.
+    def open(
+        path: str | bytes | os.PathLike[str],
+        verify: bool = False,
+        verified: tuple[int, int, int, int, int] | None = None,
+    ) -> Engine:
+        """Map a cartridge. ``verify`` reads it whole and checks every checksum and index first, unless it is the file
+        ``verified``: bytes, modification and change time in ns, inode and device, of one that was verified before.
 
         Raises FileNotFoundError and other OSError as open() does, CartridgeError for anything wrong inside."""
     @staticmethod
@@ -411,7 +417,7 @@ def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oni
     `flavor` says whose Unicode tables the pretokenizer follows: "oniguruma" (tokenizers) or "rust_regex" (tiktoken).
     Raises VocabularyError (malformed) or UnsupportedError (well-formed, not native: the message names what)."""
 
-def verify_cartridge(path: str) -> None:
+def verify_cartridge(path: str | bytes | os.PathLike[str]) -> None:
     """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
 
 def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
@@ -421,7 +427,7 @@ def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
     The file is verified whole first: CartridgeError for one that is damaged, or of version 2, which has no sections.
     ValueError for what is no certificate."""
 
-def cartridge_sections(path: str) -> list[dict[str, Any]]:
+def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, Any]]:
     """The section table: dicts with name, type, offset, size, checksum."""
 
 def cpu_levels() -> list[str]:

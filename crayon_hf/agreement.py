@@ -36,7 +36,7 @@ def open_beside(cartridge: str, source: str, document: bytes | None = None) -> t
         engine, reason = cache.open_agreeing(cartridge, about, check)
     except FileNotFoundError as error:
         return None, None if error.filename == cartridge else f"there is no tokenizer.json beside it: {source}"
-    except (CartridgeError, OSError) as error:
+    except (CartridgeError, VocabularyError, OSError) as error:
         return None, str(error)
     return (engine, None) if reason is None else (None, reason)
 

@@ -13,7 +13,9 @@ for some seconds at the time it was read, since a change within the resolution o
 
 Everything here may fail without harm: a cache that cannot be written means a cartridge in memory, a damaged file in it
 is compiled again. One that somebody else owns or may write is not used at all: a cartridge in it may be whole, carry
-the right digest, and have other merges.
+the right digest, and have other merges. What stands in the index is believed, and written there, only when nobody else
+can write it; a file that it knows is recognised when it is open (`_core.Engine.open`), since its name may lead to
+another one by then.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.errors import CartridgeError
-from crayon_hf.files import write_atomic
+from crayon_hf.errors import CartridgeError, VocabularyError
+from crayon_hf.files import open_regular, write_atomic
 
 _binary = os.stat(_core.__file__)
 BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
@@ -36,6 +38,9 @@ BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
 
 SETTLED_NS = 2_000_000_000
 """A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
+
+MOST_BYTES = 1 << 30
+"""A source that is read whole has no more; the largest published tokenizer.json has some 30 million."""
 
 _VERIFIED = "verified"
 _AGREES = "agrees"
@@ -154,19 +159,21 @@ class _Cache:
             if compiled.source is not None:
                 write_atomic(source, compiled.source, private=True)
             write_atomic(cartridge, compiled.cartridge, private=True)
-            engine = _core.Engine.open(cartridge, verify=not self.trusted)
+            ours = self.trusted and _is_ours(self.directory)
+            engine = _core.Engine.open(cartridge, verify=not ours)
         except (CartridgeError, OSError) as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             engine = _core.Engine.from_bytes(compiled.cartridge)
             return Opened(engine, None, in_memory)
-        with contextlib.suppress(OSError):
-            self._remember(cartridge, os.stat(cartridge), _VERIFIED)
+        if ours:  # so it is the file that was just written
+            with contextlib.suppress(OSError):
+                self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         return Opened(engine, cartridge, origin if compiled.source is None else source)
 
     def open_verified(self, path: str) -> _core.Engine:
         before = os.stat(path)
         if self._recall(path, before) == _VERIFIED:
-            return _core.Engine.open(path)
+            return _core.Engine.open(path, verify=True, verified=_identity(before))
         engine = _core.Engine.open(path, verify=True)
         self._remember_if_settled(path, before, _VERIFIED)
         return engine
@@ -208,13 +215,8 @@ class _Cache:
         return digest, data
 
     def _recall(self, path: str, stat: os.stat_result, about: str = "") -> str | None:
-        if not self.trusted:
-            return None
-        try:
-            with open(self._entry(path, about), encoding="utf-8") as file:
-                fingerprint, _, value = file.read().partition("\n")
-        except (OSError, ValueError):
-            return None
+        data = read_ours(self.index, self._entry(path, about)) if self.trusted else None
+        fingerprint, _, value = (data or b"").decode("utf-8", "replace").partition("\n")
         return value if fingerprint == _fingerprint(stat) else None
 
     def _remember_if_settled(self, path: str, before: os.stat_result, value: str, about: str = "") -> None:
@@ -231,19 +233,44 @@ class _Cache:
     def _remember(self, path: str, stat: os.stat_result, value: str, about: str = "") -> None:
         try:
             self._make_directories()
-            write_atomic(self._entry(path, about), f"{_fingerprint(stat)}\n{value}".encode(), private=True)
+            if self.trusted:
+                entry = os.path.join(self.index, self._entry(path, about))
+                write_atomic(entry, f"{_fingerprint(stat)}\n{value}".encode(), private=True)
         except OSError as error:
             _debug("the cache's index in %s is not writable: %s", self.index, error)
 
     def _entry(self, path: str, about: str = "") -> str:
         parts = (BUILD.encode(), os.fsencode(os.path.realpath(path)), *([about.encode()] if about else []))
-        name = sha256(b"\n".join(parts)).hexdigest()
-        return os.path.join(self.index, name)
+        return sha256(b"\n".join(parts)).hexdigest()
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_BYTES:
+            raise VocabularyError(f"{path} has {size} bytes, too many for a vocabulary: {MOST_BYTES} are the most")
         return file.read()
+
+
+def read_ours(directory: str, name: str) -> bytes | None:
+    """A file in a directory that nobody else can put files into; None when it is not there, or others can.
+
+    It is read from the very directory that was looked at: whoever may rename that one cannot put another in its place.
+    """
+    try:
+        if os.name == "nt":
+            with open(os.path.join(directory, name), "rb") as file:
+                return file.read()
+        inside = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if not _is_ours(inside):
+                return None
+            with open(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=inside), "rb") as file:
+                return file.read()
+        finally:
+            os.close(inside)
+    except OSError:
+        return None
 
 
 def _debug(message: str, *arguments: object) -> None:
@@ -264,10 +291,14 @@ def _say_foreign(directory: str) -> None:
 
 def _fingerprint(stat: os.stat_result) -> str:
     # The change time catches what a restored modification time hides.
-    return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino} {stat.st_dev}"
+    return " ".join(map(str, _identity(stat)))
 
 
-def _is_ours(directory: str) -> bool:
+def _identity(stat: os.stat_result) -> tuple[int, int, int, int, int]:
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev
+
+
+def _is_ours(directory: str | int) -> bool:
     """True when nobody else can have put files there, so that what the index says may be believed.
 
     Files beside the index need no such protection: replacing one changes its stat, and it is verified again.

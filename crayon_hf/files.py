@@ -9,7 +9,10 @@ import contextlib
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterable
+
+_READING = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _MOST_HELD = 64
 """How many files are held open: a process has few descriptors, and most of them are not ours to take."""
@@ -34,9 +37,10 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
     """Write `data` to a new file beside `path`, then rename it over `path`.
 
     Nobody ever sees half a file, and a process that has the old file mapped keeps the old contents. A symbolic link at
-    `path` is followed. `private` makes the file readable by its owner only.
+    `path` is followed. `private`, for caches, makes the file readable by its owner only, and replaces a link: in a
+    directory of several users it may lead to any file.
     """
-    target = os.path.realpath(path)
+    target = os.path.abspath(path) if private else os.path.realpath(path)
     temporary = temporary_path(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(temporary, flags, 0o600 if private else 0o666)
@@ -95,6 +99,17 @@ def sync_directory(directory: str) -> None:
             os.close(descriptor)
 
 
+def open_regular(path: str | os.PathLike[str]) -> int:
+    """A descriptor of a file, to read it. A pipe, a socket or a device is an OSError: it could block, or never end."""
+    descriptor = os.open(path, os.O_RDONLY | _READING)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    is_directory = os.path.isdir(path)
+    code = errno.EISDIR if is_directory else errno.EINVAL
+    raise OSError(code, os.strerror(code) if is_directory else "Not a regular file", os.fspath(path))
+
+
 class HeldFile:
     """A file that is to be read later, though its name may be gone by then: it is held open.
 
@@ -112,9 +127,9 @@ class HeldFile:
         self._identity: tuple[int, int] | None = None
         if HeldFile._count < _MOST_HELD and hasattr(os, "pread"):
             with contextlib.suppress(OSError):
-                self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = open_regular(path)
                 HeldFile._count += 1
-                self._identity = self._identify(self._descriptor)
+                self._descriptor, self._identity = descriptor, self._identify(descriptor)
 
     @property
     def is_there(self) -> bool:
@@ -131,7 +146,7 @@ class HeldFile:
                     parts.append(part)
                     position += len(part)
                 return b"".join(parts)
-        with open(self.path, "rb") as file:
+        with open(open_regular(self.path), "rb") as file:
             return file.read()
 
     def _is_ours(self) -> bool:
@@ -153,5 +168,5 @@ class HeldFile:
     _stat, _close = staticmethod(os.fstat), staticmethod(os.close)
 
     def _identify(self, descriptor: int) -> tuple[int, int]:
-        stat = self._stat(descriptor)
-        return stat.st_dev, stat.st_ino
+        found = self._stat(descriptor)
+        return found.st_dev, found.st_ino

@@ -12,6 +12,7 @@ from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.assembly import Assembly
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.files import open_regular
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
 
@@ -27,7 +28,7 @@ _VERSION_2 = b"CRAY\2\0\0\0"
 def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
     name = os.fspath(path)
-    with open(name, "rb") as file:
+    with open(open_regular(name), "rb") as file:
         head = file.read(8)
     name = os.path.abspath(name)  # it may be needed again when the working directory is another one
     if head.startswith(_MAGIC):
@@ -39,6 +40,8 @@ def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
             with open(name, "rb") as file:
                 return delegate_json(file.read(), str(error), mode)
     except VocabularyError as error:
+        if name in str(error):
+            raise
         hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
         raise type(error)(f"{name}: {error}{hint}") from error
 
@@ -205,7 +208,7 @@ def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
 
 def is_version_2(path: str) -> bool:
     """True for a cartridge of CRAYON."""
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
         return file.read(8) == _VERSION_2
 
 

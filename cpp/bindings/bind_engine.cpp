@@ -2,6 +2,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <tuple>
+
 #include "bindings.h"
 #include "crayon/batch.h"
 #include "crayon/certificate.h"
@@ -46,8 +48,8 @@ std::string hex(const uint8_t* data, size_t n) {
     return out;
 }
 
-py::list sections_of(const std::string& path) {
-    const Cartridge cartridge = open_cartridge(path);
+py::list sections_of(const py::object& path) {
+    const Cartridge cartridge = open_cartridge(path_from(path));
     py::list out;
     for (const SectionEntry& entry : cartridge.table()) {
         py::dict row;
@@ -235,11 +237,18 @@ void bind_engine(py::module_& m) {
     const auto mutable_ptr = [](EnginePtr engine) { return std::const_pointer_cast<Engine>(std::move(engine)); };
     c.def_static(
         "open",
-        [mutable_ptr](const std::string& path, bool verify) {
+        [mutable_ptr](const py::object& path, bool verify,
+                      const std::optional<std::tuple<uint64_t, int64_t, int64_t, uint64_t, uint64_t>>& verified) {
+            const std::string name = path_from(path);
+            std::optional<FileIdentity> known;
+            if (verified) {
+                const auto& [size, modified_ns, changed_ns, inode, device] = *verified;
+                known = FileIdentity{size, modified_ns, changed_ns, inode, device};
+            }
             const py::gil_scoped_release release;
-            return mutable_ptr(Engine::open(path, verify));
+            return mutable_ptr(Engine::open(name, verify, known));
         },
-        py::arg("path"), py::arg("verify") = false);
+        py::arg("path"), py::arg("verify") = false, py::arg("verified") = py::none());
     c.def_static(
         "from_bytes",
         [mutable_ptr](const py::bytes& data) {
@@ -303,9 +312,10 @@ void bind_engine(py::module_& m) {
           py::arg("flavor") = "oniguruma");
     m.def(
         "verify_cartridge",
-        [](const std::string& path) {
+        [](const py::object& path) {
+            const std::string name = path_from(path);
             const py::gil_scoped_release release;
-            Engine::open(path, true);
+            Engine::open(name, true);
         },
         py::arg("path"));
     m.def("with_certificate", &put_certificate, py::arg("cartridge"), py::arg("certificate"));

@@ -139,6 +139,9 @@ py::str str_of(const DecodedText& text);
 // A list built from ready-made ints: no object is made for an id that was listed before.
 py::list list_of_ids(const int32_t* ids, size_t n);
 
+// The path that a str, bytes or an os.PathLike names, as the system has it: it need not be UTF-8.
+std::string path_from(const py::object& path);
+
 std::string type_name(py::handle object);
 
 }  // namespace crayon::python

@@ -185,6 +185,12 @@ struct ReadyInts {
 
 }  // namespace
 
+std::string path_from(const py::object& path) {
+    PyObject* name = nullptr;
+    if (PyUnicode_FSConverter(path.ptr(), &name) == 0) throw py::error_already_set();
+    return std::string(py::reinterpret_steal<py::bytes>(name));
+}
+
 py::list list_of_ids(const int32_t* ids, size_t n) {
     static ReadyInts ready;
 #if PY_VERSION_HEX < 0x030C0000

@@ -1,6 +1,7 @@
 // The extension module crayon_hf._core.
 #include <pybind11/pybind11.h>
 
+#include <cstring>
 #include <system_error>
 
 #include "bindings.h"
@@ -47,6 +48,13 @@ void need_the_gil() {
 #endif
 }
 
+// A message may have the name of a file that is not UTF-8, which then reads as `os.fsdecode` reads it.
+void raise(PyObject* type, const char* message) {
+    const auto text = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "surrogateescape"));
+    if (text) PyErr_SetObject(type, text.ptr());
+}
+
 }  // namespace
 
 namespace crayon::python {
@@ -57,18 +65,19 @@ void translate(std::exception_ptr pointer) {
     } catch (const crayon::Error& error) {
         const char* name = class_name(error.kind());
         if (name == nullptr) {
-            PyErr_SetString(PyExc_ValueError, error.what());
+            raise(PyExc_ValueError, error.what());
             return;
         }
         const py::object type = py::module_::import("crayon_hf.errors").attr(name);
-        PyErr_SetString(type.ptr(), error.what());
+        raise(type.ptr(), error.what());
     } catch (const std::system_error& error) {
         // OSError picks the subclass (FileNotFoundError, ...) from errno. The message is the path: see map_file.
         std::string path = error.what();
         const size_t colon = path.rfind(": ");
         if (colon != std::string::npos) path.resize(colon);
         const py::object type = py::reinterpret_borrow<py::object>(PyExc_OSError);
-        const py::object value = type(error.code().value(), error.code().message(), path);
+        const auto name = py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefault(path.c_str()));
+        const py::object value = type(error.code().value(), error.code().message(), name);
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
     }
 }

@@ -147,8 +147,15 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     const size_t n = program_->n_ids;
     if (n > kMaxIds || program_->n_merges > kMaxMerges) fail("the vocabulary is larger than a cartridge can hold");
 
-    own->metadata = section(Section::metadata).view();
-    own->components = section(Section::components).view();
+    const auto bounded = [&](Section type, const char* name, size_t most) {
+        const Bytes bytes = section(type);
+        if (bytes.size > most)
+            fail(std::string("section ") + name + " has " + std::to_string(bytes.size) + " bytes, of " +
+                 std::to_string(most) + " at most");
+        return bytes.view();
+    };
+    own->metadata = bounded(Section::metadata, "metadata", kMaxMetadata);
+    own->components = bounded(Section::components, "components", kMaxComponents);
     metadata = own->metadata;
     components = own->components;
     token_bytes = section(Section::token_bytes);

@@ -190,6 +190,8 @@ std::string compile_tokenizer_json(std::string_view tokenizer_json, const Compil
     }
     writer.add(Section::metadata, options.metadata);
     writer.add(Section::program, std::string(reinterpret_cast<const char*>(&program), sizeof program));
+    if (spec.components.size() > kMaxComponents)
+        throw Error(ErrorKind::unsupported, "components of more than " + std::to_string(kMaxComponents) + " bytes");
     writer.add(Section::components, spec.components);
     writer.add_array(Section::token_offsets, tokens.offsets);
     writer.add(Section::token_bytes, tokens.bytes);

@@ -162,13 +162,15 @@ void Engine::finish() {
 
 Engine::~Engine() = default;
 
-std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify) {
+std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify,
+                                           const std::optional<FileIdentity>& verified) {
     const auto storage = map_file(path);
+    const bool is_known = verified && storage->identity() == verified;
     // What is lost is named already.
     return read_mapped(storage->mapped(), [&] {
         return named(path, [&] {
             const Cartridge cartridge(storage);
-            if (verify) verify_cartridge(cartridge);
+            if (verify && !is_known) verify_cartridge(cartridge);
             return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
         });
     });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bits.h"
+#include "growth.h"
 #include "model_parts.h"
 #include "normalizer_parts.h"
 #include "utf8_chars.h"
@@ -78,6 +79,7 @@ class ReplaceString final : public Normalizer {
             write(text, found);
             return;
         }
+        check_growth(old.size(), count(old, found) * content_.size());
         Output out(*text, old.size() + old.size() / 4);
         size_t done = 0;
         for (; found < old.size(); found = find(old, done)) {
@@ -162,6 +164,7 @@ class ReplaceString final : public Normalizer {
     void write(AlignedText* text, size_t found) const {
         const std::string_view old = text->text;
         const size_t matches = count(old, found);
+        check_growth(old.size(), matches * content_.size());
         std::string out(old.size() - matches * pattern_.size() + matches * content_.size() + kSlack, '\0');
         std::vector<Alignment> alignments(text->aligned ? out.size() - kSlack : 0);
         if (!text->aligned && pattern_.size() == 1 && content_.size() <= kSlack) {
@@ -262,6 +265,7 @@ class ReplaceRegex final : public Normalizer {
         std::vector<Regex::Match> matches;
         pattern_.find_all(Bytes(text->text), &matches);
         if (matches.empty()) return;
+        check_growth(text->size(), matches.size() * content_.size());
         Output out(*text, text->size() + matches.size() * content_.size());
         size_t done = 0;
         for (const Regex::Match& match : matches) {

@@ -8,6 +8,7 @@
 #include "byte_level.h"
 #include "crayon/error.h"
 #include "crayon/unicode.h"
+#include "growth.h"
 #include "model_parts.h"
 #include "normalize_chars.h"
 #include "normalizer_parts.h"
@@ -106,7 +107,11 @@ class Sequence final : public Normalizer {
   public:
     explicit Sequence(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
     void normalize(AlignedText* text) const override {
-        for (const auto& part : parts_) part->normalize(text);
+        const size_t before = text->size();
+        for (const auto& part : parts_) {
+            part->normalize(text);
+            check_growth(before, text->size());
+        }
     }
     bool leaves(Bytes text) const override {
         for (const auto& part : parts_)

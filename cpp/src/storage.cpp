@@ -42,6 +42,20 @@ class OwnedStorage final : public Storage {
     throw std::system_error(errno, std::generic_category(), path);
 }
 
+int64_t nanoseconds(const timespec& t) {
+    return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+FileIdentity identity_of(const struct stat& st) {
+#if defined(__APPLE__)
+    const timespec &modified = st.st_mtimespec, &changed = st.st_ctimespec;
+#else
+    const timespec &modified = st.st_mtim, &changed = st.st_ctim;
+#endif
+    return {uint64_t(st.st_size), nanoseconds(modified), nanoseconds(changed), uint64_t(st.st_ino),
+            uint64_t(st.st_dev)};
+}
+
 class MappedStorage final : public Storage {
   public:
     explicit MappedStorage(const std::string& path) {
@@ -64,7 +78,13 @@ class MappedStorage final : public Storage {
             ::close(fd);
             throw Error(ErrorKind::cartridge, path + ": not a regular file");
         }
+        if (uint64_t(st.st_size) > kMaxFile) {
+            ::close(fd);
+            throw Error(ErrorKind::cartridge, path + ": too large for a cartridge: " + std::to_string(st.st_size) +
+                                                  " bytes, of " + std::to_string(kMaxFile) + " at most");
+        }
         size_ = size_t(st.st_size);
+        identity_ = identity_of(st);
         if (size_ != 0) {
             void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
             const int saved = errno;
@@ -87,6 +107,7 @@ class MappedStorage final : public Storage {
     MappedStorage(const MappedStorage&) = delete;
     MappedStorage& operator=(const MappedStorage&) = delete;
     Bytes bytes() const override { return {data_, size_}; }
+    std::optional<FileIdentity> identity() const override { return identity_; }
     void remember_ends() {
         if (file_) read_mapped(mapped_, [&] { file_->remember_ends(); });
     }
@@ -95,6 +116,7 @@ class MappedStorage final : public Storage {
     const uint8_t* data_ = nullptr;
     size_t size_ = 0;
     std::optional<MappedFile> file_;
+    FileIdentity identity_;
 };
 
 #endif

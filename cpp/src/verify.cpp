@@ -36,7 +36,7 @@ void check_layout(const Cartridge& c) {
     const Bytes file = c.file();
     size_t done = sizeof(Header) + c.table().size * sizeof(SectionEntry);
     const auto pad_to = [&](uint64_t end, const std::string& where) {
-        if (end < done) fail("section " + where + " overlaps what is before it");
+        if (end < done) fail(where + " overlaps what is before it");
         if (end - done >= kSectionAlignment) fail("there is unused space before " + where);
         for (; done < end; ++done)
             if (file[done] != 0) fail("the padding before " + where + " is not zero");

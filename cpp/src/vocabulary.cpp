@@ -68,6 +68,10 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer)
       added_(cartridge.added_tokens),
       matcher_(cartridge.added_trie, added_),
       normalized_matcher_(cartridge.added_trie_normalized, added_) {
+    // Their bytes are read below, also of a file that is not verified.
+    for (const AddedToken& token : added_)
+        if (token.id >= n_ids_)
+            throw Error(ErrorKind::cartridge, "section added_tokens names an id that does not exist");
     spell_normalized(normalizer);
 }
 

@@ -47,9 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"crayon-hf: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"crayon-hf: error: {_line(message)}", file=sys.stderr)
     return code
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"crayon-hf: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"crayon-hf: warning: {_line(str(message))}", file=sys.stderr)
+
+
+def _line(message: str) -> str:
+    """The message in one line, which does nothing to a terminal, whatever the names of files are."""
+    line = " ".join(message.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from crayon_hf import cache, inputs, tokenizer_json
 from crayon_hf.agreement import open_beside
-from crayon_hf.errors import CrayonError
+from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.files import write_atomic
 from crayon_hf.tokenizer import Tokenizer
 
@@ -153,12 +153,13 @@ def make_directory() -> None:
 
 def _keep_source(source: bytes) -> str | None:
     """Put a tokenizer.json into the cache; the path, or None when the cache is not writable."""
-    path = os.path.join(cache_directory(), f"{sha256(source).hexdigest()}.json")
+    digest = sha256(source).hexdigest()
+    path = os.path.join(cache_directory(), f"{digest}.json")
     try:
         make_directory()
-        if not os.path.isfile(path):
+        if not os.path.isfile(path) or cache.source_digest(path) != digest:
             write_atomic(path, source, private=True)
-    except OSError:
+    except (OSError, VocabularyError):
         return None
     return path
 

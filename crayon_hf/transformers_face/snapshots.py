@@ -203,9 +203,10 @@ def restore(made_of: Fingerprint) -> Any:
     directory = backends.cache_directory()
     path = os.path.join(directory, made_of.key)
     try:
-        with open(f"{path}.snapshot", "rb") as file:
-            data = file.read()
-        if cache.is_foreign(cache.cache_directory()) or not cache._is_ours(directory):
+        if cache.is_foreign(cache.cache_directory()):
+            return None
+        data = cache.read_ours(directory, f"{made_of.key}.snapshot")
+        if data is None:
             return None
         snapshot = json.loads(data)
         module, name = snapshot["class"]

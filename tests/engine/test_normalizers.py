@@ -252,6 +252,21 @@ def test_text_inserted_at_the_start_stops_what_follows() -> None:
                 check(component, random_text(rng))
 
 
+@pytest.mark.parametrize("aligned", [True, False])
+def test_what_grows_without_end_is_refused(aligned: bool) -> None:
+    """Before the memory for it is taken. A MiB, and 1024 bytes of each, are allowed to anybody."""
+    for double in (replace("a", "aa"), replace("a", "aa", "Regex"), replace("(a)", "aa", "Regex")):
+        with pytest.raises(VocabularyError, match="more than 1024 bytes of each byte"):
+            _core.normalize(json.dumps(sequence(*[double] * 60)), "a", aligned)
+        text, _ = _core.normalize(json.dumps(sequence(*[double] * 20)), "a", aligned)
+        assert text == "a" * 2**20
+    huge = json.dumps(sequence(replace("a", "a" * 10**6), replace("a", "a" * 10**7)))
+    with pytest.raises(VocabularyError, match="more than 1024 bytes of each byte"):
+        _core.normalize(huge, "a", aligned)
+    text, _ = _core.normalize(json.dumps(replace("a", "b" * 1000)), "a" * 3000, aligned)
+    assert text == "b" * 3_000_000
+
+
 def test_leaves_is_not_idle() -> None:
     plain = "The quick brown fox, 42 times."
     for component in [{"type": name} for name in NAMES if name not in ("Lowercase", "ByteLevel")]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf import Tokenizer, _core, cache, files
+from crayon_hf import CartridgeError, Tokenizer, _core, cache, files
 from tests.engine.cartridge_cases import signed
 
 linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="needs /proc/self/io")
@@ -317,3 +317,58 @@ def test_write_atomic_follows_links_and_the_umask(tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
+    """In a directory of several users a name may be a link to any file of ours."""
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    Tokenizer.from_file(source)
+    made = [path for path in directory.rglob("*") if path.is_file()]
+    for path in made:
+        path.unlink()
+        path.symlink_to(precious)
+    assert Tokenizer.from_file(source).decode(Tokenizer.from_file(source).encode(TEXT).ids) == TEXT
+    assert precious.read_bytes() == b"precious"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_an_index_of_others_is_not_written(source, directory, monkeypatch):
+    (directory / "index").mkdir(parents=True)
+    (directory / "index").chmod(0o777)
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)
+    for _ in range(2):
+        assert Tokenizer.from_file(source).decode(Tokenizer.from_file(source).encode(TEXT).ids) == TEXT
+    assert list((directory / "index").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
+def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path, monkeypatch):
+    """The index knows the file that the name led to when it was looked up, and the engine opens another one."""
+    Tokenizer.from_file(source).save(tmp_path / "good.dat")
+    bad = bytearray((tmp_path / "good.dat").read_bytes())
+    bad[len(bad) // 2] ^= 4
+    (tmp_path / "bad.dat").write_bytes(bad)
+    good, other = (cache._identity((tmp_path / name).stat()) for name in ("good.dat", "bad.dat"))
+    _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=other)  # no more than its header is looked at
+    _core.Engine.open(tmp_path / "good.dat", verify=True, verified=other)
+    with pytest.raises(CartridgeError, match="damaged"):
+        _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=good)
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)
+    link = tmp_path / "link.dat"
+    link.symlink_to(tmp_path / "good.dat")
+    cache.open_cartridge(str(link))
+    recalled = []
+
+    def recall_and_swap(self, *arguments):
+        recalled.append(recall(self, *arguments))
+        link.unlink()
+        link.symlink_to(tmp_path / "bad.dat")
+        return recalled[-1]
+
+    recall = cache._Cache._recall
+    monkeypatch.setattr(cache._Cache, "_recall", recall_and_swap)
+    with pytest.raises(CartridgeError, match="damaged"):
+        cache.open_cartridge(str(link))
+    assert recalled == ["verified"]

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,10 @@ constexpr uint32_t kVersion = 3;
 constexpr uint32_t kRevision = 4;  // grows when sections change meaning; a reader refuses any but its own
 constexpr size_t kSectionAlignment = 64;
 constexpr uint32_t kMaxSections = 256;
-constexpr uint32_t kSectionTypes = 25;  // one more than the largest Section
+constexpr uint64_t kMaxFile = uint64_t(1) << 32;    // bytes; a real one has some tens of millions
+constexpr size_t kMaxMetadata = size_t(1) << 20;    // bytes; a real one has some tens
+constexpr size_t kMaxComponents = size_t(1) << 24;  // bytes; a parsed text takes some fifty times its size
+constexpr uint32_t kSectionTypes = 25;              // one more than the largest Section
 
 struct Header {
     char magic[4];
@@ -189,19 +193,35 @@ class CartridgeWriter {
     std::vector<Part> parts_;
 };
 
+// Which file it is, and when it last changed, as fstat has it: another file, or a later state, has another identity.
+struct FileIdentity {
+    uint64_t size = 0;
+    int64_t modified_ns = 0;
+    int64_t changed_ns = 0;
+    uint64_t inode = 0;
+    uint64_t device = 0;
+
+    bool operator==(const FileIdentity& o) const {
+        return size == o.size && modified_ns == o.modified_ns && changed_ns == o.changed_ns && inode == o.inode &&
+               device == o.device;
+    }
+};
+
 // A read-only map of a file, or a copy in memory. Position-independent: nothing in it is relocated.
 class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
+    // Of the file that was opened, whatever has its name since; nothing where it is not mapped.
+    virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
     // Null when they are no file's that can be cut.
     const MappedFile* mapped() const { return mapped_; }
 
   protected:
     const MappedFile* mapped_ = nullptr;
 };
-// Raises std::system_error when the file cannot be opened or mapped, Error(cartridge) when it is no regular file.
-// Whoever reads it does so in read_mapped().
+// Raises std::system_error when the file cannot be opened or mapped, Error(cartridge) when it is no regular file or
+// larger than any cartridge. Whoever reads it does so in read_mapped().
 std::shared_ptr<const Storage> map_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 

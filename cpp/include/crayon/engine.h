@@ -75,8 +75,10 @@ struct MergeTables;
 
 class Engine {
   public:
-    // Maps a cartridge. `verify` reads it whole first; do so once for any file that this machine did not write.
-    static std::shared_ptr<const Engine> open(const std::string& path, bool verify);
+    // Maps a cartridge. `verify` reads it whole first, but for the file `verified`, which was verified before; do so
+    // once for any file that this machine did not write.
+    static std::shared_ptr<const Engine> open(const std::string& path, bool verify,
+                                              const std::optional<FileIdentity>& verified = std::nullopt);
     // A cartridge in memory, copied and verified.
     static std::shared_ptr<const Engine> from_bytes(Bytes cartridge);
     // Another engine over the same cartridge, with other components (JSON like the section's) and other added tokens.

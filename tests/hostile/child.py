@@ -1,0 +1,148 @@
+"""Opens hostile files in a process of its own, with little memory and time: ``python -m tests.hostile.child GOOD...``.
+
+Reads lines of JSON, ``[number, way, path]``, and answers each with one, ``[number, way, error, message, fault]``:
+the class of the error or ``accepted``, its message, and what was wrong in this process after it. When a case kills the
+process, the line that is missing says which one it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from crayon_hf import CrayonVocab, Tokenizer, _core
+from crayon_hf.cli import main as command_line
+from tests.hostile.good import TEXT
+
+SECONDS, BYTES = 10, 3 << 30
+WAITING = 100  # seconds for what blocks and takes no time: on a busy machine, too
+
+vocab = CrayonVocab()  # one for all: it must still have what it had before
+
+
+def engine(path: str) -> list[int]:
+    return _core.Engine.open(path, verify=True).encode_ids(TEXT)
+
+
+def tokenizer(path: str) -> list[int]:
+    return Tokenizer.from_file(path).encode(TEXT).ids
+
+
+def load_profile(path: str) -> Any:
+    fresh = CrayonVocab()
+    fresh.load_profile(path)
+    return fresh.tokenize(TEXT)
+
+
+def using_profile(path: str) -> Any:
+    with vocab.using_profile(path):
+        return vocab.tokenize(TEXT)
+
+
+def profile(path: str) -> list[int]:
+    folder, name = os.path.split(path)
+    os.environ["CRAYON_PROFILE_DIR"] = folder
+    return Tokenizer.from_profile(os.path.splitext(name)[0]).encode(TEXT).ids
+
+
+def auto(path: str) -> list[int]:
+    """A directory with a good tokenizer.json. What is wrong with its cartridge is raised here: it is only reported."""
+    from crayon_hf import AutoTokenizer
+
+    opened = AutoTokenizer.from_pretrained(os.path.dirname(path))
+    refused = opened._tokenizer.engine_report()["refused"]
+    ids: list[int] = opened(TEXT)["input_ids"]
+    if refused is not None:
+        assert ids == expected["auto"], "a refused cartridge was used"
+        raise Refused(refused)
+    return ids
+
+
+class Refused(Exception):
+    """What a cartridge was refused for, while its source was used."""
+
+
+class Failed(Exception):
+    """What a command wrote on stderr."""
+
+
+def command(*words: str) -> Callable[[str], str]:
+    def run(path: str) -> str:
+        out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            code = command_line([*words, "--tokenizer", path])
+        if code:
+            raise Failed(f"{code}: {error.getvalue()}")
+        out.flush()
+        written: bytes = out.buffer.getvalue()  # type: ignore[attr-defined]
+        return "ok" if written else "nothing was written"
+
+    return run
+
+
+WAYS: dict[str, Callable[[str], Any]] = {
+    "engine": engine,
+    "tokenizer": tokenizer,
+    "load_profile": load_profile,
+    "using_profile": using_profile,
+    "profile": profile,
+    "encode": command("encode", TEXT),
+    "inspect": command("inspect", TEXT),
+    "info": command("info"),
+    "auto": auto,
+}
+expected: dict[str, Any] = {}
+
+
+def judge(way: str, path: str, good: list[str], known: dict[str, list[Any]]) -> tuple[str, str, str]:
+    """The class of the error, its message, and what is wrong in this process since."""
+    open_before = len(os.listdir("/proc/self/fd"))
+    error, message, fault = "accepted", "", ""
+    try:
+        if WAYS[way](path) not in known[way]:
+            fault = "it was opened, and gives other ids"
+    except Exception as raised:
+        error, message = type(raised).__name__, str(raised)
+    if vocab.tokenize(TEXT) != known["using_profile"][0]:
+        fault = "the vocabulary that was loaded before is another one"
+    usual = way if way not in ("auto", "profile", "using_profile") else "tokenizer"
+    if WAYS[usual](good[0]) != known[usual][0]:
+        fault = "the good file gives other ids"
+    if error != "accepted" and len(os.listdir("/proc/self/fd")) > open_before:
+        fault = "a file stays open"
+    return error, message, fault
+
+
+def main() -> None:
+    good = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    vocab.load_profile(good[0])
+    known: dict[str, list[Any]] = {
+        way: [open_by(path) for path in good if way != "engine" or "version_2" not in path]
+        for way, open_by in WAYS.items()
+        if way not in ("auto", "profile")
+    }
+    known |= dict.fromkeys(("auto", "profile"), known["tokenizer"])
+    expected["auto"] = known["tokenizer"][0]
+    requests = [json.loads(line) for line in sys.stdin]
+    if any(way == "auto" for _, way, _ in requests):
+        import transformers  # noqa: F401  its libraries take much address space, which is no fault of a file
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    for number, way, path in requests:
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, WAITING)
+        print(json.dumps([number, way, *judge(way, path, good, known)]), flush=True)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+if __name__ == "__main__":
+    main()

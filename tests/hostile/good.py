@@ -1,0 +1,49 @@
+"""The small real cartridges that hostile ones are made from, compiled here from vocabularies that are trained here."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import tokenize
+from functools import cache
+from pathlib import Path
+
+from tokenizers import pre_tokenizers, processors
+
+from crayon_hf import _core
+from tests import conftest
+from tests.engine.cartridge_cases import compiled, structure
+from tests.engine.cartridge_text import text_source
+
+TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
+
+
+@cache
+def byte_source() -> bytes:
+    """A ``tokenizer.json`` that becomes byte tables with something in every section."""
+    text = [*conftest.SENTENCES * 20, Path(tokenize.__file__).read_text(encoding="utf-8")]
+    tokenizer = conftest._byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    with tempfile.TemporaryDirectory() as directory:
+        path = conftest._train(tokenizer, text, Path(directory) / "bytes.json", ["<|endoftext|>"])
+        document = json.loads(path.read_text(encoding="utf-8"))
+    return json.dumps(structure(document), ensure_ascii=False).encode()
+
+
+def byte_tables() -> bytes:
+    """A cartridge of half a megabyte, with byte tables."""
+    return compiled(byte_source())
+
+
+def text_tables(name: str = "llama_like") -> bytes:
+    """A cartridge of some tens of kilobytes, with text tables."""
+    return compiled(text_source(name))
+
+
+KEYS = [(bytes([byte]), byte) for byte in range(256)] + [(b"the", 256), (b" the", 257), (b"quick", 258)]
+
+
+@cache
+def version_2() -> bytes:
+    """A cartridge of CRAYON."""
+    return _core.write_cartridge_v2(*_core.build_double_array(sorted(KEYS)))

@@ -1,0 +1,43 @@
+"""The page's table of errors and the gallery are about the same things."""
+
+from __future__ import annotations
+
+import crayon_hf.errors
+from tests.hostile.case import ACCEPTED
+from tests.hostile.make import PARTS
+from tests.hostile.promises import pattern_of, promised
+
+
+def test_the_page_has_errors_that_there_are() -> None:
+    assert len(promised()) > 40
+    for message, name in promised().items():
+        error = getattr(crayon_hf.errors, name, None) or getattr(__import__("builtins"), name)
+        assert issubclass(error, Exception), message
+
+
+def test_every_promise_has_a_case() -> None:
+    """Those that no case names are of the engine alone, or are what a case without a promise of its own gives."""
+    cases = [case for name, part in PARTS.items() if name != "lies" for case in part()]
+    assert all(case.promise in promised() for case in cases if case.promise)
+    named = {case.promise for case in cases}
+    assert (
+        set(promised()) - named
+        == {
+            "not a regular file",  # test_in_use.py
+            "a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it",  # test_gallery.py
+            "section NAME has N elements, expected N",  # these are said of what is missing or empty in containers.py
+            "... model ...",
+            "the model's unk_id is no token",
+            "...",
+        }
+        - named
+    )
+    assert sum(case.error == ACCEPTED for case in cases) < 60
+
+
+def test_patterns() -> None:
+    pattern = pattern_of("section NAME has N bytes, of N at most", "/a/b.dat")
+    assert pattern.fullmatch("/a/b.dat: section metadata has 5 bytes, of 4 at most")
+    assert not pattern.fullmatch("/a/b.dat: section metadata has many bytes, of 4 at most")
+    assert not pattern.fullmatch("section metadata has 5 bytes, of 4 at most")
+    assert pattern_of("PATH is not a file", "/a\n.dat").fullmatch(r"/a\n.dat is not a file")
