@@ -33,9 +33,6 @@ from tests.fuzz.build import build, compiler  # noqa: E402
 from tests.fuzz.targets import HERE, Target, named  # noqa: E402
 
 BUILD_DIR = ROOT / "build" / "fuzz"
-OPTIMIZE = ["-O1", "-g1"]
-QUICK = ["-O1", "-g0"]
-"""Compiles in less time; reports then have no line numbers."""
 
 
 @dataclass
@@ -209,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     directory.mkdir(parents=True, exist_ok=True)
     names = [target.name for target in targets if target.kind == "engine"]
-    programs = build(names, directory, options.jobs, QUICK if options.quick_build else OPTIMIZE)
+    programs = build(names, directory, options.jobs, options.quick_build)
 
     def run(target: Target) -> Result:
         command = command_of(target, programs)

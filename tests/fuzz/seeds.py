@@ -83,6 +83,8 @@ def encode() -> Iterator[bytes]:
         for k, text in enumerate(TEXTS[1:]):
             if (i + k) % 3 == 0:
                 yield bytes([i, 5 + k, 16 * k + 3]) + text.encode()
+        # A stream with the least windows, which tries every seam.
+        yield bytes([i, 4 + (i & 1), i & 1]) + TEXTS[1].encode()
         # From 192 on an input means greedy mode.
         yield bytes([next(b for b in range(192, 256) if b % count == i), 5, 7]) + TEXTS[1 + i % 4].encode()
         if i % 3 == 0:

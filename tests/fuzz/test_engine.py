@@ -40,9 +40,7 @@ def test_short_run(tmp_path: Path) -> None:
         pytest.skip("Clang with libFuzzer is not installed")
     assert sorted(RUNS) == sorted(target.name for target in ENGINE)
     kept = os.environ.get("CRAYON_FUZZ_BUILD")
-    programs = build(
-        list(RUNS), Path(kept or tmp_path / "build"), os.cpu_count() or 1, run.OPTIMIZE if kept else run.QUICK
-    )
+    programs = build(list(RUNS), Path(kept or tmp_path / "build"), os.cpu_count() or 1, is_quick=kept is None)
     directory = tmp_path / "runs"
     results = [run.fuzz(t, run.command_of(t, programs), directory, HERE / "crashes", runs=RUNS[t.name]) for t in ENGINE]
     print(run.show(results))
