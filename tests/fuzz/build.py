@@ -93,7 +93,7 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
         flags = flags_of(source)
         if flags is not None:
             library.append((source, objects / f"{source.stem}.o", flags))
-    harness = [*all_flags, f"-I{directory}"]
+    harness = [*all_flags, *(["-O0"] if is_quick else []), f"-I{directory}"]
     own = [(HERE / "engine" / f"{name}.cpp", objects / f"fuzz_{name}.o", harness) for name in [*targets, "support"]]
     _in_parallel(lambda one: compile_file(cxx, *one), [*own, *library], jobs)
 
