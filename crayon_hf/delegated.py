@@ -75,7 +75,14 @@ class DelegatedEngine:
         rows = self.encode_lists(texts, add_special_tokens, special_as_text)
         splits = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=splits[1:])
-        return np.fromiter((id for row in rows for id in row), np.int32, int(splits[-1])), splits
+        try:
+            return np.fromiter((id for row in rows for id in row), np.int32, int(splits[-1])), splits
+        except OverflowError:  # a post-processor may name any id of 32 bits
+            number, id = next((i, id) for i, row in enumerate(rows) for id in row if id > np.iinfo(np.int32).max)
+            raise ValueError(
+                f"id {id} of text {number} does not fit: the largest of this type is {np.iinfo(np.int32).max}; "
+                "encode_batch gives it"
+            ) from None
 
     def count_tokens(
         self,

@@ -196,3 +196,24 @@ def test_an_added_token_at_which_the_normalizer_panics():
         tokenizers.Tokenizer.from_str(json.dumps(document))
     with pytest.raises(VocabularyError, match="panicked"):
         Tokenizer.from_str(json.dumps(document))
+
+
+def test_ids_that_an_array_cannot_hold():
+    """A template may name any id of 32 bits; lists hold it, int32 does not."""
+    document = {
+        "added_tokens": [],
+        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "[S]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {"[S]": {"id": "[S]", "ids": [(1 << 32) - 1], "tokens": ["[S]"]}},
+        },
+    }
+    with pytest.warns(DelegatedWarning):
+        tokenizer = Tokenizer.from_str(json.dumps(document))
+        assert tokenizer.encode("a").ids == [(1 << 32) - 1, 0]
+    with pytest.raises(ValueError, match="id 4294967295 of text 0 does not fit.*encode_batch"):
+        tokenizer.encode_ragged(["a", "a"])
+    ids, row_splits = tokenizer.encode_ragged(["a"], add_special_tokens=False)
+    assert (ids.tolist(), row_splits.tolist()) == ([0], [0, 1])

@@ -142,7 +142,9 @@ def add_totals(results: Sequence[Result], directory: Path) -> dict[str, dict[str
         for key in ("seconds", "executions", "crashes"):
             total[key] += asdict(result)[key]
     if results:
-        path.write_text(json.dumps(totals, indent=1) + "\n")
+        written = path.with_suffix(".new")  # a run that is ended here loses nothing
+        written.write_text(json.dumps(totals, indent=1) + "\n")
+        written.replace(path)
     return totals
 
 

@@ -104,7 +104,14 @@ class _Comparison(TolerantComparison):
                 [one for one in some if not (is_strange and one.ours == ("error", "TokenIdError"))]
                 for some, is_strange in zip(found, strange, strict=True)
             ]
+        found = [[one for one in some if not is_too_large(one)] for some in found]
         return super()._sure(items, found)
+
+
+def is_too_large(difference: FieldDifference) -> bool:
+    """Whether an array of int32 was refused because an id of the reference does not fit."""
+    refused = difference.field.startswith("own encode_ragged") and "does not fit" in str(difference.ours)
+    return refused and max(difference.reference, default=0) > (1 << 31) - 1
 
 
 def check(ours: Side, reference: Side, items: Sequence[Item], mode: Mode, fast: FastPaths | None = None) -> None:
