@@ -212,8 +212,8 @@ def test_ids_that_an_array_cannot_hold():
     }
     with pytest.warns(DelegatedWarning):
         tokenizer = Tokenizer.from_str(json.dumps(document))
-        assert tokenizer.encode("a").ids == [(1 << 32) - 1, 0]
-    with pytest.raises(ValueError, match="id 4294967295 of text 0 does not fit.*encode_batch"):
+    assert tokenizer.encode("a").ids == [(1 << 32) - 1, 0]
+    with pytest.raises(ValueError, match=r"id 4294967295 of text 0 does not fit.*encode_batch"):
         tokenizer.encode_ragged(["a", "a"])
     ids, row_splits = tokenizer.encode_ragged(["a"], add_special_tokens=False)
     assert (ids.tolist(), row_splits.tolist()) == ([0], [0, 1])

@@ -17,6 +17,7 @@ from crayon_hf import CrayonVocab, Tokenizer, _core
 from crayon_hf.errors import CartridgeError
 from tests.hostile import good
 from tests.hostile.good import TEXT
+from tests.hostile.promises import of_a_cut_file, pattern_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
 
@@ -57,6 +58,66 @@ def test_replaced_by_what_is_no_file(tmp_path: Path) -> None:
     assert tokenizer.encode(TEXT).ids == old
     with pytest.raises(CartridgeError, match="not a regular file"):
         _core.Engine.open(path, verify=True)
+
+
+IN_USE = """
+import json, os, sys
+from crayon_hf import CrayonVocab, Tokenizer, _core
+good, *paths = sys.argv[1:]
+text = sys.stdin.read()
+expected = Tokenizer.from_file(good).encode(text).ids
+calls, out = [], []
+for path in paths:
+    tokenizer, vocab, engine = Tokenizer.from_file(path), CrayonVocab(), _core.Engine.open(path, verify=True)
+    vocab.load_profile(path)
+    calls += [
+        lambda t=tokenizer: t.encode(text),
+        lambda t=tokenizer: t.encode_batch([text] * 100),
+        lambda t=tokenizer: t.decode(expected),
+        lambda t=tokenizer: t.get_vocab(),
+        lambda v=vocab: v.tokenize(text),
+        lambda e=engine: e.encode_ids(text),
+    ]
+    if path.endswith("cut.dat"):
+        os.truncate(path, 0)
+    else:
+        with open(path, "r+b") as file, open(path + ".other", "rb") as other:
+            file.write(other.read())
+            file.truncate()
+    for call in calls:
+        try:
+            call()
+            out.append("accepted")
+        except Exception as error:
+            out.append([type(error).__name__, str(error)])
+    calls.clear()
+    out.append(Tokenizer.from_file(good).encode(text).ids == expected)
+print(json.dumps(out))
+"""
+
+
+def test_cut_and_overwritten(tmp_path: Path) -> None:
+    """Not renamed: what is mapped changes. Every call says so, and whatever else is open goes on."""
+    names = ("good.dat", "cut.dat", "overwritten.dat")
+    for name in names:
+        (tmp_path / name).write_bytes(good.text_tables())
+    (tmp_path / "overwritten.dat.other").write_bytes(good.byte_tables())
+    paths = [str(tmp_path / name) for name in names]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_USE, *paths],
+        input=TEXT.encode(),
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    said = json.loads(done.stdout)
+    for path, (*errors, still_right) in zip(paths[1:], (said[:7], said[7:]), strict=True):
+        assert still_right is True
+        assert [name for name, _ in errors] == ["CartridgeError"] * 6
+        assert all(pattern_of(of_a_cut_file(), path).fullmatch(message) for _, message in errors), errors
 
 
 @pytest.fixture
