@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-# Timing decides no test: a machine may be busy. A test that has settings of its own starts from these.
-settings.register_profile("crayon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Timing decides no test: a machine may be busy. A test that has settings of its own starts from these, and they from
+# those that hypothesis has for CI there: the same examples every time.
+settings.register_profile("crayon", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("crayon")
 
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import CrayonError, Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf.conversion import piece_texts
 from crayon_hf.conversion.sentencepiece import read_sentencepiece
 from crayon_hf.parity.strings import generate
 
@@ -113,6 +114,8 @@ class Model:
     def check(self, texts: list[str]) -> int:
         """Compare all of them; the number of texts with two ways to cut them that have one score."""
         texts = [text.encode("utf-8", "replace").decode() for text in texts]
+        # What the components mark spaces with (hypothesis finds it in the source) is lost where it is a text's own.
+        texts = [text for text in texts if piece_texts._START not in text and piece_texts._KEPT not in text]
         if self.has_rules:
             texts = [text for text in texts if not NEWER.search(text)]
         wanted = self.library.encode(texts)

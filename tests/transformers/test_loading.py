@@ -175,6 +175,12 @@ def test_snapshots_are_only_believed_when_sound(
         snapshot.write_bytes(bad)
         assert plain(load(repository)(TEXT)) == expected
     assert not opened
+    made = json.loads(good)
+    made["class"] = ["snapshot_module", made["class"][1]]
+    (settled / "snapshot_module.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(settled)
+    snapshot.write_text(json.dumps(made), encoding="utf-8")
+    assert plain(load(repository)(TEXT)) == expected
     os.chmod(settled / "transformers", 0o777)
     assert plain(load(repository)(TEXT)) == expected
     assert not opened
