@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+# A shell starts what is in the background with interrupts ignored, as would be all that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported: no test asks the network for anything
 
 import pytest
