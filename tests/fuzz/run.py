@@ -113,24 +113,34 @@ def read_log(text: str) -> Result:
 
 def keep(target: Target, command: list[str], found: Path, directory: Path, crashes: Path) -> Path:
     """Makes a failing input smaller and puts it among the crashes of its target."""
-    smaller = directory / f"smaller-{found.name}"
-    smaller.unlink(missing_ok=True)
-    options = [
-        "-minimize_crash=1",
-        "-max_total_time=60",
-        f"-timeout={target.timeout}",
-        f"-exact_artifact_path={smaller}",
-    ]
+    data = found.read_bytes()
     if not found.name.startswith(("timeout-", "oom-")):
-        subprocess.run(
-            [*command, *options, str(found)], capture_output=True, env=environment(), cwd=ROOT, check=False, timeout=600
-        )
-    data = (smaller if smaller.exists() else found).read_bytes()
+        data = smallest(data, [*command, f"-timeout={target.timeout}"], directory / f"smaller-{found.name}")
     folder = crashes / target.kind / target.name
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / hashlib.sha1(data).hexdigest()[:16]
     kept.write_bytes(data)
     return kept
+
+
+def smallest(data: bytes, command: list[str], path: Path) -> bytes:
+    """What libFuzzer makes of a failing input, in `path` meanwhile. It tries at random, and gives up at the first step
+    that finds nothing: so it begins again until three times in a row have changed nothing."""
+    options = ["-minimize_crash=1", "-max_total_time=60", f"-exact_artifact_path={path}.new"]
+    path.write_bytes(data)
+    in_vain, ends = 0, time.monotonic() + 600
+    while in_vain < 3 and len(data) > 1 and time.monotonic() < ends:
+        subprocess.run(
+            [*command, *options, str(path)], capture_output=True, env=environment(), cwd=ROOT, check=False, timeout=600
+        )
+        new = Path(f"{path}.new")
+        smaller = new.read_bytes() if new.exists() else data
+        in_vain = 0 if len(smaller) < len(data) else in_vain + 1
+        if len(smaller) < len(data):
+            data = smaller
+            path.write_bytes(data)
+        new.unlink(missing_ok=True)
+    return data
 
 
 def add_totals(results: Sequence[Result], directory: Path) -> dict[str, dict[str, float]]:
