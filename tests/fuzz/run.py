@@ -135,11 +135,12 @@ def smallest(data: bytes, command: list[str], path: Path) -> bytes:
         )
         new = Path(f"{path}.new")
         smaller = new.read_bytes() if new.exists() else data
-        in_vain = 0 if len(smaller) < len(data) else in_vain + 1
-        if len(smaller) < len(data):
-            data = smaller
-            path.write_bytes(data)
         new.unlink(missing_ok=True)
+        if len(smaller) < len(data):
+            data, in_vain = smaller, 0
+            path.write_bytes(data)
+        else:
+            in_vain += 1
     return data
 
 
