@@ -30,6 +30,7 @@ from .bench.machine import cpu_model
 from .bench.processes import all_cores
 from .bench.tables import rounded
 from .bench.turns import TurnsBench, add_outputs, run_command
+from .children import isolated
 from .corpora_engines import ENGINES, read_back
 from .texts import DOCUMENT_BYTES, documents, find_text, read_text
 
@@ -42,12 +43,11 @@ LIMIT = 3600.0
 _FILE_BYTES, _LEAST_FILES = 80_000_000, 10
 _SHARES = "datatrove=0.1,crayon_in_datatrove=0.1"
 
-_PROGRAM = """
-import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+_PROGRAM = isolated("""
 import json, runpy
 sys.path[:] = json.loads(sys.argv[1]) or sys.path
 runpy.run_path(sys.argv[2], run_name="__main__")
-"""
+""")
 
 
 @dataclass

@@ -22,6 +22,7 @@ from .bench.machine import cpu_model
 from .bench.processes import all_cores
 from .bench.tables import rounded
 from .bench.turns import TurnsBench, add_outputs, run_command
+from .children import isolated
 from .training import text_of
 from .training_engines import ENGINES
 
@@ -31,12 +32,11 @@ OURS, REFERENCE = "crayon", "tokenizers"
 LIMIT = 1800.0
 """Seconds that one training may take."""
 
-_PROGRAM = """
-import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+_PROGRAM = isolated("""
 import json, runpy
 sys.path[:] = json.loads(sys.argv[1])
 runpy.run_path(sys.argv[2], run_name="__main__")
-"""
+""")
 
 
 @dataclass

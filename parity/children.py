@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import sys
 
-_PROGRAM = """
-import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+
+def isolated(program: str) -> str:
+    """A program for ``python -c`` that imports nothing of what lies in the working directory."""
+    return "import sys; sys.path[:] = filter(None, sys.path)" + program
+
+
+_PROGRAM = isolated("""
 import json
 sys.path[:] = json.loads(sys.argv.pop(1))
 from importlib import import_module
 sys.exit(import_module(sys.argv.pop(1)).main())
-"""
+""")
 
 
 def child_command(module: str, *arguments: str) -> list[str]:

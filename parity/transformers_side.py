@@ -17,21 +17,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .children import isolated
 from .records import Item, Mode, Outcome, attempt, each, encoding_fields, outcome_of
 
 COLUMNS = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping")
 ARRAYS = ("input_ids", "token_type_ids", "attention_mask")
 
-# This file and records.py alone, under another name: crayon_hf is not imported where stock transformers is.
-_PROGRAM = """
-import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+# This file and what it imports from beside it, under another name: crayon_hf is not imported where stock transformers
+# is.
+_PROGRAM = isolated("""
 import json, types
 sys.path[:] = json.loads(sys.argv[1])
 package = sys.modules["stock_parity"] = types.ModuleType("stock_parity")
 package.__path__ = [sys.argv[2]]
 from stock_parity.transformers_side import main
 sys.exit(main(sys.argv[3]))
-"""
+""")
 
 
 class ReferenceDiedError(RuntimeError):

@@ -11,11 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..children import isolated
+
 __all__ = ["Engine", "Outcome", "all_cores", "run_job"]
 
 # Loads the package of the children by its path: nothing above it is imported, in whatever environment this is.
-_PROGRAM = """
-import sys; sys.path[:] = filter(None, sys.path)  # whatever lies in the working directory is not imported
+_PROGRAM = isolated("""
 import json
 from importlib.util import spec_from_file_location, module_from_spec
 path, more = sys.argv[1], json.loads(sys.argv[2])
@@ -26,7 +27,7 @@ sys.modules["crayon_bench"] = package = module_from_spec(spec)
 spec.loader.exec_module(package)
 from crayon_bench.tasks import main
 sys.exit(main())
-"""
+""")
 
 
 @dataclass(frozen=True)
