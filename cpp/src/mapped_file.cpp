@@ -18,14 +18,14 @@ namespace crayon {
 // cannot wait, nor can a child of fork() whose parent held it.
 struct MappedFile::Place {
     std::atomic<uintptr_t> begin{0}, end{0};  // 0: free; begin kTaken: not known yet
-    std::atomic<const MappedFile*> file{nullptr};
     Place* next = nullptr;
 
     static constexpr uintptr_t kTaken = 1;
     static std::atomic<Place*> first;
 
     static Place* take();
-    static const MappedFile* find(uintptr_t address);
+    // True of an address in any map. While another thread gives up its map, or gets one, also of some that are in none.
+    static bool may_have(uintptr_t address);
 };
 
 std::atomic<MappedFile::Place*> MappedFile::Place::first{nullptr};
@@ -43,10 +43,10 @@ MappedFile::Place* MappedFile::Place::take() {
     return place;
 }
 
-const MappedFile* MappedFile::Place::find(uintptr_t address) {
+bool MappedFile::Place::may_have(uintptr_t address) {
     for (const Place* place = first.load(); place != nullptr; place = place->next)
-        if (address >= place->begin.load() && address < place->end.load()) return place->file.load();
-    return nullptr;
+        if (address >= place->begin.load() && address < place->end.load()) return true;
+    return false;
 }
 
 namespace {
@@ -95,14 +95,37 @@ namespace {
 
 using Action = struct sigaction;
 
-// What was there before. Each is kept for ever: a handler may be at work with it.
-std::atomic<const Action*> before{nullptr};
+// What was there before, and what before that, when another handler was installed between ours and ours. Each is kept
+// for ever: a handler may be at work with it.
+struct Before {
+    Action action;
+    const Before* earlier;
+};
+std::atomic<const Before*> before{nullptr};
+
 // The thread that gave a fault to what was there before.
 std::atomic<pthread_t> giving{};
 std::atomic<bool> is_giving{false};
 
 bool gave_here() {
     return is_giving && pthread_equal(giving, pthread_self());
+}
+
+// The last signal that was given on, to whom, and how deep in the stack.
+std::atomic<const void*> given{nullptr};
+std::atomic<const Before*> given_to{nullptr};
+std::atomic<uintptr_t> given_at{0};
+
+// Who comes next for this signal. One that was installed between ours and ours may hand it back to us, further down in
+// the stack: what was there before that one is next then. Null when nobody is left.
+const Before* next_for(const void* context, uintptr_t here) {
+    const bool is_back = given == context && here < given_at;
+    const Before* const last = given_to;
+    const Before* const next = !is_back ? before.load() : last != nullptr ? last->earlier : nullptr;
+    given_to = next;
+    given_at = here;
+    given = context;
+    return next;
 }
 
 void die_by(int signal) {
@@ -113,7 +136,9 @@ void die_by(int signal) {
 
 // As if this handler were not there. A fault happens again when its handler returns.
 void give_on(int signal, siginfo_t* info, void* context) {
-    const Action* const action = before.load();
+    const Before* const next = next_for(context, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+    const Action usual{};
+    const Action* const action = next != nullptr ? &next->action : &usual;
     const bool is_fault = info->si_code > 0;
     const bool has_handler =
         (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
@@ -142,6 +167,7 @@ void give_on(int signal, siginfo_t* info, void* context) {
     else
         action->sa_handler(signal);
     pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+    given = nullptr;
     if (is_fault) is_giving = false;
 }
 
@@ -151,11 +177,13 @@ void ReadGuard::handle(int signal, void* about, void* context) {
     const int error = errno;
     siginfo_t* const info = static_cast<siginfo_t*>(about);
     if (info->si_code > 0) {
-        const MappedFile* const file = MappedFile::Place::find(reinterpret_cast<uintptr_t>(info->si_addr));
+        const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr);
         // Only a thread that reads our maps is asked for its guards: in others the first question could allocate.
-        for (ReadGuard* guard = file != nullptr ? innermost_ : nullptr; guard != nullptr; guard = guard->outer_) {
-            if (&guard->file_ != file) continue;
-            file->lost_ = true;
+        const bool is_ours = MappedFile::Place::may_have(address);
+        for (ReadGuard* guard = is_ours ? innermost_ : nullptr; guard != nullptr; guard = guard->outer_) {
+            const Bytes map = guard->file_.map_;
+            if (address - reinterpret_cast<uintptr_t>(map.data) >= map.size) continue;
+            guard->file_.lost_ = true;
             innermost_ = guard;
             siglongjmp(guard->home_, 1);
         }
@@ -178,7 +206,7 @@ MappedFile::MappedFile(Bytes map, std::string path)
     // Looked at for each map: others come and go, and some of them put back what they had found.
     Action now{};
     if (sigaction(SIGBUS, nullptr, &now) == 0 && !((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == entry)) {
-        before = new Action(now);
+        before = new Before{now, before.load()};
         Action ours{};
         ours.sa_sigaction = entry;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -186,7 +214,6 @@ MappedFile::MappedFile(Bytes map, std::string path)
         sigaction(SIGBUS, &ours, nullptr);
     }
     place_ = Place::take();
-    place_->file = this;
     place_->end = uintptr_t(map.data) + map.size;
     place_->begin = uintptr_t(map.data);
 }
@@ -201,7 +228,6 @@ MappedFile::MappedFile(Bytes map, std::string path)
 MappedFile::~MappedFile() {
     if (place_ == nullptr) return;
     place_->end = 0;
-    place_->file = nullptr;
     place_->begin = 0;
 }
 

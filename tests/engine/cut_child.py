@@ -8,6 +8,7 @@ is a process of its own, because the wrong thing to happen is its death.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import json
 import mmap
@@ -353,6 +354,59 @@ def sent_and_ignored() -> None:
     os.kill(os.getpid(), signal.SIGBUS)
     copy.cut()
     copy.must_fail(lambda: copy.engine.encode_ids(TEXT))
+
+
+class Action(ctypes.Structure):
+    """``struct sigaction``, as glibc has it on x86-64 and AArch64."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_ulong * 16),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+def install_chained() -> list[Any]:
+    """A handler that hands each signal on to what it found, as those of other libraries do.
+
+    Returns what must be kept, and last a list with the number of calls.
+    """
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    sigaction = ctypes.CDLL(None, use_errno=True).sigaction
+    found = Action()
+    assert sigaction(signal.SIGBUS, None, ctypes.byref(found)) == 0
+    state: list[Any] = [0]
+
+    def hand_on(number: int, info: int, context: int) -> None:
+        state[0] += 1
+        kind(found.handler)(number, info, context)
+
+    entry = kind(hand_on)
+    ours = Action(ctypes.cast(entry, ctypes.c_void_p), flags=4)  # SA_SIGINFO
+    assert sigaction(signal.SIGBUS, ctypes.byref(ours), None) == 0
+    return [entry, state]
+
+
+def sent_and_handed_back() -> None:
+    """Our handler lies on both sides of one that hands everything on: each is asked once, then who was there first."""
+    signal.signal(signal.SIGBUS, signal.SIG_IGN)
+    copy = Copy()
+    *parts, state = install_chained()
+    other = Copy()
+    for times in (1, 2):
+        os.kill(os.getpid(), signal.SIGBUS)
+        assert state == [times]
+    other.cut()
+    other.must_fail(lambda: other.engine.encode_ids(TEXT))
+    del copy, parts
+
+
+def foreign_fault_handed_back() -> None:
+    """The same; nobody was there first, so it dies of SIGBUS."""
+    kept = [Copy(), install_chained(), Copy()]
+    foreign_fault()
+    del kept
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from tests.engine.cartridge_cases import compiled
 from tests.engine.cut_child import TEXT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut there")
+
+of_glibc = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc" or sys.maxsize < 2**32, reason="the layout of struct sigaction is another"
+)
 
 SURVIVED = (
     "before_each_call",
@@ -77,7 +82,16 @@ def test_faulthandler_that_was_enabled_later(directory: Path) -> None:
     assert done.stderr.count("Fatal Python error: Bus error") == 1
 
 
-@pytest.mark.parametrize("scenario", ["foreign_fault", "foreign_fault_reported", "sent"])
+@of_glibc
+def test_handler_that_hands_on(directory: Path) -> None:
+    done = run("sent_and_handed_back", directory)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+DEADLY = ["foreign_fault", "foreign_fault_reported", "sent", pytest.param("foreign_fault_handed_back", marks=of_glibc)]
+
+
+@pytest.mark.parametrize("scenario", DEADLY)
 def test_other_faults_kill_as_ever(scenario: str, directory: Path) -> None:
     done = run(scenario, directory)
     assert done.stdout == "alive\n"
