@@ -116,6 +116,14 @@ def is_foreign(directory: str) -> bool:
     return os.path.exists(directory) and not _is_ours(directory)
 
 
+def make_ours(*directories: str) -> None:
+    """Make directories, outer ones first, each for its owner alone. PermissionError where one is somebody else's."""
+    for directory in directories:  # each on its own: makedirs gives the mode to the last one only
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        if not _is_ours(directory):
+            raise PermissionError(f"{directory} is somebody else's")
+
+
 def source_digest(path: str) -> str:
     """The SHA-256 (hex) of a file, remembered for as long as the file does not change."""
     return _Cache().digest(path)[0]
@@ -139,6 +147,8 @@ class _Cache:
         cartridge, source = self._names(digest, recipe)
         try:
             engine = self.open_verified(cartridge)
+            if not _is_ours(self.directory):  # it was not there at the first look
+                return None
         except FileNotFoundError:
             return None
         except (CartridgeError, OSError) as error:
@@ -159,13 +169,12 @@ class _Cache:
             if compiled.source is not None:
                 write_atomic(source, compiled.source, private=True)
             write_atomic(cartridge, compiled.cartridge, private=True)
-            ours = self.trusted and _is_ours(self.directory)
-            engine = _core.Engine.open(cartridge, verify=not ours)
+            engine = _core.Engine.open(cartridge, verify=not self.trusted)
         except (CartridgeError, OSError) as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
             engine = _core.Engine.from_bytes(compiled.cartridge)
             return Opened(engine, None, in_memory)
-        if ours:  # so it is the file that was just written
+        if self.trusted:  # so it is the file that was just written
             with contextlib.suppress(OSError):
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
         return Opened(engine, cartridge, origin if compiled.source is None else source)
@@ -191,10 +200,8 @@ class _Cache:
         return engine, reason
 
     def _make_directories(self) -> None:
-        if self.foreign:
-            raise PermissionError(f"{self.directory} is somebody else's")
-        for directory in (self.directory, self.index):  # each on its own: makedirs gives the mode to the last one only
-            os.makedirs(directory, mode=0o700, exist_ok=True)
+        make_ours(self.directory)
+        os.makedirs(self.index, mode=0o700, exist_ok=True)
         self.trusted = _is_ours(self.index)
 
     def _names(self, digest: str, recipe: Recipe) -> tuple[str, str]:

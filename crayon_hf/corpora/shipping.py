@@ -141,9 +141,7 @@ def _delivered(
     directory = os.path.join(cache.cache_directory(), "shipped")
     kept = os.path.join(directory, f"{label.parcel}.dat")
     source = None if label.source is None else f"{kept.removesuffix('.dat')}.json"
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    if cache.is_foreign(cache.cache_directory()) or cache.is_foreign(directory):
-        raise PermissionError(f"{directory} is somebody else's")
+    cache.make_ours(cache.cache_directory(), directory)
     with _one_at_a_time(os.path.join(directory, f"{label.parcel}.lock")):
         writes_cartridge = path is None and not _is_there(kept, digest, metadata)
         writes_source = not _is_source(source, digest)

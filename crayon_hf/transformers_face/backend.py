@@ -144,11 +144,7 @@ def cache_directory() -> str:
 
 def make_directory() -> None:
     """Make `cache_directory`, for its owner alone. PermissionError where it is somebody else's."""
-    directory = cache_directory()
-    for name in (os.path.dirname(directory), directory):
-        os.makedirs(name, mode=0o700, exist_ok=True)
-        if cache.is_foreign(name):
-            raise PermissionError(f"{name} is somebody else's")
+    cache.make_ours(cache.cache_directory(), cache_directory())
 
 
 def _keep_source(source: bytes) -> str | None:

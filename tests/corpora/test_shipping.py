@@ -73,6 +73,22 @@ def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [name for name in files if name.endswith(".tmp")]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_a_cache_that_is_made_here_is_ours(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a user's files are his group's, as some systems have it."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    label, parcel = shipping.pack(Tokenizer.from_file(gpt2_like))
+    (tmp_path / "here").rename(tmp_path / "gone")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
+    before = os.umask(0o002)
+    try:
+        arrived = shipping.unpack(label, lambda: parcel)
+    finally:
+        os.umask(before)
+    assert arrived.engine_report()["cartridge"] == str(tmp_path / "there" / "shipped" / f"{label.parcel}.dat")
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_damaged_delivery_is_replaced(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
     tokenizer = Tokenizer.from_file(gpt2_like)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -219,6 +221,38 @@ def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
     assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
         f"the cache in {directory} is not used"
     ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+@pytest.mark.parametrize("when", ["before it is looked into", "while it compiles"])
+def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypatch, when):
+    """It was not there at the first look, when nothing could be said against it."""
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    (path,) = directory.glob("*.dat")
+    document = json.loads(source.read_bytes())
+    document["model"]["merges"] = []
+    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
+    lie[32:64] = sha256(source.read_bytes()).digest()
+    path.write_bytes(signed(lie))
+    others = tmp_path / "others"
+    others.mkdir()
+    shutil.move(path, others / path.name)
+    others.chmod(0o777)
+    shutil.rmtree(directory)
+
+    def appears(*arguments, call):
+        others.rename(directory)
+        return call(*arguments)
+
+    if when == "before it is looked into":
+        monkeypatch.setattr(cache._Cache, "digest", functools.partialmethod(appears, call=cache._Cache.digest))
+        opened = Tokenizer.from_file(source)
+        assert opened.encode(TEXT).ids == expected
+        assert opened.engine_report()["cartridge"] is None
+    else:
+        compile_it = functools.partial(appears, call=lambda data: cache.Compiled(_core.compile_tokenizer_json(data)))
+        assert cache.open_source(str(source), cache.Recipe("test", compile_it)).path is None
+    assert [entry.name for entry in directory.iterdir()] == [path.name]
 
 
 def test_unwritable_cache(source, tmp_path, monkeypatch):
