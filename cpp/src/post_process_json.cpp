@@ -20,6 +20,8 @@ using Type = Value::Type;
 
 // A template may name one definition many times.
 constexpr size_t kMostSpecialIds = 65536;
+// Each is a copy of all that a text became.
+constexpr size_t kMostSequences = 64;
 
 [[noreturn]] void unsupported(const std::string& what) {
     throw Error(ErrorKind::unsupported, "post_processor " + what);
@@ -153,10 +155,13 @@ bool read_pieces(const Value& component, const char* name, std::vector<TemplateP
 // Puts the special tokens where they are named. All of the template is well-formed by now.
 void define(const std::unordered_map<std::string_view, const Value*>& definitions,
             const std::vector<std::string_view>& names, std::vector<TemplatePiece>* pieces) {
-    size_t total = 0;
+    size_t total = 0, sequences = 0;
     for (size_t i = 0; i < pieces->size(); ++i) {
         TemplatePiece& piece = (*pieces)[i];
-        if (piece.is_sequence) continue;
+        if (piece.is_sequence) {
+            if (++sequences > kMostSequences) unsupported("TemplateProcessing with more than 64 sequences");
+            continue;
+        }
         const auto found = definitions.find(names[i]);
         if (found == definitions.end()) unsupported("TemplateProcessing that does not define " + json::quote(names[i]));
         read_definition(*found->second, &piece);

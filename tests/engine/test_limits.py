@@ -129,3 +129,23 @@ def test_the_most_special_ids() -> None:
             continue
         with pytest.raises(UnsupportedError, match="more than 65536 special ids"):
             twins.compiled(source)
+
+
+def test_the_most_sequences_of_a_template() -> None:
+    """Each is a copy of all that a text became."""
+    part = {"Sequence": {"id": "A", "type_id": 0}}
+    for count, is_native in ((64, True), (65, False)):
+        source = json.loads(byte_level(BYTE_TOKENS))
+        pair = [part, {"Sequence": {"id": "B", "type_id": 0}}]
+        source["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [part] * count,
+            "pair": pair,
+            "special_tokens": {},
+        }
+        if is_native:
+            text = json.dumps(source)
+            assert twins.open_engine(text).encode_ids("ab") == tokenizers.Tokenizer.from_str(text).encode("ab").ids
+            continue
+        with pytest.raises(UnsupportedError, match="more than 64 sequences"):
+            twins.compiled(source)
