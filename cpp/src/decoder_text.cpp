@@ -51,6 +51,16 @@ void replace_all(std::string* text, const std::string& what, const std::string& 
     *text = std::move(out);
 }
 
+size_t count_of(const std::string& what, const std::string& text) {
+    size_t count = 0;
+    if (what.empty()) {
+        for (size_t at = 0; at < text.size(); at += character_size(text, at)) ++count;
+        return count + 1;
+    }
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
+    return count;
+}
+
 // What English text loses when its punctuation is split off.
 void clean_up(std::string* text) {
     static const std::pair<std::string, std::string> steps[] = {

@@ -11,6 +11,8 @@ namespace crayon {
 size_t character_size(const std::string& text, size_t at);
 // Rust's str::replace: an empty `what` is before and after every character.
 void replace_all(std::string* text, const std::string& what, const std::string& by);
+// How many times replace_all finds it.
+size_t count_of(const std::string& what, const std::string& text);
 // Takes away what English text loses when its punctuation is split off.
 void clean_up(std::string* text);
 // The byte of <0x41>, or -1.

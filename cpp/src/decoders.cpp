@@ -11,6 +11,7 @@
 #include "crayon/regex.h"
 #include "crayon/unicode.h"
 #include "decoder_text.h"
+#include "growth.h"
 #include "token_joiner.h"
 
 namespace crayon {
@@ -26,9 +27,19 @@ std::string join(const Tokens& tokens) {
     return out;
 }
 
+size_t bytes_of(const Tokens& tokens) {
+    size_t size = 0;
+    for (const std::string& token : tokens) size += token.size();
+    return size;
+}
+
+void check(size_t before, size_t after) {
+    check_growth(before, after, "decoder");
+}
+
 class ByteLevelDecoder : public Decoder {
   public:
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         std::string bytes, spelled;
         for (const std::string& token : *tokens) bytes += from_byte_level(token, &spelled) ? spelled : token;
         tokens->assign(1, utf8_lossy(Bytes(bytes).data, bytes.size()));
@@ -38,7 +49,7 @@ class ByteLevelDecoder : public Decoder {
 class WordPieceDecoder : public Decoder {
   public:
     WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         for (size_t i = 0; i < tokens->size(); ++i) {
             std::string& token = (*tokens)[i];
             if (i > 0) {
@@ -61,7 +72,7 @@ class MetaspaceDecoder : public Decoder {
   public:
     MetaspaceDecoder(std::string replacement, bool drops_first)
         : replacement_(std::move(replacement)), drops_first_(drops_first) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         for (size_t i = 0; i < tokens->size(); ++i)
             replace_all(&(*tokens)[i], replacement_, i == 0 && drops_first_ ? "" : " ");
     }
@@ -75,7 +86,7 @@ class MetaspaceDecoder : public Decoder {
 class BpeDecoder : public Decoder {
   public:
     explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         for (size_t i = 0; i < tokens->size(); ++i)
             replace_all(&(*tokens)[i], suffix_, i + 1 == tokens->size() ? "" : " ");
     }
@@ -88,7 +99,7 @@ class CtcDecoder : public Decoder {
   public:
     CtcDecoder(std::string pad, std::string delimiter, bool cleanup)
         : pad_(std::move(pad)), delimiter_(std::move(delimiter)), cleanup_(cleanup) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         tokens->erase(std::unique(tokens->begin(), tokens->end()), tokens->end());
         for (std::string& token : *tokens) {
             replace_all(&token, pad_, "");
@@ -107,7 +118,7 @@ class CtcDecoder : public Decoder {
 
 class ByteFallbackDecoder : public Decoder {
   public:
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         Tokens out;
         std::string bytes;
         const auto flush = [&] {
@@ -134,14 +145,14 @@ class ByteFallbackDecoder : public Decoder {
 
 class FuseDecoder : public Decoder {
   public:
-    void decode(Tokens* tokens) const override { tokens->assign(1, join(*tokens)); }
+    void run(Tokens* tokens, size_t) const override { tokens->assign(1, join(*tokens)); }
 };
 
 class StripDecoder : public Decoder {
   public:
     StripDecoder(std::string content, uint64_t start, uint64_t stop)
         : content_(std::move(content)), start_(start), stop_(stop) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t) const override {
         for (std::string& token : *tokens) strip(&token);
     }
     const std::string& content() const { return content_; }
@@ -184,16 +195,20 @@ class ReplaceDecoder : public Decoder {
   public:
     ReplaceDecoder(std::string content, std::string literal, std::optional<Regex> regex)
         : content_(std::move(content)), literal_(std::move(literal)), regex_(std::move(regex)) {}
-    void decode(Tokens* tokens) const override {
+    void run(Tokens* tokens, size_t before) const override {
         std::vector<Regex::Match> matches;
+        size_t written = 0;
         for (std::string& token : *tokens) {
             if (token.empty()) continue;  // even where the pattern would match
             if (!regex_) {
+                if (content_.size() > literal_.size())
+                    check(before, written += count_of(literal_, token) * content_.size());
                 replace_all(&token, literal_, content_);
                 continue;
             }
             matches.clear();
             regex_->find_all(token, &matches);
+            check(before, written += matches.size() * content_.size());
             if (!matches.empty()) token = replaced(token, matches);
         }
     }
@@ -220,8 +235,11 @@ class ReplaceDecoder : public Decoder {
 class SequenceDecoder : public Decoder {
   public:
     explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) { find_joiner(); }
-    void decode(Tokens* tokens) const override {
-        for (const auto& step : steps_) step->decode(tokens);
+    void run(Tokens* tokens, size_t before) const override {
+        for (const auto& step : steps_) {
+            step->run(tokens, before);
+            check(before, bytes_of(*tokens));
+        }
     }
     std::unique_ptr<TokenJoiner> joiner() const override {
         return has_joiner_ ? make_fallback_joiner(spaced_, stripped_, strips_) : nullptr;
@@ -409,6 +427,12 @@ Made make(const Value& component) {
 }  // namespace
 
 Decoder::~Decoder() = default;
+
+void Decoder::decode(Tokens* tokens) const {
+    const size_t before = bytes_of(*tokens);
+    run(tokens, before);
+    check(before, bytes_of(*tokens));
+}
 
 std::unique_ptr<TokenJoiner> Decoder::joiner() const {
     return nullptr;

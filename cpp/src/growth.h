@@ -1,4 +1,4 @@
-// How long a normalizer may make a text.
+// How long a normalizer and a pre-tokenizer may make a text, and a decoder the tokens' strings.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace crayon {
 constexpr size_t kMostGrowth = 1024;
 constexpr size_t kFreeGrowth = size_t(1) << 20;
 
-// Steps of a normalizer that each double a text make 2^60 bytes of one. None that was meant comes near this, and a step
+// Steps that each double a text make 2^60 bytes of one, in 60 of them. None that was meant comes near this, and a step
 // asks before it takes the memory.
-inline void check_growth(size_t before, size_t after) {
+inline void check_growth(size_t before, size_t after, const char* what = "normalizer") {
     if (after > kFreeGrowth && (after - kFreeGrowth) / kMostGrowth > before)
-        throw Error(ErrorKind::vocabulary,
-                    "the normalizer makes more than " + std::to_string(kMostGrowth) + " bytes of each byte");
+        throw Error(ErrorKind::vocabulary, std::string("the ") + what + " makes more than " +
+                                               std::to_string(kMostGrowth) + " bytes of each byte");
 }
 
 }  // namespace crayon

@@ -2,6 +2,7 @@
 #include "crayon/pre_tokenizers.h"
 
 #include "crayon/unicode.h"
+#include "growth.h"
 #include "pre_tokenizer_parts.h"
 
 namespace crayon {
@@ -77,7 +78,12 @@ class Sequence final : public PreTokenizer {
     explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
 
     void split(PieceList* list) const override {
-        for (const auto& step : steps_) step->split(list);
+        const size_t before = list->text.size();
+        for (const auto& step : steps_) {
+            step->split(list);
+            // ByteLevel spells most bytes with two, and these with two each when it comes again.
+            check_growth(before, list->text.size(), "pre-tokenizer");
+        }
     }
 
     bool needs_alignments() const override {

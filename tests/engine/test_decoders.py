@@ -318,6 +318,24 @@ def test_many_and_long_tokens() -> None:
         check(decoder, tokens)
 
 
+def test_what_grows_without_end_is_refused() -> None:
+    """Before the memory for it is taken. A MiB, and 1024 bytes of each, are allowed to anybody."""
+
+    def steps(count: int, content: str, **pattern: str) -> str:
+        step = {"type": "Replace", "pattern": pattern, "content": content}
+        return json.dumps({"type": "Sequence", "decoders": [step] * count})
+
+    for pattern in ({"String": "a"}, {"Regex": "a"}):
+        assert _core.decode_tokens(steps(20, "aa", **pattern), ["a"]) == "a" * 2**20
+        for count, content in ((60, "aa"), (2, "a" * 10**6)):
+            with pytest.raises(VocabularyError, match="the decoder makes more than 1024 bytes of each byte"):
+                _core.decode_tokens(steps(count, content, **pattern), ["a"])
+    spaced = {"type": "Sequence", "decoders": [{"type": "BPEDecoder", "suffix": ""}] * 60}
+    for endless in (json.dumps(spaced), steps(60, "b", String="")):
+        with pytest.raises(VocabularyError, match="more than 1024 bytes"):
+            _core.decode_tokens(endless, ["a", "b"])
+
+
 def test_tokens_that_are_no_text() -> None:
     for bad in (["\ud800"], [None], [3], "ab", None):
         with pytest.raises((TypeError, UnicodeEncodeError)):

@@ -433,3 +433,15 @@ def test_long_text(component: dict[str, Any]) -> None:
     rng = random.Random(5)
     runs = ("a" * 10_000, " " * 10_000, "漢" * 3_000, "a " * 5_000, "a1.é" * 2_000, "a" * 1000 + "b")
     check(component, "".join((*runs, *(rng.choice(ALPHABET) for _ in range(10_000)))))
+
+
+def test_what_grows_without_end_is_refused() -> None:
+    """ByteLevel spells the bytes of what it has spelled, and so doubles it each time."""
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    for count, is_let in ((12, True), (60, False)):
+        component = {"type": "Sequence", "pretokenizers": [step] * count}
+        if is_let:
+            check(component, "\u00e9")
+            continue
+        with pytest.raises(VocabularyError, match="the pre-tokenizer makes more than 1024 bytes of each byte"):
+            _core.pre_tokenize(json.dumps(component), "\u00e9")

@@ -1,6 +1,7 @@
 // The decoders of a tokenizer.json: from tokens' strings to text.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,11 @@ class TokenJoiner;
 class Decoder {
   public:
     virtual ~Decoder();
-    // The reference's decode_chain: replaces the strings by others, whose concatenation is the text.
-    virtual void decode(std::vector<std::string>* tokens) const = 0;
+    // The reference's decode_chain: replaces the strings by others, whose concatenation is the text. Error(vocabulary)
+    // where they grow beyond all measure.
+    void decode(std::vector<std::string>* tokens) const;
+    // The same as a step of another; `before` is how many bytes the first step got.
+    virtual void run(std::vector<std::string>* tokens, size_t before) const = 0;
     // The same in one pass (token_joiner.h), for one text. Null where there is none.
     virtual std::unique_ptr<TokenJoiner> joiner() const;
 };
