@@ -188,6 +188,8 @@ std::string compile_tokenizer_json(std::string_view tokenizer_json, const Compil
         program.flags = spec.ignore_merges ? uint32_t(kIgnoreMerges) : 0;
         program.n_merges = add_byte_tables(spec, &tokens.flags, &writer);
     }
+    if (options.metadata.size() > kMaxMetadata)
+        throw Error(ErrorKind::unsupported, "metadata of more than " + std::to_string(kMaxMetadata) + " bytes");
     writer.add(Section::metadata, options.metadata);
     writer.add(Section::program, std::string(reinterpret_cast<const char*>(&program), sizeof program));
     if (spec.components.size() > kMaxComponents)

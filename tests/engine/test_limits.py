@@ -85,6 +85,19 @@ def test_many_added_tokens() -> None:
     assert engine.encode_ids(text) == reference.encode(text).ids
 
 
+def test_the_most_metadata() -> None:
+    """What could not be opened is not compiled."""
+    source = byte_level(BYTE_TOKENS).encode()
+    for size, is_native in ((1 << 20, True), ((1 << 20) + 1, False)):
+        metadata = json.dumps({"name": "x" * (size - len('{"name": ""}'))})
+        assert len(metadata) == size
+        if is_native:
+            assert _core.Engine.from_bytes(_core.compile_tokenizer_json(source, metadata)).metadata == metadata
+        else:
+            with pytest.raises(UnsupportedError, match="metadata of more than 1048576 bytes"):
+                _core.compile_tokenizer_json(source, metadata)
+
+
 def test_more_threads_than_there_can_be() -> None:
     """At most 1024 are started, and none without a task."""
     engine = twins.open_engine(byte_level(BYTE_TOKENS))

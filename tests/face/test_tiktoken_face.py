@@ -296,6 +296,14 @@ def test_ranks_without_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
         ours.Encoding("x", **parts)
 
 
+def test_a_name_of_a_megabyte(ranks: dict[bytes, int]) -> None:
+    """More than a cartridge's metadata can be."""
+    parts: dict[str, Any] = {"pat_str": conversion.CL100K_PATTERN, "mergeable_ranks": ranks, "special_tokens": {}}
+    with pytest.warns(DelegatedWarning, match="metadata of more than"):
+        encoding = ours.Encoding("x" * (1 << 20), **parts)
+    assert encoding.encode("some words") == theirs.Encoding("x", **parts).encode("some words")
+
+
 def test_without_the_library(ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> None:
     encoding = ours.Encoding("small", pat_str=conversion.CL100K_PATTERN, mergeable_ranks=ranks, special_tokens=NESTED)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
