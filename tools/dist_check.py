@@ -14,6 +14,7 @@ import sysconfig
 import tarfile
 import tempfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,10 +23,12 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> None:
     sdist, wheel = one("*.tar.gz"), one("*.whl")
     check_sdist(sdist)
-    check_wheel(wheel)
+    metadata = check_wheel(wheel)
     with tempfile.TemporaryDirectory() as directory:
+        builder = make_builder(Path(directory))
+        check_metadata(metadata, builder)
         check_installing(wheel, Path(directory))
-        check_again(sdist, wheel, Path(directory))
+        check_again(sdist, wheel, builder, Path(directory))
     print(f"dist/{sdist.name} and dist/{wheel.name} are what they should be")
 
 
@@ -48,7 +51,8 @@ def check_sdist(sdist: Path) -> None:
     differs("the sdist", names - made, tracked())
 
 
-def check_wheel(wheel: Path) -> None:
+def check_wheel(wheel: Path) -> bytes:
+    """Its metadata."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     wanted = {f"crayon_hf/_core{suffix}"}
     for name in tracked():
@@ -60,20 +64,31 @@ def check_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
-        check_metadata(archive.read(metadata))
+        text = archive.read(metadata)
     info = metadata.removesuffix("METADATA")
     of_info = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
     differs("the wheel", names, wanted | {info + name for name in of_info})
+    return text
 
 
-def check_metadata(text: bytes) -> None:
-    from packaging.metadata import Metadata  # in tools/build.txt
+def make_builder(directory: Path) -> str:
+    """The Python of an environment with what tools/build.txt pins."""
+    subprocess.run([sys.executable, "-m", "venv", str(directory / "build")], check=True)
+    python = str(directory / "build" / "bin" / "python")
+    pinned = ["-m", "pip", "install", "-q", "--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]
+    subprocess.run([python, *pinned], check=True)
+    return python
 
-    said = Metadata.from_email(text, validate=True)
-    assert said.license_expression == "MIT", said.license_expression
-    assert said.license_files == ["LICENSE"], said.license_files
-    assert said.description_content_type == "text/markdown", said.description_content_type
-    assert said.description == (ROOT / "README.md").read_text(encoding="utf-8"), "README.md is not the description"
+
+def check_metadata(text: bytes, builder: str) -> None:
+    validate = "import sys, packaging.metadata as m; m.Metadata.from_email(sys.stdin.buffer.read(), validate=True)"
+    subprocess.run([builder, "-c", validate], input=text, check=True)
+    said = message_from_bytes(text)
+    assert said["License-Expression"] == "MIT", said["License-Expression"]
+    assert said.get_all("License-File") == ["LICENSE"], said.get_all("License-File")
+    assert said["Description-Content-Type"].partition(";")[0] == "text/markdown", said["Description-Content-Type"]
+    readme = (ROOT / "README.md").read_bytes()
+    assert said.get_payload(decode=True) == readme, "README.md is not the description"
 
 
 def differs(what: str, has: set[str], wanted: set[str]) -> None:
@@ -94,19 +109,16 @@ def check_installing(wheel: Path, directory: Path) -> None:
         subprocess.run([python, *command], env=environment, cwd=directory, check=True)
 
 
-def check_again(sdist: Path, wheel: Path, directory: Path) -> None:
+def check_again(sdist: Path, wheel: Path, builder: str, directory: Path) -> None:
     """From what the sdist holds, by what builds the release."""
     with tarfile.open(sdist) as archive:
         archive.extractall(directory / "elsewhere", filter="data")
     (source,) = (directory / "elsewhere").iterdir()
     epoch = str(int((source / "PKG-INFO").stat().st_mtime))
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
-    python = directory / "build" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(directory / "build")], check=True)
-    pinned = ["-m", "pip", "install", "-q", "--require-hashes", "-r", str(ROOT / "tools" / "build.txt")]
-    subprocess.run([str(python), *pinned], check=True)
-    again = [str(python), "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
-    subprocess.run(again, env=environment, stdout=subprocess.DEVNULL, check=True)
+    again = [builder, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
+    # The modes of files are in a wheel: as tools/dist.sh has it.
+    subprocess.run(again, env=environment, stdout=subprocess.DEVNULL, check=True, umask=0o022)
     (built,) = (directory / "again").iterdir()
     assert built.name == wheel.name, built.name
     if built.read_bytes() != wheel.read_bytes():
