@@ -223,7 +223,7 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
         TokenizerSpec::Token& token = spec->tokens[id];
         token.present = token.in_model = true;
         token.text = token.bytes = text.tokens[id];
-        index->add(text.tokens[id], uint32_t(id));
+        index->set(text.tokens[id], uint32_t(id));  // equal ones, which Unigram can have: the last counts
     }
     spec->components = components_of(root, text.options);
 }

@@ -70,3 +70,25 @@ def test_a_token_without_content_needs_its_flags() -> None:
     for opener in (Tokenizer.from_str, tokenizers.Tokenizer.from_str):
         with pytest.raises(Exception, match="special"):
             opener(json.dumps({**document, "added_tokens": [whole]}))
+
+
+@pytest.mark.parametrize("listed", [[], [1], [3], [1, 3]])
+def test_of_two_equal_tokens_of_unigram_the_last_counts(listed: list[int]) -> None:
+    """As a trainer makes them whose texts have a special token spelled out: it becomes a piece, too."""
+    vocab = [["<unk>", 0.0], ["<s>", 0.0], ["a", -2.0], ["<s>", -3.0], ["b", -2.5], ["<", -5.0], ["s>", -5.0]]
+    document = {
+        "version": "1.0",
+        "added_tokens": [{"id": at, "content": "<s>", **FLAGS, "special": True} for at in listed],
+        **dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")),
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False},
+    }
+    text = json.dumps(document)
+    ours, reference = Tokenizer.from_str(text), tokenizers.Tokenizer.from_str(text)
+    assert ours.engine == "native"
+    assert ours.get_vocab() == reference.get_vocab()
+    for part in ("<s>", "a<s>b", "<s><s>", "<", "<s"):
+        ids = reference.encode(part).ids
+        assert ours.encode(part).ids == ids
+        for tokens in (ids, [0, 1, 2, 3]):
+            for skip in (False, True):
+                assert ours.decode(tokens, skip) == reference.decode(tokens, skip)
