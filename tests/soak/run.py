@@ -194,7 +194,8 @@ class Soak:
         if self.samples:
             last = self.samples[-1]
             lines.append(
-                f"at the end: {last.private:,} bytes private, {last.descriptors} descriptors, {last.maps} maps"
+                f"at the end: {last.private:,} bytes private, {last.in_use:,} in use, "
+                f"{last.descriptors} descriptors, {last.maps} maps"
             )
         lines += ["", *self.table.faults, *self.what_grows]
         return "\n".join([*lines, "clean" if self.is_clean else "NOT CLEAN"])
@@ -207,6 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
     given = parser.parse_args(arguments)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    flatness.give_back_at_once()
     with tempfile.TemporaryDirectory(prefix="crayon-soak-", ignore_cleanup_errors=True) as home:
         soak = Soak(Path(home), given.seed, given.minutes)
         signal.signal(signal.SIGTERM, lambda *_: setattr(soak, "is_stopped", True))

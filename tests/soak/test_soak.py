@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.soak import flatness
+from tests.soak.material import ROOT
 from tests.soak.run import ANYWHERE, MAIN_THREAD, Soak, do, one_round
 from tests.soak.table import Count, Difference, Table
 
@@ -74,7 +77,7 @@ def test_a_difference_is_told() -> None:
 
 
 def _samples(private: list[int], descriptors: int = 10) -> list[flatness.Sample]:
-    return [flatness.Sample(i, size, size, descriptors, 1, 0, 400) for i, size in enumerate(private)]
+    return [flatness.Sample(i, size, size, size, descriptors, 1, 0, 400) for i, size in enumerate(private)]
 
 
 def test_what_is_flat() -> None:
@@ -83,7 +86,7 @@ def test_what_is_flat() -> None:
     assert flatness.what_grows(_samples([i * mega for i in range(25)] + [25 * mega] * 75)) == []  # warms up
     assert flatness.what_grows(_samples([(100 + i % 7) * mega for i in range(100)])) == []
     grown = flatness.what_grows(_samples([100 * mega + i * mega // 2 for i in range(100)]))
-    assert [line.split()[0] for line in grown] == ["private", "proportional"]
+    assert [line.split()[0] for line in grown] == ["private", "proportional", "in_use"]
     more = _samples([0] * 75) + _samples([0] * 25, descriptors=20)
     assert flatness.what_grows(more) == ["descriptors grew by 10, allowed are 4"]
 
@@ -96,3 +99,39 @@ def test_a_sample_sees_what_is_held() -> None:
         assert after.descriptors == before.descriptors + 2
         assert (one.closed, other.closed) == (False, False)
     assert after.private - before.private > len(held) // 2
+    if after.in_use:
+        assert after.in_use - before.in_use > len(held) // 2
+
+
+WORK_IN_THREADS = """
+import threading
+from tests.soak import flatness
+
+flatness.give_back_at_once()
+before = flatness.sample(0)
+del (large := [bytearray(30 << 20)])[0]  # glibc learns to keep twice as much
+together = threading.Barrier(8)
+
+def work():
+    blocks = [bytearray(b"x") * 100_000 for _ in range(100)]
+    together.wait()  # each has an arena of its own
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+after = flatness.sample(1)
+print(after.private - before.private, after.in_use - before.in_use)
+"""
+
+
+@pytest.mark.measures_memory
+@pytest.mark.skipif(not flatness.of_libc("mallopt"), reason="of glibc's malloc")
+def test_what_threads_freed_is_not_held() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+    command = [sys.executable, "-c", WORK_IN_THREADS]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    private, in_use = map(int, ended.stdout.split())
+    assert private < 8 << 20, "of 80 million bytes"
+    assert in_use < 1 << 20
