@@ -209,6 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     flatness.give_back_at_once()
+    # A shell starts what is in the background with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="crayon-soak-", ignore_cleanup_errors=True) as home:
         soak = Soak(Path(home), given.seed, given.minutes)
         signal.signal(signal.SIGTERM, lambda *_: setattr(soak, "is_stopped", True))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import crayon_hf
+from tests.soak.table import Difference
 from tests.soak.world import Run
 
 
@@ -47,6 +48,7 @@ def interrupt(run: Run) -> None:
             work()
             if not timer.is_alive():
                 os.kill(os.getpid(), signal.SIGINT)
+        raise Difference("a minute of interrupts, and none arrived")
     except KeyboardInterrupt:
         run.expected_errors += 1
     timer.join()
