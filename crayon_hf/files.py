@@ -159,10 +159,22 @@ class HeldFile:
             return False
 
     def __del__(self) -> None:
-        if self._descriptor is not None:
+        try:
+            self._give_back()
+        except BaseException:
+            # A signal that came during a long call is often handled here, the first code after it: what its handler
+            # raised Python then drops, and the descriptor must not be lost with it.
+            self._give_back()
+            raise
+
+    def _give_back(self) -> None:
+        descriptor = self._descriptor
+        if descriptor is not None:
+            is_ours = self._is_ours()
+            self._descriptor = None
             type(self)._count -= 1
-            if self._is_ours():
-                self._close(self._descriptor)
+            if is_ours:
+                self._close(descriptor)
 
     # The globals of a module may be gone when the last objects of a process go.
     _stat, _close = staticmethod(os.fstat), staticmethod(os.close)

@@ -142,6 +142,24 @@ def test_descriptor_that_somebody_else_closed(tmp_path):
             os.close(descriptor)
 
 
+@holds_files
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_while_it_is_given_back_loses_no_descriptor(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"a")
+    file, before = HeldFile(str(tmp_path / "a")), HeldFile._count
+    descriptor = file._descriptor
+
+    def interrupted_once(number):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HeldFile, "_stat", staticmethod(interrupted_once))
+    del file
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    assert HeldFile._count == before - 1
+
+
 def test_lone_cartridge_is_pickled_by_its_path(ours, llama3_like, tmp_path):
     ours.save(tmp_path / "x.dat")
     (tmp_path / "x.json").unlink()
