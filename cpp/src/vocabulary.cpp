@@ -73,6 +73,7 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const Normalizer* normalizer)
         if (token.id >= n_ids_)
             throw Error(ErrorKind::cartridge, "section added_tokens names an id that does not exist");
     spell_normalized(normalizer);
+    note_special_starts();
 }
 
 Vocabulary::Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenSpec>& added,
@@ -117,6 +118,7 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenS
     matcher_ = AddedMatcher(view_of(trie_), added_);
     normalized_matcher_ = AddedMatcher(view_of(normalized_trie_), added_);
     spell_normalized(normalizer);
+    note_special_starts();
 }
 
 void Vocabulary::spell_normalized(const Normalizer* normalizer) {
@@ -129,6 +131,12 @@ void Vocabulary::spell_normalized(const Normalizer* normalizer) {
         if (cartridge_.has_text_tokens() || !from_byte_level(text, &bytes)) bytes = text;
         respelled_.emplace(token.id, Spelling{std::move(text), std::move(bytes)});
     }
+}
+
+void Vocabulary::note_special_starts() {
+    if (cartridge_.scores.empty()) return;
+    for (const AddedToken& token : added_)
+        if (token.flags & kSpecialToken) special_starts_[content_bytes(token.id)[0]] = true;
 }
 
 Bytes Vocabulary::content_bytes(uint32_t id) const {
@@ -158,7 +166,10 @@ Bytes Vocabulary::bytes_of(uint32_t id) const {
 }
 
 bool Vocabulary::is_skipped(uint32_t id) const {
-    if (!is_respelled(id)) return flags_[id] & kSpecial;
+    if (!is_respelled(id)) {
+        const Bytes bytes = cartridge_.scores.empty() ? Bytes() : content_bytes(id);
+        if (bytes.empty() || !special_starts_[bytes[0]]) return flags_[id] & kSpecial;
+    }
     const int64_t named = find(text_of(id));
     return named >= 0 && (flags_[size_t(named)] & kSpecial);
 }

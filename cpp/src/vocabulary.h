@@ -1,6 +1,7 @@
 // The tokens of an engine: its cartridge's, and in place of the cartridge's added tokens those of the engine.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,6 +53,7 @@ class Vocabulary {
     };
     Bytes content_bytes(uint32_t id) const;
     void spell_normalized(const Normalizer* normalizer);
+    void note_special_starts();
 
     const Cartridge& cartridge_;
     uint32_t n_ids_, size_;
@@ -59,6 +61,8 @@ class Vocabulary {
     Array<AddedToken> added_;
     AddedMatcher matcher_, normalized_matcher_;
     std::unordered_map<uint32_t, Spelling> respelled_;  // of added tokens that the normalizer changes
+    // The first bytes of special tokens, where others can have the same string: in a Unigram model. Else none.
+    std::array<bool, 256> special_starts_{};
     // Of an engine with added tokens of its own.
     std::vector<uint8_t> own_flags_;
     std::vector<AddedToken> own_added_;
