@@ -255,6 +255,10 @@ bool is_nfc_quick(Bytes text) {
     return is_form_quick(Form::nfc, text);
 }
 
+bool is_stable_in_nfc(uint32_t code_point) {
+    return !(property(code_point) & (rules_of(Form::nfc).needs_work | kClassMask));
+}
+
 void normalize_nfc(Bytes text, std::string* out, std::vector<Alignment>* alignments) {
     AlignedText aligned;
     aligned.text.swap(*out);

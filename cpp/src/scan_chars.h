@@ -2,11 +2,15 @@
 //
 // Everything is in an unnamed namespace on purpose: the same source is compiled once with plain flags and once with
 // AVX2 flags, and the linker must never take one for the other.
+//
+// Text is read through a position P up to an end E: for the CPU both are pointers to bytes; the kernels of a GPU have
+// their own (gpu/text.h), which bring their own class_entry_at and ascii_class_entry_at.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "crayon/device_code.h"
 #include "crayon/unicode.h"
 
 namespace crayon {
@@ -20,7 +24,7 @@ namespace {
 constexpr uint8_t kClassMask = 0x07;
 
 // Sets of classes as bit sets.
-constexpr uint32_t set_of(CharClass c) {
+CRAYON_DEVICE constexpr uint32_t set_of(CharClass c) {
     return 1u << static_cast<uint32_t>(c);
 }
 constexpr uint32_t kOthers = set_of(CharClass::other) | set_of(CharClass::mark);
@@ -38,12 +42,13 @@ struct Char {
     uint32_t size;  // in bytes
 };
 
-inline bool is_continuation(uint8_t byte) {
+CRAYON_DEVICE inline bool is_continuation(uint8_t byte) {
     return (byte & 0xC0) == 0x80;
 }
 
 // Unicode 15, table 3-7: the second byte's range rules out overlong forms, surrogates and what is past U+10FFFF.
-inline Decoded decode_multibyte(const uint8_t* p, const uint8_t* end) {
+template <typename P, typename E>
+CRAYON_DEVICE inline Decoded decode_multibyte(P p, E end) {
     const uint32_t lead = p[0];
     const size_t left = static_cast<size_t>(end - p);
     if (lead < 0xE0) {
@@ -65,19 +70,28 @@ inline Decoded decode_multibyte(const uint8_t* p, const uint8_t* end) {
 inline uint32_t class_entry(uint32_t code_point) {
     return kClassBlocks[kClassIndex[code_point >> 7]][code_point & 127];
 }
-
-inline Char read_multibyte(const uint8_t* p, const uint8_t* end) {
-    const Decoded c = decode_multibyte(p, end);
-    if (!c.valid) return {set_of(CharClass::other), 1};
-    return {1u << (class_entry(c.code_point) & kClassMask), c.size};
+inline uint32_t class_entry_at(const uint8_t*, uint32_t code_point) {
+    return class_entry(code_point);
+}
+inline uint32_t ascii_class_entry_at(const uint8_t* p) {
+    return kClassBlocks[0][*p];
 }
 
-inline Char read_char(const uint8_t* p, const uint8_t* end) {
-    if (*p < 0x80) return {1u << (kClassBlocks[0][*p] & kClassMask), 1};
+template <typename P, typename E>
+CRAYON_DEVICE inline Char read_multibyte(P p, E end) {
+    const Decoded c = decode_multibyte(p, end);
+    if (!c.valid) return {set_of(CharClass::other), 1};
+    return {1u << (class_entry_at(p, c.code_point) & kClassMask), c.size};
+}
+
+template <typename P, typename E>
+CRAYON_DEVICE inline Char read_char(P p, E end) {
+    if (*p < 0x80) return {1u << (ascii_class_entry_at(p) & kClassMask), 1};
     return read_multibyte(p, end);
 }
 
-inline const uint8_t* skip_set(const uint8_t* p, const uint8_t* end, uint32_t set) {
+template <typename P, typename E>
+CRAYON_DEVICE inline P skip_set(P p, E end, uint32_t set) {
     while (p < end) {
         const Char c = read_char(p, end);
         if (!(c.set & set)) break;

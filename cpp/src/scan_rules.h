@@ -34,7 +34,7 @@ struct Rules {
     bool ends_together;  // `\s+$` first: all white space at the end of the text is one pretoken
 };
 
-constexpr Rules rules_of(Family family) {
+CRAYON_DEVICE constexpr Rules rules_of(Family family) {
     switch (family) {
         case Family::cl100k:
             return {Contractions::folded, Words::prefixed, 3, true, false, true};
@@ -53,11 +53,11 @@ constexpr Rules rules_of(Family family) {
     return {Contractions::lower, Words::spaced, 0, false, false, false};
 }
 
-// `p` is behind an apostrophe: the end of the contraction, or null.
-template <bool folded>
-inline const uint8_t* contraction_end(const uint8_t* p, const uint8_t* end) {
+// `p` is behind an apostrophe: the end of the contraction, or P().
+template <bool folded, typename P, typename E>
+CRAYON_DEVICE inline P contraction_end(P p, E end) {
     const size_t left = static_cast<size_t>(end - p);
-    if (left == 0) return nullptr;
+    if (left == 0) return P();
     const uint8_t fold = folded ? 0x20 : 0;
     const uint8_t first = p[0] | fold;
     switch (first) {
@@ -68,23 +68,23 @@ inline const uint8_t* contraction_end(const uint8_t* p, const uint8_t* end) {
             return p + 1;
         case 'r':
         case 'v':
-            return left >= 2 && (p[1] | fold) == 'e' ? p + 2 : nullptr;
+            return left >= 2 && (p[1] | fold) == 'e' ? p + 2 : P();
         case 'l':
-            return left >= 2 && (p[1] | fold) == 'l' ? p + 2 : nullptr;
+            return left >= 2 && (p[1] | fold) == 'l' ? p + 2 : P();
         default:
             break;
     }
     // U+017F, the long s, is the one other character that folds to a letter of these (measured over all of them).
     if (folded && left >= 2 && p[0] == 0xC5 && p[1] == 0xBF) return p + 2;
-    return nullptr;
+    return P();
 }
 
 // The cased word that starts at `p`, without its prefix: the longest of `U*L+` and, failing that, `U+L*`, where U and L
-// share the letters without case and the marks. Null when there is none.
-template <Family family>
-inline const uint8_t* cased_word_end(const uint8_t* p, const uint8_t* end) {
-    const uint8_t* start = p;
-    const uint8_t* fallback = nullptr;  // behind the last character that could still serve as the L of `U*L+`
+// share the letters without case and the marks. P() when there is none.
+template <Family family, typename P, typename E>
+CRAYON_DEVICE inline P cased_word_end(P p, E end) {
+    const P start = p;
+    P fallback = p;  // behind the last character that could still serve as the L of `U*L+`; p: there is none
     Char c{0, 0};
     for (; p < end; p += c.size) {
         c = read_char(p, end);
@@ -96,22 +96,22 @@ inline const uint8_t* cased_word_end(const uint8_t* p, const uint8_t* end) {
     }
     if (p < end && (c.set & kLowers)) {
         p = skip_set(p + c.size, end, kLowers);
-    } else if (fallback != nullptr) {
+    } else if (fallback != start) {
         p = fallback;
     } else if (p == start) {
-        return nullptr;
+        return P();
     }
     if constexpr (rules_of(family).contractions == Contractions::tail) {
         if (p < end && *p == '\'') {
-            const uint8_t* behind = contraction_end<true>(p + 1, end);
-            if (behind != nullptr) return behind;
+            const P behind = contraction_end<true>(p + 1, end);
+            if (behind != P()) return behind;
         }
     }
     return p;
 }
 
-template <Family family>
-inline const uint8_t* punctuation_end(const uint8_t* p, const uint8_t* end) {
+template <Family family, typename P, typename E>
+CRAYON_DEVICE inline P punctuation_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
     p = skip_set(p, end, kOthers);
     if constexpr (rules.breaks) {
@@ -120,12 +120,12 @@ inline const uint8_t* punctuation_end(const uint8_t* p, const uint8_t* end) {
     return p;
 }
 
-template <Family family>
-inline const uint8_t* white_space_end(const uint8_t* p, const uint8_t* end) {
+template <Family family, typename P, typename E>
+CRAYON_DEVICE inline P white_space_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
-    const uint8_t* start = p;
-    const uint8_t* last = p;          // start of the last character of the run
-    const uint8_t* breaks = nullptr;  // behind the last CR or LF of the run
+    const P start = p;
+    P last = p;      // start of the last character of the run
+    P breaks = P();  // behind the last CR or LF of the run
     while (p < end) {
         const Char c = read_char(p, end);
         if (!(c.set & kSpaces)) break;
@@ -134,41 +134,44 @@ inline const uint8_t* white_space_end(const uint8_t* p, const uint8_t* end) {
         if (rules.breaks && (c.set & kNewlines)) breaks = p;
     }
     if (rules.ends_together && p == end) return p;
-    if (breaks != nullptr) return breaks;
+    if (breaks != P()) return breaks;
     if (p == end || last == start) return p;
     return last;
 }
 
 // End of the pretoken that starts at p < end.
-template <Family family>
-inline const uint8_t* pretoken_end(const uint8_t* p, const uint8_t* end) {
+template <Family family, typename P, typename E>
+CRAYON_DEVICE inline P pretoken_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
     const Char c = read_char(p, end);
-    const uint8_t* next = p + c.size;
+    P next = p + c.size;
 
     if (c.set & kLetters) {
         if constexpr (rules.words == Words::cased) return cased_word_end<family>(p, end);
         return skip_set(next, end, kLetters);
     }
     if (c.set & kNumbers) {
-        if constexpr (rules.digits == 0) return skip_set(next, end, kNumbers);
-        for (uint32_t i = 1; i < rules.digits && next < end; ++i) {
-            const Char digit = read_char(next, end);
-            if (!(digit.set & kNumbers)) break;
-            next += digit.size;
+        if constexpr (rules.digits == 0) {
+            return skip_set(next, end, kNumbers);
+        } else {
+            for (uint32_t i = 1; i < rules.digits && next < end; ++i) {
+                const Char digit = read_char(next, end);
+                if (!(digit.set & kNumbers)) break;
+                next += digit.size;
+            }
+            return next;
         }
-        return next;
     }
     if (c.set & kOthers) {
         if (*p == '\'' && (rules.contractions == Contractions::lower || rules.contractions == Contractions::folded)) {
             constexpr bool folded = rules.contractions == Contractions::folded;
-            const uint8_t* behind = contraction_end<folded>(next, end);
-            if (behind != nullptr) return behind;
+            const P behind = contraction_end<folded>(next, end);
+            if (behind != P()) return behind;
         }
         if constexpr (rules.words == Words::cased) {
             // A mark is a prefix and a letter at once; taking it for a letter gives the same end in every case.
-            const uint8_t* word = cased_word_end<family>(c.set & kCaseless ? p : next, end);
-            if (word != nullptr) return word;
+            const P word = cased_word_end<family>(c.set & kCaseless ? p : next, end);
+            if (word != P()) return word;
         } else if (rules.words == Words::prefixed && next < end && (read_char(next, end).set & kLetters)) {
             return skip_set(next, end, kLetters);
         }
