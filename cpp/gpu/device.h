@@ -1,0 +1,57 @@
+// What the encoder asks of a device: memory, copies, kernels, in the order of a stream. cuda/ and hip/ have one each;
+// the CPU's (host_device.h) runs the same kernels for the tests.
+//
+// A device may live in another extension module: so there are no exceptions across it, but a status and a text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels.h"
+
+namespace crayon {
+namespace gpu {
+
+// Grows when this header or work.h changes: modules that were built apart must not meet.
+constexpr uint32_t kDeviceAbi = 1;
+
+enum class Status : uint32_t {
+    ok,
+    out_of_memory,  // the device's or pinned memory
+    unusable,       // no driver, no device, one that this build has no code for
+    lost,           // nothing more can be done with it in this process
+};
+
+using Stream = void*;  // the device's own; null is its default stream
+
+class Device {
+  public:
+    virtual ~Device() = default;
+    virtual const char* kind() const = 0;  // "cuda", "rocm", "host"
+    virtual const char* name() const = 0;  // of the model
+    virtual int index() const = 0;
+    // What the last call in this thread that was not ok has to say. The others may be called by several threads at a
+    // time, each with a stream of its own.
+    virtual const char* error() const = 0;
+
+    virtual Status memory(size_t* free, size_t* total) = 0;
+    virtual Status allocate(size_t bytes, void** memory) = 0;
+    virtual void release(void* memory) = 0;
+    // Of the host, for copies that go on beside other work.
+    virtual Status allocate_pinned(size_t bytes, void** memory) = 0;
+    virtual void release_pinned(void* memory) = 0;
+
+    virtual Status open_stream(Stream* stream) = 0;
+    virtual void close_stream(Stream stream) = 0;
+    virtual Status to_device(void* to, const void* from, size_t bytes, Stream stream) = 0;
+    virtual Status to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
+    virtual Status copy(void* to, const void* from, size_t bytes, Stream stream) = 0;
+    virtual Status zero(void* to, size_t bytes, Stream stream) = 0;
+    // `blocks` of them; nothing when that is 0.
+    virtual Status launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) = 0;
+    // Until all of the stream is done.
+    virtual Status wait(Stream stream) = 0;
+};
+
+}  // namespace gpu
+}  // namespace crayon

@@ -1,0 +1,174 @@
+// Greedy mode: a text is cut into longest matches, from each stop (the start of a pretoken) on.
+//
+// Where a match ends depends on where it begins, so on all before it. But each place alone says how far its match
+// reaches: a tile of text is a map from the place where it is entered to the place behind it where it is left, found
+// for all places at once by doubling. Maps of neighbouring tiles are composed to maps of groups; what enters each
+// group, each tile of it, and then each token of a tile follows.
+#pragma once
+
+#include "segments.h"
+
+namespace crayon {
+namespace gpu {
+
+constexpr uint32_t kMatchTile = 4096;     // bytes
+constexpr uint32_t kMatchGroup = 256;     // tiles
+constexpr uint32_t kLongestToken = 1024;  // bytes: a tile is left at most so far behind its end
+static_assert(kLongestToken < kMatchTile, "a token that enters a tile ends in it or the next");
+
+struct LongestMatchAt {
+    uint32_t size;
+    int32_t id;
+};
+// The longest token at `at`, before the next stop; a byte's where there is none. As LongestMatch::at.
+CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at, const uint32_t* stops) {
+    const Tables& t = w.tables;
+    LongestMatchAt best{1, int32_t(t.byte_ids[w.text[at]])};
+    int32_t node = 0;
+    for (uint32_t i = at; t.trie_size > 0 && i < w.size && (i == at || stops == nullptr || !has_bit(stops, i)); ++i) {
+        const int64_t next = int64_t(t.trie_base[node]) + w.text[i];
+        if (next <= 0 || next >= t.trie_size || t.trie_check[next] != node) break;
+        node = int32_t(next);
+        const int32_t id = t.trie_values[node];
+        if (id < 0) continue;
+        const bool is_never = uint32_t(id) / 32 < t.never_words && has_bit(t.never, uint32_t(id));
+        if (!is_never) best = {i + 1 - at, id};
+    }
+    return best;
+}
+
+// How far each match reaches, and the map of each tile. One block to a tile.
+struct MatchTiles {
+    static constexpr uint32_t kThreads = 256, kEach = kMatchTile / kThreads;
+    struct Shared {
+        uint16_t ends[kMatchTile];  // from the tile's start: where one is that entered at this place, so far
+    };
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size + kMatchTile - 1) / kMatchTile; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        const uint32_t first = block.index() * kMatchTile;
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < kMatchTile; i += kThreads) {
+                const uint32_t size = first + i < w.size ? longest_match_at(w, first + i, w.boundaries).size : 1;
+                if (first + i < w.size) w.match_sizes[first + i] = uint16_t(size);
+                shared.ends[i] = uint16_t(i + size);
+            }
+        });
+        // Each lane by itself goes to the end of its stretch.
+        block.each([&](uint32_t lane) {
+            const uint32_t start = lane * kEach, stop = start + kEach;
+            for (uint32_t i = stop; i-- > start;)
+                if (shared.ends[i] < stop) shared.ends[i] = shared.ends[shared.ends[i]];
+        });
+        // Of two stretches side by side the second is done: the first goes on from where it enters that.
+        for (uint32_t size = 2 * kEach; size <= kMatchTile; size *= 2) {
+            block.each([&](uint32_t lane) {
+                for (uint32_t i = lane; i < kMatchTile; i += kThreads) {
+                    const uint32_t stop = (i / size + 1) * size;
+                    if (i < stop - size / 2 && shared.ends[i] < stop) shared.ends[i] = shared.ends[shared.ends[i]];
+                }
+            });
+        }
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < kLongestToken; i += kThreads)
+                w.tile_exits[size_t(block.index()) * kLongestToken + i] = uint16_t(shared.ends[i] - kMatchTile);
+        });
+    }
+};
+
+// The map of each group of tiles. One block to a group.
+struct JoinMatchTiles {
+    static constexpr uint32_t kThreads = 256, kEach = kLongestToken / kThreads;
+    struct Shared {
+        uint16_t exits[2][kLongestToken];
+    };
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) {
+        return (MatchTiles::blocks(w) + kMatchGroup - 1) / kMatchGroup;
+    }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        const uint32_t first = block.index() * kMatchGroup, n = MatchTiles::blocks(w);
+        const uint32_t last = n - first < kMatchGroup ? n : first + kMatchGroup;
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < kLongestToken; i += kThreads) shared.exits[0][i] = uint16_t(i);
+        });
+        uint32_t from = 0;
+        for (uint32_t tile = last; tile-- > first; from = 1 - from) {
+            block.each([&](uint32_t lane) {
+                for (uint32_t i = lane; i < kLongestToken; i += kThreads)
+                    shared.exits[1 - from][i] = shared.exits[from][w.tile_exits[size_t(tile) * kLongestToken + i]];
+            });
+        }
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < kLongestToken; i += kThreads)
+                w.group_exits[size_t(block.index()) * kLongestToken + i] = shared.exits[from][i];
+        });
+    }
+};
+
+// Where each group is entered. One block, one lane.
+struct EnterMatchGroups {
+    static constexpr uint32_t kThreads = 32;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.once([&] {
+            uint16_t at = 0;
+            for (uint32_t group = 0; group < JoinMatchTiles::blocks(w); ++group) {
+                w.group_entries[group] = at;
+                at = w.group_exits[size_t(group) * kLongestToken + at];
+            }
+        });
+    }
+};
+
+// Where each tile is entered. One lane to a group.
+struct EnterMatchTiles {
+    static constexpr uint32_t kThreads = 32;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) {
+        return (JoinMatchTiles::blocks(w) + kThreads - 1) / kThreads;
+    }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t group = block.index() * kThreads + lane, n = MatchTiles::blocks(w);
+            if (group >= JoinMatchTiles::blocks(w)) return;
+            uint16_t at = w.group_entries[group];
+            for (uint32_t tile = group * kMatchGroup; tile < n && tile < (group + 1) * kMatchGroup; ++tile) {
+                w.tile_entries[tile] = at;
+                at = w.tile_exits[size_t(tile) * kLongestToken + at];
+            }
+        });
+    }
+};
+
+// Every token begins a pretoken of its own. One block to a tile, whose tokens one lane follows in shared memory.
+struct MarkMatches {
+    static constexpr uint32_t kThreads = 128;
+    struct Shared {
+        uint16_t sizes[kMatchTile];
+        uint32_t bits[kMatchTile / 32];
+    };
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return MatchTiles::blocks(w); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        const uint32_t first = block.index() * kMatchTile;
+        const uint32_t n = w.size - first < kMatchTile ? w.size - first : kMatchTile;
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < n; i += kThreads) shared.sizes[i] = w.match_sizes[first + i];
+            for (uint32_t i = lane; i < kMatchTile / 32; i += kThreads) shared.bits[i] = 0;
+        });
+        block.once([&] {
+            for (uint32_t at = w.tile_entries[block.index()]; at < n; at += shared.sizes[at])
+                shared.bits[at / 32] |= uint32_t(1) << (at % 32);
+        });
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i * 32 < n; i += kThreads) w.boundaries[first / 32 + i] |= shared.bits[i];
+        });
+    }
+};
+
+}  // namespace gpu
+}  // namespace crayon

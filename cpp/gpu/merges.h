@@ -1,0 +1,201 @@
+// Merging what the word table does not have, by groups of lanes: each has a symbol, or some of them; together they find
+// the least rank, and the two pairs that a merge makes are looked up at once.
+#pragma once
+
+#include "words.h"
+
+namespace crayon {
+namespace gpu {
+
+constexpr uint32_t kNoMerge = 0xFFFFFFFFu;
+
+// As MergeTables::rank in merge.h.
+CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t right) {
+    const uint64_t key = pair_key(left, right), bit = pair_hash(key, t.filter_shift);
+    if (!(t.pair_filter[bit >> 6] >> (bit & 63) & 1)) return kNoRank;
+    for (uint64_t i = pair_hash(key, t.pair_shift);; i = (i + 1) & t.pair_mask) {
+        const uint64_t slot = t.pair_slots[i];
+        if (slot >> kRankBits == key) return uint32_t(slot & kMaxMerges);
+        if (slot == kEmptyPair) return kNoRank;
+    }
+}
+
+// What orders merges: the rank, then the place of the left symbol, of which there are at most 2^kBits.
+template <uint32_t kBits>
+CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {
+    return rank == kNoRank ? kNoMerge : rank << kBits | place;
+}
+
+// Blocks for so many tasks, of which each has some at a time.
+CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
+    const uint32_t blocks = tasks / each + (tasks % each != 0);
+    return blocks < kMostBlocks ? blocks : kMostBlocks;
+}
+
+// A symbol to a lane: pretokens of up to kWidth bytes, 16 or 32. One group to a task, and to those behind it that no
+// block is left for.
+template <uint32_t kWidth>
+struct MergeInLanes {
+    static constexpr uint32_t kThreads = 128, kGroups = kThreads / kWidth, kBits = 5;
+    static_assert(kMaxMerges < kNoMerge >> kBits, "a rank leaves room for a place");
+    struct Shared {};
+
+    CRAYON_DEVICE static const Task* tasks(const Work& w) {
+        return kWidth == kShortMerge ? w.short_tasks : w.middle_tasks;
+    }
+    CRAYON_DEVICE static uint32_t count(const Work& w) {
+        return kWidth == kShortMerge ? w.totals->n_short : w.totals->n_middle;
+    }
+    CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
+            const uint32_t n = count(w);
+            for (uint32_t i = block.index() * kGroups + index; i < n; i += kMostBlocks * kGroups)
+                merge(group, w, tasks(w)[i]);
+        });
+    }
+
+  private:
+    CRAYON_DEVICE static void merge(const Group<kWidth>& group, const Work& w, Task task) {
+        const Tables& t = w.tables;
+        const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
+        PerLane<uint32_t, kWidth> symbols, keys;
+        group.each([&](uint32_t lane) {
+            symbols[lane] = lane < n ? t.byte_ids[w.text[at + lane]] : 0;
+            keys[lane] = lane + 1 < n
+                             ? merge_key<kBits>(t.byte_pair_ranks[w.text[at + lane] << 8 | w.text[at + lane + 1]], lane)
+                             : kNoMerge;
+        });
+        uint32_t alive = ones_below(n);  // lanes that have a symbol: all know them
+        for (;;) {
+            const uint32_t least = group.least(keys);
+            if (least == kNoMerge) break;
+            const uint32_t left = least & ((1u << kBits) - 1), product = t.products[least >> kBits];
+            const uint32_t gone = lowest_one(alive & ~ones_below(left + 1));
+            alive &= ~(uint32_t(1) << gone);
+            const uint32_t behind = alive & ~ones_below(left + 1), before = alive & ones_below(left);
+            const uint32_t next = behind != 0 ? lowest_one(behind) : left;
+            const uint32_t previous = before != 0 ? highest_one(before) : left;
+            const uint32_t next_symbol = group.from(symbols, next), previous_symbol = group.from(symbols, previous);
+            group.each([&](uint32_t lane) {
+                if (lane == gone || lane == left) keys[lane] = kNoMerge;
+                if (lane == left) symbols[lane] = product;
+                // One call for both lanes: two calls on two branches would be made one after the other.
+                const bool is_left = lane == left && behind != 0, is_previous = lane == previous && before != 0;
+                if (is_left || is_previous) {
+                    const uint32_t first = is_left ? product : previous_symbol;
+                    const uint32_t second = is_left ? next_symbol : product;
+                    keys[lane] = merge_key<kBits>(pair_rank(t, first, second), lane);
+                }
+            });
+        }
+        group.each([&](uint32_t lane) {
+            if (alive >> lane & 1) w.merged[task.at + count_bits(alive & ones_below(lane))] = symbols[lane];
+            if (lane == 0) {
+                w.counts[task.pretoken] = count_bits(alive) | Count::kMerged;
+                w.results[task.pretoken] = task.at;
+            }
+        });
+    }
+};
+
+// Symbols in shared memory, each lane has every 32nd: pretokens of up to kLongMerge bytes. One group to a task,
+// and to those behind it that no block is left for.
+struct MergeInShared {
+    static constexpr uint32_t kWidth = 32, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
+    static_assert(kMaxMerges <= kNoMerge >> kBits, "a rank leaves room for a place");
+    static_assert(kLongMerge == 1u << kBits, "each place has a number");
+    struct Symbols {
+        uint32_t ids[kLongMerge], keys[kLongMerge];
+        uint16_t next[kLongMerge], previous[kLongMerge];
+    };
+    struct Shared {
+        Symbols of_group[kGroups];
+    };
+
+    CRAYON_DEVICE static uint32_t count(const Work& w) { return w.totals->n_long; }
+    CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
+            const uint32_t n = count(w);
+            for (uint32_t i = block.index() * kGroups + index; i < n; i += kMostBlocks * kGroups)
+                merge(group, w, w.long_tasks[i], shared.of_group[index]);
+        });
+    }
+
+  private:
+    CRAYON_DEVICE static void merge(const Group<kWidth>& group, const Work& w, Task task, Symbols& s) {
+        const Tables& t = w.tables;
+        const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
+        PerLane<uint32_t, kWidth> least;  // of each lane's symbols
+        const auto find_least = [&](uint32_t lane) {
+            least[lane] = kNoMerge;
+            for (uint32_t i = lane; i < n; i += kWidth) least[lane] = s.keys[i] < least[lane] ? s.keys[i] : least[lane];
+        };
+        group.each([&](uint32_t lane) {
+            for (uint32_t i = lane; i < n; i += kWidth) {
+                s.ids[i] = t.byte_ids[w.text[at + i]];
+                s.next[i] = uint16_t(i + 1);
+                s.previous[i] = uint16_t(i - 1);
+                s.keys[i] = i + 1 < n ? merge_key<kBits>(t.byte_pair_ranks[w.text[at + i] << 8 | w.text[at + i + 1]], i)
+                                      : kNoMerge;
+            }
+            find_least(lane);
+        });
+        for (;;) {
+            const uint32_t key = group.least(least);
+            if (key == kNoMerge) break;
+            const uint32_t left = key & (kLongMerge - 1), product = t.products[key >> kBits];
+            const uint32_t gone = s.next[left], next = s.next[gone], previous = s.previous[left];
+            // All have read what is written now. Each lane writes what one symbol needs: `left` the lane that has it.
+            group.each([](uint32_t) {});
+            group.each([&](uint32_t lane) {
+                if (lane == 0) {
+                    s.ids[left] = product;
+                    s.next[left] = uint16_t(next);
+                    if (next < n) s.previous[next] = uint16_t(left);
+                    if (next >= n) s.keys[left] = kNoMerge;
+                    s.keys[gone] = kNoMerge;
+                }
+                const bool is_left = lane == 0 && next < n, is_previous = lane == 1 && left > 0;
+                if (is_left || is_previous) {
+                    const uint32_t other = s.ids[is_left ? next : previous];
+                    const uint32_t rank = pair_rank(t, is_left ? product : other, is_left ? other : product);
+                    const uint32_t place = is_left ? left : previous;
+                    s.keys[place] = merge_key<kBits>(rank, place);
+                }
+            });
+            group.each([&](uint32_t lane) {
+                if (lane == left % kWidth || lane == gone % kWidth || (left > 0 && lane == previous % kWidth))
+                    find_least(lane);
+            });
+        }
+        group.each([&](uint32_t lane) {
+            if (lane != 0) return;
+            uint32_t count = 0;
+            for (uint32_t i = 0; i < n; i = s.next[i]) w.merged[task.at + count++] = s.ids[i];
+            w.counts[task.pretoken] = count | Count::kMerged;
+            w.results[task.pretoken] = task.at;
+        });
+    }
+};
+
+// What the CPU made of its tasks: where the ids are in Work::merged, and how many. One thread to a task.
+struct PlaceHostIds {
+    static constexpr uint32_t kThreads = 256;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_placed + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t i = block.index() * kThreads + lane;
+            if (i >= w.n_placed) return;
+            const uint32_t pretoken = w.placed[i].pretoken;
+            w.results[pretoken] = w.placed[i].at;
+            w.counts[pretoken] = (w.placed[i + 1].at - w.placed[i].at) | Count::kMerged;
+        });
+    }
+};
+
+}  // namespace gpu
+}  // namespace crayon

@@ -1,0 +1,131 @@
+// From what each pretoken became to the ids of the batch, in order, and where each document's begin.
+#pragma once
+
+#include "merges.h"
+
+namespace crayon {
+namespace gpu {
+
+// Adds up the ids of kTile pretokens. One block to a tile.
+struct CountIds {
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
+    using Shared = Block<kThreads>::Sums;
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_pretokens + kTile - 1) / kTile; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        PerLane<uint32_t, kThreads> counts;
+        block.each([&](uint32_t lane) {
+            counts[lane] = 0;
+            for (uint32_t i = 0; i < kEach; ++i) {
+                const uint32_t pretoken = block.index() * kTile + i * kThreads + lane;
+                if (pretoken < w.n_pretokens) counts[lane] += w.counts[pretoken] & Count::kIds;
+            }
+        });
+        const uint32_t total = block.exclusive_sum(counts, shared);
+        block.once([&] { w.id_tiles[block.index()] = total; });
+    }
+};
+
+struct ScanIdTiles {
+    static constexpr uint32_t kThreads = 1024;
+    using Shared = Block<kThreads>::Sums;
+
+    CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        const uint32_t total = scan_tiles(block, w.id_tiles, CountIds::blocks(w), shared);
+        block.once([&] { w.totals->ids = total; });
+    }
+};
+
+// Writes the ids. One block to a tile of pretokens.
+struct WriteIds {
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
+    struct Shared {
+        Block<kThreads>::Sums sums;
+        uint32_t document;
+    };
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountIds::blocks(w); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        uint32_t before = w.id_tiles[block.index()];
+        block.once([&] {
+            shared.document = w.n_before + w.n_after > 0 ? document_of(w, w.starts[block.index() * kTile]) : 0;
+        });
+        // Neighbours write what stands together.
+        for (uint32_t part = 0; part < kEach; ++part) {
+            const uint32_t first = block.index() * kTile + part * kThreads;
+            PerLane<uint32_t, kThreads> places;
+            block.each([&](uint32_t lane) {
+                places[lane] = first + lane < w.n_pretokens ? w.counts[first + lane] & Count::kIds : 0;
+            });
+            const uint32_t total = block.exclusive_sum(places, shared.sums);
+            block.each([&](uint32_t lane) {
+                const uint32_t i = first + lane;
+                if (i >= w.n_pretokens) return;
+                const uint32_t count = w.counts[i] & Count::kIds, result = w.results[i], ids = before + places[lane];
+                const size_t to = ids + specials_before(w, w.starts[i], shared.document);
+                if (w.counts[i] & Count::kMerged) {
+                    for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(w.merged[result + k]);
+                } else if (count == 1) {
+                    w.ids[to] = int32_t(result);
+                } else {
+                    for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(w.tables.words[result].ids[k]);
+                }
+                // From here on: the ids before it.
+                w.counts[i] = ids;
+            });
+            before += total;
+        }
+    }
+
+  private:
+    // Special ids before a pretoken at `at`, whose document is `from` or one behind it.
+    CRAYON_DEVICE static size_t specials_before(const Work& w, uint32_t at, uint32_t from) {
+        if (w.n_before + w.n_after == 0) return 0;
+        uint32_t step = 1;
+        while (from + step < w.n_documents && w.offsets[from + step] - w.offsets[0] <= at) {
+            from += step;
+            step *= 2;
+        }
+        for (; step > 0; step /= 2)
+            if (from + step < w.n_documents && w.offsets[from + step] - w.offsets[0] <= at) from += step;
+        return size_t(from) * (w.n_before + w.n_after) + w.n_before;
+    }
+};
+
+// Where each document's ids begin, and the special ids around them. One thread to a document, and one to the end.
+struct WriteSplits {
+    static constexpr uint32_t kThreads = 256;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return MarkDocuments::blocks(w); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t document = block.index() * kThreads + lane;
+            if (document > w.n_documents) return;
+            const uint32_t at = uint32_t(w.offsets[document] - w.offsets[0]);
+            const size_t to = ids_before(w, at) + size_t(document) * (w.n_before + w.n_after);
+            w.row_splits[document] = w.first_id + int64_t(to);
+            if (document > 0)
+                for (uint32_t k = 0; k < w.n_after; ++k) w.ids[to - w.n_after + k] = w.frame[w.n_before + k];
+            if (document < w.n_documents)
+                for (uint32_t k = 0; k < w.n_before; ++k) w.ids[to + k] = w.frame[k];
+        });
+    }
+
+  private:
+    // Ids of the pretokens before a document that begins at `at`, which is where one of them does.
+    CRAYON_DEVICE static uint32_t ids_before(const Work& w, uint32_t at) {
+        if (at >= w.size) return w.totals->ids;
+        uint32_t first = 0, count = w.n_pretokens;
+        while (count > 1) {
+            const uint32_t half = count / 2;
+            if (w.starts[first + half] <= at) first += half;
+            count -= half;
+        }
+        return w.counts[first];
+    }
+};
+
+}  // namespace gpu
+}  // namespace crayon

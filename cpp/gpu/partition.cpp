@@ -1,0 +1,275 @@
+#include "partition.h"
+
+#include <algorithm>
+#include <string>
+
+#include "../src/engine_parts.h"
+#include "crayon/error.h"
+#include "crayon/unicode.h"
+
+namespace crayon {
+namespace gpu {
+namespace {
+
+constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last ones
+
+size_t words_of(uint32_t bits) {
+    return size_t(bits) / 32 + 1;
+}
+
+}  // namespace
+
+void check_utf8(Bytes text, size_t number) {
+    const size_t bad = utf8_error(text.data, text.size);
+    if (bad != text.size)
+        throw Error(ErrorKind::utf8,
+                    "text " + std::to_string(number) + " is not UTF-8: invalid byte at offset " + std::to_string(bad));
+}
+
+PartitionRun::PartitionRun(const Engine& engine, Device* device) : engine_(engine), device_(device) {
+    totals_.make_room(1);
+    totals_on_host_.make_room(1);
+    check(*device_, device_->open_stream(&stream_), "opening a stream");
+}
+
+PartitionRun::~PartitionRun() {
+    // Nothing that is still on its way may use what is released now.
+    (void)device_->wait(stream_);
+    device_->close_stream(stream_);
+}
+
+template <typename T>
+T* PartitionRun::zeroed(Buffer<T>* buffer, size_t count) {
+    T* const data = buffer->make_room(count);
+    check(*device_, device_->zero(data, count * sizeof(T), stream_), "clearing memory");
+    return data;
+}
+
+void PartitionRun::launch(Kernel kernel, uint32_t blocks) {
+    if (blocks > 0) check(*device_, device_->launch(kernel, blocks, work_, stream_), "starting a kernel");
+}
+
+void PartitionRun::wait(const char* what) {
+    check(*device_, device_->wait(stream_), what);
+}
+
+void PartitionRun::read_totals() {
+    check(*device_, device_->to_host(totals_on_host_.data(), totals_.data(), sizeof(Totals), stream_),
+          "reading counts");
+    wait("encoding");
+}
+
+void PartitionRun::encode(const FlatTexts& texts, const Tables& tables, const EncodeOptions& options) {
+    work_ = Work{};
+    work_.tables = tables;
+    n_ids_ = 0;
+    n_host_pretokens_ = n_host_documents_ = 0;
+    try {
+        upload(texts, options);
+        find_pretokens(texts);
+        look_up();
+        merge(encode_on_host(texts, options));
+        write();
+    } catch (...) {
+        // Copies that are on their way read the caller's texts.
+        (void)device_->wait(stream_);
+        throw;
+    }
+}
+
+void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) {
+    const uint64_t first = texts.offsets[0];
+    work_.size = uint32_t(texts.offsets[texts.count] - first);
+    work_.n_documents = uint32_t(texts.count);
+    // Also what is on the device already: kernels load whole words, from a multiple of their size on.
+    uint8_t* const text = text_.make_room(work_.size + kSlack);
+    check(*device_,
+          texts.on_device ? device_->copy(text, texts.bytes + first, work_.size, stream_)
+                          : device_->to_device(text, texts.bytes + first, work_.size, stream_),
+          "copying text");
+    check(*device_, device_->zero(text + work_.size, kSlack, stream_), "clearing memory");
+    work_.text = text;
+    uint64_t* const offsets = offsets_.make_room(texts.count + 1);
+    check(*device_, device_->to_device(offsets, texts.offsets, (texts.count + 1) * sizeof *offsets, stream_),
+          "copying offsets");
+    work_.offsets = offsets;
+
+    frame_on_host_.clear();
+    if (options.add_special_tokens) {
+        const SingleFrame& frame = *engine_.single_frame();
+        for (const SpecialId& special : frame.before) frame_on_host_.push_back(special.id);
+        for (const SpecialId& special : frame.after) frame_on_host_.push_back(special.id);
+        work_.n_before = uint32_t(frame.before.size());
+        work_.n_after = uint32_t(frame.after.size());
+    }
+    if (!frame_on_host_.empty()) {
+        int32_t* const ids = frame_.make_room(frame_on_host_.size());
+        check(*device_, device_->to_device(ids, frame_on_host_.data(), frame_on_host_.size() * sizeof *ids, stream_),
+              "copying special ids");
+        work_.frame = ids;
+    }
+    work_.totals = zeroed(&totals_, 1);
+}
+
+void PartitionRun::find_pretokens(const FlatTexts& texts) {
+    const Family family = *engine_.family();
+    const size_t words = words_of(work_.size), chunks = work_.size / kChunk + 1;
+    work_.segments = zeroed(&segments_, words);
+    work_.documents = zeroed(&documents_, words);
+    work_.boundaries = zeroed(&boundaries_, words);
+    work_.chunk_sets = zeroed(&chunk_sets_, chunks);
+    work_.digit_states = zeroed(&digit_states_, chunks);
+    work_.digit_tiles = digit_tiles_.make_room(JoinDigits::blocks(work_));
+    work_.is_host = zeroed(&is_host_, texts.count);
+    work_.word_tiles = word_tiles_.make_room(CountBoundaries::blocks(work_));
+    launch(Kernel::mark_documents, MarkDocuments::blocks(work_));
+    const Tables& t = work_.tables;
+    if (t.added_size > 0) {
+        work_.added = zeroed(&added_, words);
+        launch(Kernel::find_added, FindAdded::blocks(work_));
+    }
+    launch(Kernel::describe_chunks, DescribeChunks::blocks(work_));
+    if (rules_of(family).digits > 1) {
+        launch(Kernel::join_digits, JoinDigits::blocks(work_));
+        launch(Kernel::scan_digit_tiles, 1);
+        launch(Kernel::spread_digits, SpreadDigits::blocks(work_));
+    }
+    launch(boundaries_kernel(family), boundaries_blocks(family, work_));
+    if (t.added_size > 0) launch(Kernel::join_added, JoinAdded::blocks(work_));
+    if (t.longest_match) match_longest();
+    launch(Kernel::join_host_documents, JoinHostDocuments::blocks(work_));
+    launch(Kernel::count_boundaries, CountBoundaries::blocks(work_));
+    launch(Kernel::scan_boundary_tiles, 1);
+    read_totals();
+}
+
+// Tokens take the place of pretokens.
+void PartitionRun::match_longest() {
+    const size_t tiles = MatchTiles::blocks(work_), groups = JoinMatchTiles::blocks(work_);
+    work_.match_sizes = match_sizes_.make_room(work_.size);
+    work_.tile_exits = tile_exits_.make_room(tiles * kLongestToken);
+    work_.group_exits = group_exits_.make_room(groups * kLongestToken);
+    work_.tile_entries = tile_entries_.make_room(tiles);
+    work_.group_entries = group_entries_.make_room(groups);
+    launch(Kernel::match_tiles, uint32_t(tiles));
+    launch(Kernel::join_match_tiles, uint32_t(groups));
+    launch(Kernel::enter_match_groups, 1);
+    launch(Kernel::enter_match_tiles, EnterMatchTiles::blocks(work_));
+    launch(Kernel::mark_matches, uint32_t(tiles));
+    if (work_.tables.added_size > 0) launch(Kernel::join_added, JoinAdded::blocks(work_));
+}
+
+void PartitionRun::look_up() {
+    const uint32_t n = work_.n_pretokens = totals().pretokens;
+    work_.starts = starts_.make_room(size_t(n) + 1);
+    work_.results = results_.make_room(n);
+    work_.counts = counts_.make_room(n);
+    work_.id_tiles = id_tiles_.make_room(CountIds::blocks(work_));
+    work_.short_tasks = short_tasks_.make_room(n);
+    work_.middle_tasks = middle_tasks_.make_room(work_.size / kShortMerge + 1);
+    work_.long_tasks = long_tasks_.make_room(work_.size / kMiddleMerge + 1);
+    const size_t host_documents = totals().any_host_document != 0 ? work_.n_documents : 0;
+    work_.host_tasks = host_tasks_.make_room(work_.size / kLongMerge + 1 + host_documents + 1);
+    launch(Kernel::list_pretokens, ListPretokens::blocks(work_));
+    launch(Kernel::look_up_words, LookUpWords::blocks(work_));
+    read_totals();
+}
+
+// The bytes of the tasks; of a text on the device they are copied.
+std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
+                                          std::string* copies) {
+    size_t total = 0;
+    for (const HostTask& task : tasks) total += task.size;
+    if (texts.on_device) copies->resize(total);
+    std::vector<Bytes> all;
+    size_t at = 0;
+    for (const HostTask& task : tasks) {
+        if (texts.on_device) {
+            char* const to = &(*copies)[at];
+            check(*device_, device_->to_host(to, work_.text + task.start, task.size, stream_), "reading text");
+            all.emplace_back(reinterpret_cast<const uint8_t*>(to), size_t(task.size));
+            at += task.size;
+        } else {
+            all.emplace_back(texts.bytes + texts.offsets[0] + task.start, size_t(task.size));
+        }
+    }
+    if (texts.on_device) wait("reading text");
+    return all;
+}
+
+// Very long pretokens, and documents that are the CPU's.
+PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& options) {
+    const size_t n = totals().n_host;
+    OfHost of_host;
+    if (n == 0) return of_host;
+    std::vector<HostTask> tasks(n);
+    check(*device_, device_->to_host(tasks.data(), host_tasks_.data(), n * sizeof(HostTask), stream_), "reading tasks");
+    wait("encoding");
+    // As the kernels list them, their order is left to chance.
+    std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.pretoken < b.pretoken; });
+    std::string copies;
+    const std::vector<Bytes> bytes = bytes_of(texts, tasks, &copies);
+
+    std::vector<TextView> documents;
+    for (size_t i = 0; i < n; ++i) {
+        if (!tasks[i].is_document) continue;
+        const uint64_t* const of =
+            std::upper_bound(texts.offsets, texts.offsets + texts.count, texts.offsets[0] + tasks[i].start);
+        check_utf8(bytes[i], texts.first + size_t(of - texts.offsets) - 1);
+        documents.push_back({bytes[i].data, bytes[i].size, 0});
+    }
+    EncodeOptions inner = options;
+    inner.add_special_tokens = false;
+    const Ragged made = crayon::encode_ragged(engine_, documents, inner, 0);
+
+    Engine::Lease scratch(engine_);
+    const uint32_t first = totals().merged_bytes;
+    IdBuffer& ids = of_host.ids;
+    for (size_t i = 0, document = 0; i < n; ++i) {
+        of_host.placed.push_back({tasks[i].pretoken, uint32_t(first + ids.size())});
+        if (tasks[i].is_document) {
+            const size_t from = size_t(made.splits[document]), to = size_t(made.splits[document + 1]);
+            ids.append(made.ids.data() + from, to - from);
+            ++document;
+        } else {
+            engine_.merge_pretoken(bytes[i], Engine::MergeWay::usual, *scratch, &ids);
+        }
+    }
+    of_host.placed.push_back({0, uint32_t(first + ids.size())});
+    n_host_documents_ = documents.size();
+    n_host_pretokens_ = n - documents.size();
+    return of_host;
+}
+
+void PartitionRun::merge(const OfHost& of_host) {
+    const Totals& t = totals();
+    work_.merged = merged_.make_room(size_t(t.merged_bytes) + of_host.ids.size());
+    launch(Kernel::merge_short, MergeInLanes<kShortMerge>::blocks(t.n_short));
+    launch(Kernel::merge_middle, MergeInLanes<kMiddleMerge>::blocks(t.n_middle));
+    launch(Kernel::merge_long, MergeInShared::blocks(t.n_long));
+    if (of_host.placed.empty()) return;
+    const auto send = [&](auto* to, const auto* from, size_t count) {
+        check(*device_, device_->to_device(to, from, count * sizeof *from, stream_), "copying what the CPU encoded");
+    };
+    const size_t n = of_host.placed.size();
+    work_.n_placed = uint32_t(n - 1);
+    work_.placed = placed_.make_room(n);
+    send(placed_.data(), of_host.placed.data(), n);
+    send(work_.merged + t.merged_bytes, of_host.ids.data(), of_host.ids.size());
+    launch(Kernel::place_host_ids, PlaceHostIds::blocks(work_));
+    wait("encoding");  // copies are from memory that goes now
+}
+
+void PartitionRun::write() {
+    launch(Kernel::count_ids, CountIds::blocks(work_));
+    launch(Kernel::scan_id_tiles, 1);
+    read_totals();
+    n_ids_ = size_t(totals().ids) + size_t(work_.n_documents) * (work_.n_before + work_.n_after);
+    work_.ids = ids_.make_room(n_ids_);
+    work_.row_splits = row_splits_.make_room(size_t(work_.n_documents) + 1);
+    launch(Kernel::write_ids, WriteIds::blocks(work_));
+    launch(Kernel::write_splits, WriteSplits::blocks(work_));
+}
+
+}  // namespace gpu
+}  // namespace crayon

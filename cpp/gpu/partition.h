@@ -1,0 +1,78 @@
+// One partition of a batch on its way through a device: its memory, and the steps.
+#pragma once
+
+#include "encoder.h"
+
+namespace crayon {
+namespace gpu {
+
+// Error(utf8) that names a text which is none by its number, as crayon::encode_ragged does.
+void check_utf8(Bytes text, size_t number);
+
+class PartitionRun {
+  public:
+    PartitionRun(const Engine& engine, Device* device);
+    ~PartitionRun();
+
+    // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
+    // says how many there are. Waits for the device three times: for how many pretokens there are, for which are
+    // merged, and for how many ids there are, because memory is made for what there is.
+    void encode(const FlatTexts& texts, const Tables& tables, const EncodeOptions& options);
+
+    const Totals& totals() const { return *totals_on_host_.data(); }
+    size_t n_ids() const { return n_ids_; }
+    const int32_t* ids() const { return ids_.data(); }
+    const int64_t* row_splits() const { return row_splits_.data(); }
+    Buffer<int32_t> take_ids() { return std::move(ids_); }
+    Stream stream() const { return stream_; }
+    // What the CPU did of it.
+    size_t host_pretokens() const { return n_host_pretokens_; }
+    size_t host_documents() const { return n_host_documents_; }
+
+  private:
+    void upload(const FlatTexts& texts, const EncodeOptions& options);
+    void find_pretokens(const FlatTexts& texts);
+    void match_longest();
+    void look_up();
+    // What the CPU made of its tasks: the ids, and where each one's begin.
+    struct OfHost {
+        IdBuffer ids;
+        std::vector<Task> placed;
+    };
+    OfHost encode_on_host(const FlatTexts& texts, const EncodeOptions& options);
+    void merge(const OfHost& of_host);
+    std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks, std::string* copies);
+    void write();
+
+    template <typename T>
+    T* zeroed(Buffer<T>* buffer, size_t count);
+    void launch(Kernel kernel, uint32_t blocks);
+    void read_totals();
+    void wait(const char* what);
+
+    const Engine& engine_;
+    Device* const device_;
+    Stream stream_ = nullptr;
+    Work work_{};
+    size_t n_ids_ = 0;
+    std::vector<int32_t> frame_on_host_;
+    size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
+
+    Buffer<uint8_t> text_{device_};
+    Buffer<uint64_t> offsets_{device_};
+    Buffer<uint32_t> segments_{device_}, documents_{device_}, added_{device_}, boundaries_{device_};
+    Buffer<uint8_t> chunk_sets_{device_}, digit_states_{device_}, digit_tiles_{device_}, is_host_{device_};
+    Buffer<uint16_t> match_sizes_{device_}, tile_exits_{device_}, group_exits_{device_}, tile_entries_{device_},
+        group_entries_{device_};
+    Buffer<uint32_t> word_tiles_{device_}, starts_{device_}, results_{device_}, counts_{device_}, id_tiles_{device_},
+        merged_{device_};
+    Buffer<Task> short_tasks_{device_}, middle_tasks_{device_}, long_tasks_{device_}, placed_{device_};
+    Buffer<HostTask> host_tasks_{device_};
+    Buffer<int32_t> frame_{device_}, ids_{device_};
+    Buffer<int64_t> row_splits_{device_};
+    Buffer<Totals> totals_{device_};
+    Buffer<Totals, true> totals_on_host_{device_};
+};
+
+}  // namespace gpu
+}  // namespace crayon

@@ -1,0 +1,133 @@
+// Where no pretoken goes on: documents and added tokens. And which documents are the CPU's.
+#pragma once
+
+#include "text.h"
+
+namespace crayon {
+namespace gpu {
+
+// The document that has the byte at `at`: the last one that begins there or before.
+CRAYON_DEVICE inline uint32_t document_of(const Work& w, uint32_t at) {
+    uint32_t first = 0, count = w.n_documents;
+    while (count > 1) {
+        const uint32_t half = count / 2;
+        if (w.offsets[first + half] - w.offsets[0] <= at) first += half;
+        count -= half;
+    }
+    return first;
+}
+
+// One thread to a document, and one to the end. The bitmaps are zero before.
+struct MarkDocuments {
+    static constexpr uint32_t kThreads = 256;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_documents + 1 + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t document = block.index() * kThreads + lane;
+            if (document > w.n_documents) return;
+            const uint32_t at = uint32_t(w.offsets[document] - w.offsets[0]);
+            set_bit(w.documents, at);
+            set_bit(w.segments, at);
+        });
+    }
+};
+
+CRAYON_DEVICE inline void give_to_host(const Work& w, uint32_t at) {
+    w.is_host[document_of(w, at)] = 1;
+    if (w.totals->any_host_document == 0) atomic_or(&w.totals->any_host_document, 1);
+}
+
+struct AddedMatch {
+    uint32_t size;
+    int32_t id;
+};
+// The longest added token that begins at `at`, inside its document.
+CRAYON_DEVICE inline AddedMatch match_added(const Work& w, uint32_t at) {
+    const Tables& t = w.tables;
+    AddedMatch best{0, -1};
+    int32_t node = 0;
+    for (uint32_t i = at; i == at || !has_bit(w.documents, i); ++i) {
+        const int64_t next = int64_t(t.added_base[node]) + w.text[i];
+        if (next <= 0 || next >= t.added_size || t.added_check[next] != node) break;
+        node = int32_t(next);
+        if (t.added_values[node] >= 0) best = {i + 1 - at, t.added_values[node]};
+    }
+    return best;
+}
+
+// One thread to four bytes.
+struct FindAdded {
+    static constexpr uint32_t kThreads = 256, kEach = 4;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size + kThreads * kEach - 1) / (kThreads * kEach); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t start = (block.index() * kThreads + lane) * kEach;
+            for (uint32_t at = start; at < start + kEach && at < w.size; ++at) {
+                const uint8_t byte = w.text[at];
+                if (!has_bit(w.tables.added_first, byte)) continue;
+                const AddedMatch match = match_added(w, at);
+                if (match.size == 0) continue;
+                if (!w.tables.added_is_plain) {
+                    give_to_host(w, at);
+                    continue;
+                }
+                set_bit(w.added, at);
+                set_bit(w.segments, at);
+                set_bit(w.segments, at + match.size);
+            }
+        });
+    }
+};
+
+// No pretoken begins between `first` and `last`, both apart.
+CRAYON_DEVICE inline void clear_word(const Work& w, uint32_t word, uint32_t first, uint32_t last) {
+    uint32_t clear = ~uint32_t(0);
+    if (word == first / 32) clear &= ~ones_below(first % 32 + 1);
+    if (word == last / 32) clear &= ones_below(last % 32);
+    atomic_and(w.boundaries + word, ~clear);
+}
+
+// An added token is one pretoken, whatever it is made of. One thread to a word of the bitmap.
+struct JoinAdded {
+    static constexpr uint32_t kThreads = 256;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size / 32 + 1 + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t word = block.index() * kThreads + lane;
+            if (word > w.size / 32) return;
+            for (uint32_t bits = w.added[word]; bits != 0; bits &= bits - 1) {
+                const uint32_t first = word * 32 + lowest_one(bits), last = first + match_added(w, first).size;
+                for (uint32_t i = first / 32; i <= last / 32; ++i) clear_word(w, i, first, last);
+            }
+        });
+    }
+};
+
+// So is a document that the CPU encodes. One block to a document, and to each kMostBlocks behind it.
+struct JoinHostDocuments {
+    static constexpr uint32_t kThreads = 32;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) {
+        return w.n_documents < kMostBlocks ? w.n_documents : kMostBlocks;
+    }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        for (uint32_t document = block.index(); document < w.n_documents; document += kMostBlocks) {
+            if (!w.is_host[document]) continue;
+            const uint32_t first = uint32_t(w.offsets[document] - w.offsets[0]);
+            const uint32_t last = uint32_t(w.offsets[document + 1] - w.offsets[0]);
+            block.each([&](uint32_t lane) {
+                for (uint32_t i = first / 32 + lane; i <= last / 32; i += kThreads) clear_word(w, i, first, last);
+            });
+        }
+    }
+};
+
+}  // namespace gpu
+}  // namespace crayon

@@ -1,0 +1,100 @@
+// Text in a GPU's memory, as the rules of scan_rules.h read it.
+#pragma once
+
+#include "../src/scan_rules.h"
+#include "team.h"
+#include "work.h"
+
+namespace crayon {
+namespace gpu {
+
+CRAYON_DEVICE inline bool has_bit(const uint32_t* bitmap, uint32_t at) {
+    return bitmap[at / 32] >> (at % 32) & 1;
+}
+CRAYON_DEVICE inline void set_bit(uint32_t* bitmap, uint32_t at) {
+    atomic_or(bitmap + at / 32, uint32_t(1) << (at % 32));
+}
+
+// A place in the text; none by default.
+struct Place {
+    const Work* work = nullptr;
+    uint32_t at = 0xFFFFFFFFu;
+
+    CRAYON_DEVICE uint8_t operator*() const { return work->text[at]; }
+    CRAYON_DEVICE uint8_t operator[](uint32_t i) const { return work->text[at + i]; }
+    CRAYON_DEVICE Place operator+(uint32_t n) const { return {work, at + n}; }
+    CRAYON_DEVICE Place& operator+=(uint32_t n) {
+        at += n;
+        return *this;
+    }
+    CRAYON_DEVICE Place& operator++() { return *this += 1; }
+    CRAYON_DEVICE bool operator==(const Place& o) const { return at == o.at; }
+    CRAYON_DEVICE bool operator!=(const Place& o) const { return at != o.at; }
+};
+
+// The end of the segment that has the pretoken that begins at `from`: where the next segment begins, which is asked at
+// each place and not looked for.
+struct SegmentEnd {
+    uint32_t from;
+};
+CRAYON_DEVICE inline bool operator<(const Place& p, const SegmentEnd& end) {
+    return p.at == end.from || !has_bit(p.work->segments, p.at);
+}
+CRAYON_DEVICE inline bool operator==(const Place& p, const SegmentEnd& end) {
+    return !(p < end);
+}
+// Bytes up to the end, of which four matter.
+CRAYON_DEVICE inline uint32_t operator-(const SegmentEnd& end, const Place& p) {
+    uint32_t n = 0;
+    while (n < 4 && p + n < end) ++n;
+    return n;
+}
+
+CRAYON_DEVICE inline uint32_t class_entry_at(const Place& p, uint32_t code_point) {
+    const Tables& t = p.work->tables;
+    return t.class_blocks[t.class_index[code_point >> 7] * 128u + (code_point & 127)];
+}
+CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const Place& p) {
+    return p.work->tables.class_blocks[*p];
+}
+
+// The character that ends at `at`, which is not the start of its segment. What begins with no continuation byte begins
+// a character, whatever stands before it: so at most three bytes are looked at.
+CRAYON_DEVICE inline Char char_before(const Work& work, uint32_t at) {
+    uint32_t start = at - 1;
+    while (at - start < 4 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
+    const Place p{&work, start};
+    const Char c = read_char(p, SegmentEnd{start});
+    if (start + c.size == at) return c;
+    return {set_of(CharClass::other), 1};
+}
+
+// Whether a character begins here: nothing that continues one that began before.
+CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
+    if (!is_continuation(work.text[at]) || has_bit(work.segments, at)) return true;
+    uint32_t start = at - 1;
+    while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
+    return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
+}
+
+// The place behind a run of characters of `set`. A chunk that has no others is passed at once.
+CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
+    while (p < end) {
+        if (p.at % kChunk == 0) {
+            // What chunk_sets says holds only where no segment begins in the chunk (see chunks.h).
+            const uint32_t behind = p.at + kChunk;
+            if (behind <= p.work->size && !(p.work->chunk_sets[p.at / kChunk] & ~set)) {
+                p.at = behind;
+                while (p < end && !begins_char(*p.work, p.at)) ++p;
+                continue;
+            }
+        }
+        const Char c = read_char(p, end);
+        if (!(c.set & set)) break;
+        p += c.size;
+    }
+    return p;
+}
+
+}  // namespace gpu
+}  // namespace crayon

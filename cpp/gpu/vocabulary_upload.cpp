@@ -1,0 +1,161 @@
+#include "vocabulary_upload.h"
+
+#include <algorithm>
+
+#include "../src/engine_parts.h"
+#include "crayon/json.h"
+#include "crayon/normalize.h"
+
+namespace crayon {
+
+extern const uint8_t kClassIndex[8704];
+extern const uint8_t kClassBlocks[231][128];
+
+namespace gpu {
+namespace {
+
+constexpr uint32_t kCodePoints = 0x110000;
+
+uint32_t log2_of(uint64_t power) {
+    uint32_t bits = 0;
+    while (power >>= 1) ++bits;
+    return bits;
+}
+
+bool is_nfc(const Engine& engine) {
+    const json::Document components = json::parse(engine.components());
+    const json::Value* const normalizer = components.root.find("normalizer");
+    const json::Value* const type = normalizer != nullptr ? normalizer->find("type") : nullptr;
+    return type != nullptr && type->is_string() && type->as_string("type") == "NFC";
+}
+
+// The added tokens as the text has them, with their ids.
+std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine) {
+    const crayon::Vocabulary& vocabulary = *engine.parts().vocabulary;
+    std::vector<std::pair<std::string, int32_t>> contents;
+    for (const AddedToken& token : vocabulary.added())
+        contents.emplace_back(
+            token.flags & kNormalized ? vocabulary.text_of(token.id) : vocabulary.content_of(token.id),
+            int32_t(token.id));
+    return contents;
+}
+
+// Whether a match of the longest content is an added token wherever it stands: none has conditions, and no two can
+// overlap, so that it does not matter which is looked for first.
+bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
+               const DoubleArrayView& trie) {
+    bool some_normalized = false, some_not = false;
+    for (const AddedToken& token : engine.parts().vocabulary->added()) {
+        if (token.flags & (kSingleWord | kLstrip | kRstrip)) return false;
+        (token.flags & kNormalized ? some_normalized : some_not) = true;
+    }
+    for (const auto& content : contents) {
+        // Of two that begin in one place, those looked for in the text as it is come first, however long.
+        for (size_t from = some_normalized && some_not ? 0 : 1; from < content.first.size(); ++from) {
+            int32_t node = 0;
+            size_t at = from;
+            for (; at < content.first.size(); ++at) {
+                node = trie.step(node, uint8_t(content.first[at]));
+                if (node < 0) break;
+                if (trie.values[node] >= 0 && (from > 0 || at + 1 < content.first.size())) return false;
+            }
+            if (node >= 0 && from > 0) return false;  // what is left of it begins another
+        }
+    }
+    return true;
+}
+
+std::string reason_against(const Engine& engine) {
+    const Engine::Parts& p = engine.parts();
+    if (!p.on_bytes()) return "its model works on text, not on bytes";
+    if (p.pipeline.matches && engine.cartridge().program().max_token_bytes > kLongestToken)
+        return "it has tokens of more than " + std::to_string(kLongestToken) + " bytes";
+    if (!engine.family()) return "its pre-tokenizer is none of the published patterns";
+    if (p.pipeline.add_prefix_space) return "a space is put in front of texts";
+    if (p.pipeline.normalizer != nullptr && !is_nfc(engine)) return "its normalizer is not NFC";
+    if (!p.single) return "its post-processor does more than put special ids around a text";
+    return "";
+}
+
+}  // namespace
+
+std::string why_unsupported(const Engine& engine) {
+    return engine.cartridge().read([&] { return reason_against(engine); });
+}
+
+template <typename T>
+const T* Vocabulary::upload(const T* data, size_t count) {
+    if (count == 0) return nullptr;  // what this kind of vocabulary does not have
+    buffers_.emplace_back(device_);
+    uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));
+    check(*device_, device_->to_device(memory, data, count * sizeof(T), nullptr), "copying a vocabulary");
+    check(*device_, device_->wait(nullptr), "copying a vocabulary");  // from memory that may go now
+    return reinterpret_cast<const T*>(memory);
+}
+
+Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
+    const Cartridge& c = engine.cartridge();
+    // A file may be lost while it is read (mapped_file.h), but no driver is left in the middle of its work: so it gets
+    // a copy.
+    const auto upload_section = [&](const auto* data, size_t size) {
+        const auto copy = c.read([&] { return std::vector(data, data + size); });
+        return upload(copy.data(), copy.size());
+    };
+    const auto upload_all = [&](const auto& array) { return upload_section(array.data, array.size); };
+    Tables& t = tables_;
+    t.class_index = upload(kClassIndex, sizeof kClassIndex);
+    t.class_blocks = upload(&kClassBlocks[0][0], sizeof kClassBlocks);
+    t.words = upload_all(c.word_table);
+    t.word_bucket_mask = c.word_table.size / 2 - 1;
+    t.byte_ids = upload_all(c.byte_ids);
+    t.byte_pair_ranks = upload_all(c.byte_pair_ranks);
+    t.products = upload_all(c.merge_products);
+    t.pair_filter = upload_all(c.pair_filter);
+    t.filter_shift = 64 - log2_of(c.pair_filter.size * 64);
+    t.pair_slots = upload_all(c.pair_table);
+    t.pair_mask = c.pair_table.size - 1;
+    t.pair_shift = 64 - log2_of(c.pair_table.size);
+    t.trie_base = upload_section(c.trie.base, c.trie.size);
+    t.trie_check = upload_section(c.trie.check, c.trie.size);
+    t.trie_values = upload_section(c.trie.values, c.trie.size);
+    t.trie_size = c.trie.size;
+    t.max_token_bytes = c.program().max_token_bytes;
+    t.token_flags = upload_all(c.token_flags);
+
+    const auto contents = c.read([&] { return added_contents(engine); });
+    DoubleArray trie;
+    bool is_plain = true;
+    if (!contents.empty()) {
+        std::vector<std::pair<std::string_view, int32_t>> keys(contents.begin(), contents.end());
+        sort_keys(&keys);
+        const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+        keys.erase(std::unique(keys.begin(), keys.end(), same), keys.end());
+        is_plain = keys.size() == contents.size();
+        trie = build_double_array(keys);
+        t.added_base = upload(trie.base.data(), trie.base.size());
+        t.added_check = upload(trie.check.data(), trie.check.size());
+        t.added_values = upload(trie.values.data(), trie.values.size());
+        t.added_size = uint32_t(trie.base.size());
+        for (const auto& key : keys) t.added_first[uint8_t(key.first[0]) / 32] |= uint32_t(1) << (key.first[0] & 31);
+    }
+    t.added_is_plain = is_plain && c.read([&] { return are_plain(engine, contents, view_of(trie)); });
+    const Engine::Parts& parts = engine.parts();
+    t.unknown_first = parts.unknown.first;
+    t.unknown_id = parts.unknown.id;
+    t.longest_match = parts.pipeline.matches;
+    if (t.longest_match) {
+        std::vector<uint32_t> never(c.program().n_ids / 32 + 1);
+        for (uint32_t id = 0; id < c.program().n_ids; ++id)
+            never[id / 32] |= uint32_t(parts.pipeline.match.is_never(int32_t(id))) << (id % 32);
+        t.never = upload(never.data(), never.size());
+        t.never_words = uint32_t(never.size());
+    }
+    if (parts.pipeline.normalizer != nullptr) {
+        std::vector<uint32_t> stable(kCodePoints / 32);
+        for (uint32_t c = 0; c < kCodePoints; ++c) stable[c / 32] |= uint32_t(is_stable_in_nfc(c)) << (c % 32);
+        t.stable_chars = upload(stable.data(), stable.size());
+    }
+}
+
+}  // namespace gpu
+}  // namespace crayon

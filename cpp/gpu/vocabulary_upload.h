@@ -1,0 +1,32 @@
+// A vocabulary in a device's memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crayon/engine.h"
+#include "memory.h"
+
+namespace crayon {
+namespace gpu {
+
+// Why an engine's vocabulary cannot be encoded with by a GPU; empty when it can.
+std::string why_unsupported(const Engine& engine);
+
+class Vocabulary {
+  public:
+    // Of an engine that is supported.
+    Vocabulary(const Engine& engine, Device* device);
+    const Tables& tables() const { return tables_; }
+
+  private:
+    template <typename T>
+    const T* upload(const T* data, size_t count);
+
+    Device* device_;
+    std::vector<Buffer<uint8_t>> buffers_;
+    Tables tables_{};
+};
+
+}  // namespace gpu
+}  // namespace crayon

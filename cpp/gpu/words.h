@@ -1,0 +1,215 @@
+// From boundaries to pretokens, and from pretokens to ids by the word table; the others become tasks.
+#pragma once
+
+#include "chunks.h"
+#include "longest.h"
+
+namespace crayon {
+namespace gpu {
+
+// What a pretoken became, in Work::counts: so many ids. One is the result itself; of several from the word table the
+// result is the entry's index, of others a place in Work::merged, and these say so.
+struct Count {
+    static constexpr uint32_t kMerged = uint32_t(1) << 31;
+    static constexpr uint32_t kIds = kMerged - 1;
+};
+
+// Adds up the boundaries of kTile words of the bitmap. One block to a tile.
+struct CountBoundaries {
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
+    using Shared = Block<kThreads>::Sums;
+
+    CRAYON_DEVICE static uint32_t words(const Work& w) { return w.size / 32 + 1; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (words(w) + kTile - 1) / kTile; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        PerLane<uint32_t, kThreads> counts;
+        block.each([&](uint32_t lane) {
+            counts[lane] = 0;
+            for (uint32_t i = 0; i < kEach; ++i) {
+                const uint32_t word = block.index() * kTile + i * kThreads + lane;
+                if (word < words(w)) counts[lane] += count_bits(w.boundaries[word]);
+            }
+        });
+        const uint32_t total = block.exclusive_sum(counts, shared);
+        block.once([&] { w.word_tiles[block.index()] = total; });
+    }
+};
+
+// Turns the sums of n tiles into the sums before them. One block, which goes over all of them.
+template <uint32_t kThreads>
+CRAYON_DEVICE inline uint32_t scan_tiles(const Block<kThreads>& block, uint32_t* tiles, uint32_t n,
+                                         typename Block<kThreads>::Sums& shared) {
+    uint32_t before = 0;
+    for (uint32_t first = 0; first < n; first += kThreads) {
+        PerLane<uint32_t, kThreads> sums;
+        block.each([&](uint32_t lane) { sums[lane] = first + lane < n ? tiles[first + lane] : 0; });
+        const uint32_t total = block.exclusive_sum(sums, shared);
+        block.each([&](uint32_t lane) {
+            if (first + lane < n) tiles[first + lane] = before + sums[lane];
+        });
+        before += total;
+    }
+    return before;
+}
+
+struct ScanBoundaryTiles {
+    static constexpr uint32_t kThreads = 1024;
+    using Shared = Block<kThreads>::Sums;
+
+    CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        const uint32_t total = scan_tiles(block, w.word_tiles, CountBoundaries::blocks(w), shared);
+        block.once([&] { w.totals->pretokens = total; });
+    }
+};
+
+// Writes where pretokens start. One block to a tile of words.
+struct ListPretokens {
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
+    using Shared = Block<kThreads>::Sums;
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountBoundaries::blocks(w); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        PerLane<uint32_t, kThreads> counts;
+        block.each([&](uint32_t lane) {
+            counts[lane] = 0;
+            for (uint32_t i = 0; i < kEach; ++i) {
+                const uint32_t word = block.index() * kTile + lane * kEach + i;
+                if (word < CountBoundaries::words(w)) counts[lane] += count_bits(w.boundaries[word]);
+            }
+        });
+        block.exclusive_sum(counts, shared);
+        block.each([&](uint32_t lane) {
+            uint32_t n = w.word_tiles[block.index()] + counts[lane];
+            for (uint32_t i = 0; i < kEach; ++i) {
+                const uint32_t word = block.index() * kTile + lane * kEach + i;
+                if (word >= CountBoundaries::words(w)) break;
+                for (uint32_t bits = w.boundaries[word]; bits != 0; bits &= bits - 1)
+                    w.starts[n++] = word * 32 + lowest_one(bits);
+            }
+            if (block.index() + 1 == blocks(w) && lane + 1 == kThreads) w.starts[n] = w.size;
+        });
+    }
+};
+
+// Eight bytes of text that need not be aligned; those behind the end are zero. Two aligned loads, because a GPU has no
+// others: so up to 15 bytes behind the text can be read.
+CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
+    const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
+    const uint32_t shift = at % 8 * 8;
+    return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
+}
+CRAYON_DEVICE inline uint64_t low_bytes(uint64_t word, uint32_t n) {
+    return n >= 8 ? word : word & ((uint64_t(1) << 8 * n) - 1);
+}
+
+// The entry of a pretoken of 1 to kWordKeyBytes bytes, or `none`. As find_word in word_table.h.
+CRAYON_DEVICE inline uint32_t find_entry(const Work& w, uint32_t at, uint32_t size, uint32_t none) {
+    const Tables& t = w.tables;
+    const uint64_t lo = low_bytes(load_eight(w.text, at), size);
+    const uint64_t hi = (size > 8 ? low_bytes(load_eight(w.text, at + 8), size - 8) : 0) | uint64_t(size) << 56;
+    for (uint64_t b = word_hash(lo, hi) & t.word_bucket_mask;; b = (b + 1) & t.word_bucket_mask) {
+        const WordEntry* const bucket = t.words + 2 * b;
+        if (bucket[0].key[0] == lo && (bucket[0].key[1] & kWordKeyMask) == hi) return uint32_t(2 * b);
+        const uint64_t second = bucket[1].key[1];
+        if (bucket[1].key[0] == lo && (second & kWordKeyMask) == hi) return uint32_t(2 * b + 1);
+        if (second == 0) return none;
+    }
+}
+
+// The token that a pretoken of more than kWordKeyBytes is as a whole, or -1.
+CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t size) {
+    const Tables& t = w.tables;
+    if (size > t.max_token_bytes || t.trie_size == 0) return -1;
+    int32_t node = 0;
+    for (uint32_t i = at; i < at + size; ++i) {
+        const int64_t next = int64_t(t.trie_base[node]) + w.text[i];
+        if (next <= 0 || next >= t.trie_size || t.trie_check[next] != node) return -1;
+        node = int32_t(next);
+    }
+    const int32_t id = t.trie_values[node];
+    return id >= 0 && (t.token_flags[id] & kWhole) ? id : -1;
+}
+
+// One thread to a pretoken. Tasks are added for a block at once.
+struct LookUpWords {
+    static constexpr uint32_t kThreads = 256;
+    struct Shared {
+        Block<kThreads>::Sums sums;
+        uint32_t places[4], bytes;
+    };
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_pretokens + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        constexpr uint32_t kNone = 0xFFFFFFFFu, kKinds = 4;
+        PerLane<uint32_t, kThreads> kinds, sizes, bytes;
+        block.each([&](uint32_t lane) {
+            const uint32_t i = block.index() * kThreads + lane;
+            kinds[lane] = kKinds;
+            sizes[lane] = bytes[lane] = 0;
+            if (i >= w.n_pretokens) return;
+            const uint32_t at = w.starts[i], size = w.starts[i + 1] - at;
+            uint32_t result = 0, count = 1;
+            if (is_host_document(w, at)) {
+                kinds[lane] = 3;
+            } else if (w.tables.added_size > 0 && has_bit(w.added, at)) {
+                result = uint32_t(match_added(w, at).id);
+            } else if (w.tables.longest_match) {
+                const uint32_t id = uint32_t(longest_match_at(w, at, w.boundaries).id);
+                result = id < w.tables.unknown_first ? id : w.tables.unknown_id;
+            } else if (size <= kWordKeyBytes) {
+                const uint32_t entry = find_entry(w, at, size, kNone);
+                if (entry == kNone) {
+                    kinds[lane] = 0;
+                } else {
+                    count = uint32_t(w.tables.words[entry].key[1] >> 60);
+                    result = count == 1 ? w.tables.words[entry].ids[0] : entry;
+                }
+            } else {
+                const int32_t id = find_whole(w, at, size);
+                result = uint32_t(id);
+                if (id < 0)
+                    kinds[lane] = size <= kShortMerge ? 0 : size <= kMiddleMerge ? 1 : size <= kLongMerge ? 2 : 3;
+            }
+            if (kinds[lane] == kKinds) {
+                w.results[i] = result;
+                w.counts[i] = count;
+            } else {
+                sizes[lane] = kinds[lane] == 3 ? 0 : size;  // the CPU's have their own
+            }
+        });
+        block.each([&](uint32_t lane) { bytes[lane] = sizes[lane]; });
+        const uint32_t total_bytes = block.exclusive_sum(bytes, shared.sums);
+        block.once([&] { shared.bytes = total_bytes > 0 ? atomic_add(&w.totals->merged_bytes, total_bytes) : 0; });
+        for (uint32_t kind = 0; kind < kKinds; ++kind) {
+            PerLane<uint32_t, kThreads> places;
+            block.each([&](uint32_t lane) { places[lane] = kinds[lane] == kind; });
+            const uint32_t n = block.exclusive_sum(places, shared.sums);
+            uint32_t* const counter = kind == 0   ? &w.totals->n_short
+                                      : kind == 1 ? &w.totals->n_middle
+                                      : kind == 2 ? &w.totals->n_long
+                                                  : &w.totals->n_host;
+            Task* const tasks = kind == 0 ? w.short_tasks : kind == 1 ? w.middle_tasks : w.long_tasks;
+            block.once([&] { shared.places[kind] = n > 0 ? atomic_add(counter, n) : 0; });
+            block.each([&](uint32_t lane) {
+                if (kinds[lane] != kind) return;
+                const uint32_t i = block.index() * kThreads + lane, place = shared.places[kind] + places[lane];
+                if (kind < 3) {
+                    tasks[place] = {i, shared.bytes + bytes[lane]};
+                    return;
+                }
+                const uint32_t at = w.starts[i];
+                w.host_tasks[place] = {i, at, w.starts[i + 1] - at, is_host_document(w, at)};
+            });
+        }
+    }
+
+  private:
+    // A document that is the CPU's is one pretoken (JoinHostDocuments).
+    CRAYON_DEVICE static bool is_host_document(const Work& w, uint32_t at) {
+        return w.totals->any_host_document != 0 && has_bit(w.documents, at) && w.is_host[document_of(w, at)] != 0;
+    }
+};
+
+}  // namespace gpu
+}  // namespace crayon
