@@ -1,7 +1,9 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
+CPP = cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/gpu/*.h cpp/gpu/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
+	cpp/device_module/*.cpp cuda/*.cu hip/*.hip tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
 
-.PHONY: help build test lint format bench quick-bench parity examples neon fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
+.PHONY: help build test lint format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,14 +25,12 @@ lint: ## ruff, mypy and clang-format, changing nothing
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
-	clang-format --dry-run -Werror cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
-		tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
+	clang-format --dry-run -Werror $(CPP)
 
 format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
-	clang-format -i cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
-		tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
+	clang-format -i $(CPP)
 
 bench: ## the tables of docs/performance.md, on nine vocabularies (needs CRAYON_SHARED and .[bench])
 	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json bench.json --markdown docs/performance.md \
@@ -47,6 +47,9 @@ examples: ## docs/examples: parity reports of every shared vocabulary and a mode
 
 neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
 	$(PYTHON) tests/engine/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
+
+gpu: ## the GPU engines compiled for all architectures, and what each kernel takes; minutes (needs nvcc or hipcc)
+	$(PYTHON) tools/gpu_build.py
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpora (needs clang; the edge, atheris)
 	$(PYTHON) tests/fuzz/run.py --seconds $(or $(FUZZ_SECONDS),3600)

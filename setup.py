@@ -14,9 +14,13 @@ from glob import glob
 from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.errors import CompileError, SetupError
+
+sys.path.append(str(Path(__file__).resolve().parent / "tools"))
+import gpu_build
 
 MSVC = sys.platform == "win32"
 # What is built for, which need not be what this runs on. A Python for both kinds of Mac builds for the one it is on.
@@ -59,13 +63,58 @@ def compile_profiles(core: str, target: Path) -> None:
         (target / source.with_suffix(".dat").name).write_bytes(cartridge)
 
 
+class GpuExtension(Extension):
+    """crayon_hf._cuda or crayon_hf._hip. Where it is `optional`, the package is complete without it."""
+
+    def __init__(self, runtime: gpu_build.Runtime, optional: bool):
+        super().__init__(f"crayon_hf.{runtime.module}", [], optional=optional)
+        self.runtime = runtime
+
+
+def gpu_extensions() -> list[GpuExtension]:
+    """What CRAYON_BUILD names; without it, what a compiler is found for. A build for a sanitizer is for the engine."""
+    try:
+        runtimes, insists = gpu_build.wanted(os.environ.get("CRAYON_BUILD"))
+    except gpu_build.BuildError as error:
+        raise SetupError(str(error)) from None
+    if not insists:
+        can_build = sys.platform.startswith("linux") and not SANITIZE
+        runtimes = [runtime for runtime in runtimes if can_build and gpu_build.find_compiler(runtime)]
+    return [GpuExtension(runtime, optional=not insists) for runtime in runtimes]
+
+
 class BuildExt(build_ext):
     def run(self):
+        for extension in self.extensions:
+            if isinstance(extension, GpuExtension):
+                self.need_compiler(extension.runtime)  # before anything else takes minutes
+        for runtime in gpu_build.RUNTIMES:
+            # Of an earlier build, whose kernels another _core must not meet.
+            Path(self.get_ext_fullpath(f"crayon_hf.{runtime.module}")).unlink(missing_ok=True)
         super().run()
         root = Path("." if self.inplace else self.build_lib)
         compile_profiles(self.get_ext_fullpath("crayon_hf._core"), root / "crayon_hf" / "profiles")
 
+    def need_compiler(self, runtime):
+        try:
+            return gpu_build.need_compiler(runtime)
+        except gpu_build.BuildError as error:
+            raise CompileError(str(error)) from None
+
+    def build_gpu_extension(self, ext):
+        compiler, out = self.need_compiler(ext.runtime), Path(self.get_ext_fullpath(ext.name))
+        archs = gpu_build.architectures(ext.runtime, compiler)
+        print(f"building {ext.name} for {', '.join(archs)} with {compiler}", flush=True)
+        strict = bool(os.environ.get("CRAYON_WERROR"))
+        try:
+            gpu_build.build_module(ext.runtime, compiler, archs, out, Path(self.build_temp), strict=strict)
+        except (gpu_build.BuildError, OSError) as error:
+            raise CompileError(f"{ext.name} for {', '.join(archs)}: {error}") from None
+
     def build_extension(self, ext):
+        if isinstance(ext, GpuExtension):
+            self.build_gpu_extension(ext)
+            return
         ext.define_macros.append(("CRAYON_VERSION", f'"{self.distribution.get_version()}"'))
         compile_all = self.compiler.compile
 
@@ -110,14 +159,15 @@ class Sdist(sdist):
 
 
 def sources() -> list[str]:
-    found = sorted(glob("cpp/src/**/*.cpp", recursive=True)) + sorted(glob("cpp/bindings/*.cpp"))
+    found = sorted(glob("cpp/src/**/*.cpp", recursive=True))
+    found += sorted(glob("cpp/gpu/*.cpp")) + sorted(glob("cpp/bindings/*.cpp"))
     return [path for path in found if X86_64 or not path.endswith(tuple(SIMD_FLAGS))]
 
 
 core = Pybind11Extension(
     "crayon_hf._core",
     sources(),
-    include_dirs=["cpp/include", "cpp/src"],
+    include_dirs=["cpp", "cpp/include", "cpp/src"],
     depends=glob("cpp/**/*.h", recursive=True) + glob("cpp/**/*.inc", recursive=True),
     cxx_std=17,
     extra_compile_args=COMMON_FLAGS,
@@ -125,4 +175,4 @@ core = Pybind11Extension(
 )
 
 with ParallelCompile("CRAYON_BUILD_JOBS", default=0):
-    setup(ext_modules=[core], cmdclass={"build_ext": BuildExt, "sdist": Sdist})
+    setup(ext_modules=[core, *gpu_extensions()], cmdclass={"build_ext": BuildExt, "sdist": Sdist})

@@ -9,6 +9,7 @@ if [ -n "$(git status --porcelain)" ]; then
 fi
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
+export CRAYON_BUILD=cpu # whatever this machine has: GPU engines are built where they are installed
 umask 022
 
 room=$(mktemp -d)

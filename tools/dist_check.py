@@ -115,7 +115,7 @@ def check_again(sdist: Path, wheel: Path, builder: str, directory: Path) -> None
         archive.extractall(directory / "elsewhere", filter="data")
     (source,) = (directory / "elsewhere").iterdir()
     epoch = str(int((source / "PKG-INFO").stat().st_mtime))
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch, "CRAYON_BUILD": "cpu"}
     again = [builder, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(directory / "again"), str(source)]
     # The modes of files are in a wheel: as tools/dist.sh has it.
     subprocess.run(again, env=environment, stdout=subprocess.DEVNULL, check=True, umask=0o022)

@@ -1,0 +1,82 @@
+// The extension modules crayon_hf._cuda and crayon_hf._hip: each is this and what nvcc made of cuda/device.cu, or hipcc
+// of hip/device.hip. CRAYON_MODULE is its name.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "gpu/gpu_runtime.h"
+
+namespace py = pybind11;
+namespace gpu = crayon::gpu;
+
+namespace {
+
+const char* class_name(gpu::Status status) {
+    switch (status) {
+        case gpu::Status::out_of_memory:
+            return "DeviceOutOfMemoryError";
+        case gpu::Status::unusable:
+            return "DeviceUnavailableError";
+        default:
+            return "DeviceLostError";
+    }
+}
+
+py::list devices() {
+    std::vector<gpu::DeviceInfo> found;
+    {
+        const py::gil_scoped_release release;
+        found = gpu::find_devices();
+    }
+    py::list all;
+    for (const gpu::DeviceInfo& device : found) {
+        const auto name = py::reinterpret_steal<py::str>(
+            PyUnicode_DecodeUTF8(device.name.c_str(), Py_ssize_t(device.name.size()), "replace"));
+        all.append(py::make_tuple(device.index, name, device.memory, device.architecture));
+    }
+    return all;
+}
+
+std::string why_unusable() {
+    const py::gil_scoped_release release;
+    return gpu::why_unusable();
+}
+
+// The name of a capsule, as bindings/open_device.cpp asks for it.
+const char* capsule_name() {
+    static const std::string name = "crayon_hf.gpu.Device/" + std::to_string(gpu::kDeviceAbi);
+    return name.c_str();
+}
+
+py::object open(int index) {
+    gpu::OpenedDevice opened;
+    {
+        const py::gil_scoped_release release;
+        opened = gpu::open_device(index);
+    }
+    if (opened.device == nullptr) {
+        const py::object type = py::module_::import("crayon_hf.errors").attr(class_name(opened.status));
+        PyErr_SetString(type.ptr(),
+                        (std::string(gpu::kind()) + ":" + std::to_string(index) + ": " + opened.error).c_str());
+        throw py::error_already_set();
+    }
+    const auto destroy = [](PyObject* capsule) {
+        delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, capsule_name()));
+    };
+    const py::object capsule =
+        py::reinterpret_steal<py::object>(PyCapsule_New(opened.device.get(), capsule_name(), destroy));
+    if (!capsule) throw py::error_already_set();
+    (void)opened.device.release();
+    return capsule;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(CRAYON_MODULE, m) {
+    m.doc() = "Kernels for GPUs, and what runs them.";
+    m.def("devices", devices,
+          "(index, name, bytes of memory, architecture) of each device; none where there is no driver.");
+    m.def("why_unusable", why_unusable, "Why devices() is empty; \"\" when it is not.");
+    m.def("open", open, py::arg("index"),
+          "A device for crayon_hf._core, in a capsule. Raises DeviceUnavailableError where there is no such device, or "
+          "this build has no code for it, and DeviceOutOfMemoryError.");
+}

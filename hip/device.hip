@@ -1,0 +1,53 @@
+// The engine on AMD's GPUs: what HIP calls the things that gpu_device.h is made of.
+#include <hip/hip_runtime.h>
+
+#include <string>
+
+#define CRAYON_RUNTIME(name) hip##name
+#define CRAYON_CONSTANT
+
+namespace crayon {
+namespace gpu {
+namespace {
+
+namespace runtime {
+
+using Properties = hipDeviceProp_t;
+
+constexpr char kKind[] = "rocm", kDriver[] = "AMD driver";
+constexpr char kNoDevice[] = "there is no device that ROCm can use, or /dev/kfd may not be opened";
+
+inline std::string version(int number) {
+    return "HIP " + std::to_string(number / 10000000) + "." + std::to_string(number / 100000 % 100);
+}
+
+// Of pinned memory that is pinned for all devices.
+inline hipError_t allocate_pinned(void** memory, size_t bytes) {
+    return hipHostMalloc(memory, bytes, hipHostMallocPortable);
+}
+inline hipError_t release_pinned(void* memory) {
+    return hipHostFree(memory);
+}
+
+// Without what follows a colon: settings of the device, as in gfx90a:sramecc+:xnack-.
+inline std::string architecture(const Properties& properties) {
+    const std::string name = properties.gcnArchName;
+    return name.substr(0, name.find(':'));
+}
+
+// Besides those that CUDA and HIP both have.
+inline bool is_unusable(hipError_t error) {
+    return error == hipErrorNoBinaryForGpu || error == hipErrorSharedObjectInitFailed;
+}
+
+// Making a device current takes nothing of it.
+inline bool is_active(int) {
+    return true;
+}
+
+}  // namespace runtime
+}  // namespace
+}  // namespace gpu
+}  // namespace crayon
+
+#include "gpu/gpu_device.h"

@@ -1,0 +1,241 @@
+"""How the GPU engines are compiled: for setup.py, which makes modules of them, for `make gpu` and for the tests.
+
+    python tools/gpu_build.py [cuda] [hip]
+
+compiles them for all architectures with warnings as errors, and says what each kernel takes. Those that are not named
+are left out where they have no compiler. It needs no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+INCLUDES = [f"-I{ROOT}/cpp", f"-I{ROOT}/cpp/include", f"-I{ROOT}/cpp/src"]
+HIDDEN = ["-fPIC", "-fvisibility=hidden"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+
+class BuildError(Exception):
+    """A GPU engine cannot be built; the message says why."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    name: str  # in CRAYON_BUILD
+    module: str  # of crayon_hf
+    source: str
+    compiler: str
+    homes: tuple[str, ...]  # variables that name where the toolkit is installed
+    variable: str  # that names architectures
+    architectures: tuple[str, ...]
+
+
+CUDA = Runtime(
+    "cuda", "_cuda", "cuda/device.cu", "nvcc", ("CUDA_HOME", "CUDA_PATH"), "CRAYON_CUDA_ARCHS", ("80", "90", "100")
+)
+HIP = Runtime(
+    "hip", "_hip", "hip/device.hip", "hipcc", ("ROCM_PATH", "HIP_PATH"), "CRAYON_HIP_ARCHS", ("gfx90a", "gfx1030")
+)
+RUNTIMES = (CUDA, HIP)
+
+
+def wanted(text: str | None) -> tuple[list[Runtime], bool]:
+    """What CRAYON_BUILD asks for: the runtimes, and whether each has to be built. Raises BuildError for other words."""
+    words = {word.strip() for word in (text or "").split(",")} - {""}
+    if not words:
+        return list(RUNTIMES), False
+    known = {runtime.name: runtime for runtime in RUNTIMES}
+    if unknown := sorted(words - {"cpu", *known}):
+        raise BuildError(f"CRAYON_BUILD has {', '.join(unknown)}: it may have cpu, {', '.join(known)}")
+    return [known[name] for name in known if name in words], True
+
+
+def find_compiler(runtime: Runtime) -> str | None:
+    for variable in runtime.homes:
+        if home := os.environ.get(variable):
+            compiler = Path(home) / "bin" / runtime.compiler
+            if os.access(compiler, os.X_OK):
+                return str(compiler)
+    return shutil.which(runtime.compiler)
+
+
+def need_compiler(runtime: Runtime) -> str:
+    if not sys.platform.startswith("linux"):
+        raise BuildError(f"CRAYON_BUILD has {runtime.name}, which is built on Linux only")
+    if found := find_compiler(runtime):
+        return found
+    raise BuildError(
+        f"CRAYON_BUILD has {runtime.name}, and {runtime.compiler} is not found: put it on PATH, or name its toolkit's "
+        f"directory in {runtime.homes[0]}"
+    )
+
+
+def architectures(runtime: Runtime, compiler: str) -> list[str]:
+    """What the variable names; else the default ones, of which an older or newer nvcc may not have all, and for HIP,
+    which has no code for others, those of this machine's devices."""
+    if named := [word.strip() for word in os.environ.get(runtime.variable, "").split(",") if word.strip()]:
+        return named
+    if runtime is CUDA:
+        known = _output([compiler, "--list-gpu-arch"]).split()
+        return [number for number in runtime.architectures if f"compute_{number}" in known]
+    enumerator = shutil.which("rocm_agent_enumerator", path=f"{Path(compiler).parent}{os.pathsep}{os.environ['PATH']}")
+    here = subprocess.run([enumerator], capture_output=True, text=True, check=False).stdout if enumerator else ""
+    others = {word for word in here.split() if re.fullmatch(r"gfx[1-9][0-9a-f]+", word)}
+    return [*runtime.architectures, *sorted(others - set(runtime.architectures))]
+
+
+def device_command(runtime: Runtime, compiler: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
+    """The command but for its output. `strict`: warnings are errors. `quick`: code that is not optimized."""
+    if runtime is CUDA:
+        targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
+        # The newest also as PTX, which later devices compile for themselves.
+        targets += [f"-gencode=arch=compute_{number},code=[sm_{number},compute_{number}]" for number in archs[-1:]]
+        host = ",".join(HIDDEN + (WARNINGS if strict else []))
+        flags = [*targets, "--threads=0", f"-Xcompiler={host}", *(["-Werror=all-warnings"] if strict else [])]
+        flags += ["-O1", "-Xcicc=-O1", "-Xptxas=-O1"] if quick else ["-O3"]
+    else:
+        flags = [f"--offload-arch={name}" for name in archs] + HIDDEN + (WARNINGS if strict else [])
+        flags += ["-O1" if quick else "-O3", "-g0"]
+    return [compiler, "-std=c++17", *flags, *INCLUDES, "-c", str(ROOT / runtime.source)]
+
+
+def link_flags(runtime: Runtime, compiler: str) -> list[str]:
+    if runtime is HIP:
+        library = Path(os.environ.get("ROCM_PATH") or Path(compiler).resolve().parents[1]) / "lib"
+        where = [f"-L{library}", f"-Wl,-rpath,{library}"] if (library / "libamdhip64.so").exists() else []
+        return [*where, "-lamdhip64"]
+    # CUDA's runtime is part of the module and hidden in it: PyTorch's, of another version, may be in the same process.
+    said = _output([compiler, "--dryrun", "-c", str(ROOT / runtime.source)])
+    top = re.search(r"^#\$ TOP=(.*)$", said, re.MULTILINE)
+    root = Path(top[1]) if top else Path(compiler).resolve().parents[1]
+    for pattern in ("lib64", "lib", "targets/*/lib"):
+        for directory in sorted(root.glob(pattern)):
+            if (directory / "libcudart_static.a").exists():
+                static = str((directory / "libcudart_static.a").resolve())
+                return [static, "-Wl,--exclude-libs,ALL", "-ldl", "-lrt", "-lpthread"]
+    raise BuildError(f"{compiler} has no libcudart_static.a beside it ({root})")
+
+
+def build_module(
+    runtime: Runtime,
+    compiler: str,
+    archs: list[str],
+    out: Path,
+    temporary: Path,
+    *,
+    strict: bool = False,
+    quick: bool = False,
+) -> None:
+    """Writes the extension module for the running Python. Raises BuildError with what the compiler said."""
+    import pybind11
+
+    temporary.mkdir(parents=True, exist_ok=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    device, face = temporary / f"{runtime.module}_device.o", temporary / f"{runtime.module}.o"
+    run([*device_command(runtime, compiler, archs, strict, quick), "-o", str(device)])
+    cxx = shlex.split(os.environ.get("CXX") or "c++")
+    headers = [f"-I{path}" for path in (pybind11.get_include(), sysconfig.get_path("include"))]
+    flags = [
+        "-std=c++17",
+        "-O0" if quick else "-O2",
+        "-g0",
+        *HIDDEN,
+        *(WARNINGS if strict else []),
+        *headers,
+        *INCLUDES,
+    ]
+    source = str(ROOT / "cpp" / "device_module" / "module.cpp")
+    run([*cxx, *flags, f"-DCRAYON_MODULE={runtime.module}", "-c", source, "-o", str(face)])
+    run([*cxx, "-shared", str(face), str(device), *link_flags(runtime, compiler), "-o", str(out)])
+
+
+def run(command: list[str]) -> str:
+    """What the command wrote. Raises BuildError with that, should it fail."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildError(f"{done.stdout}\nexit status {done.returncode}: {shlex.join(command)}")
+    return done.stdout
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.stdout
+
+
+def resources(runtime: Runtime, compiler: str, arch: str) -> list[dict[str, str]]:
+    """Compiles for one architecture, strictly; what each kernel takes."""
+    command = device_command(runtime, compiler, [arch], strict=True, quick=False)
+    command += ["-Xptxas=-v"] if runtime is CUDA else ["-Rpass-analysis=kernel-resource-usage"]
+    said = run([*command, "-o", os.devnull])
+    if runtime is CUDA:
+        start, patterns = (
+            r"Compiling entry function '(\S+)'",
+            {
+                "registers": r"Used (\d+) registers",
+                "shared": r"(\d+) bytes smem",
+                "local": r"(\d+) bytes stack frame",
+                "spilled": r"(\d+) bytes spill stores",
+            },
+        )
+    else:
+        start, patterns = (
+            r"Function Name: (\S+)",
+            {
+                "registers": r" VGPRs: (\d+)",
+                "shared": r"LDS Size \[bytes/block\]: (\d+)",
+                "local": r"ScratchSize \[bytes/lane\]: (\d+)",
+                "spilled": r"VGPRs Spill: (\d+)",
+            },
+        )
+    rows: list[dict[str, str]] = []
+    for line in said.splitlines():
+        if name := re.search(start, line):
+            rows.append({"kernel": name[1], **dict.fromkeys(patterns, "0")})
+        for key, pattern in patterns.items():
+            if rows and (found := re.search(pattern, line)):
+                rows[-1][key] = found[1]
+    shown = _output(["c++filt", *(row["kernel"] for row in rows)]).splitlines()
+    for row, name in zip(rows, shown, strict=True):
+        found = re.search(r"run_kernel<crayon::gpu::(.*?)>\(", name)
+        row["kernel"] = found[1].replace("crayon::", "") if found else name
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runtimes", nargs="*", metavar="runtime", help="cuda, hip")
+    names = parser.parse_args().runtimes
+    found, slow = 0, []
+    for runtime in wanted(",".join(names))[0]:
+        compiler = need_compiler(runtime) if names else find_compiler(runtime)
+        if compiler is None:
+            print(f"{runtime.name}: no {runtime.compiler}, left out")
+            continue
+        found += 1
+        for arch in architectures(runtime, compiler):
+            print(f"\n{runtime.source} for {arch}\n{'kernel':32} registers shared local spilled")
+            for row in resources(runtime, compiler, arch):
+                cells = (row["kernel"], row["registers"], row["shared"], row["local"], row["spilled"])
+                print("{:32} {:>9} {:>6} {:>5} {:>7}".format(*cells), flush=True)
+                slow += [f"{row['kernel']} for {arch}"] if (row["local"], row["spilled"]) != ("0", "0") else []
+    if found == 0:
+        raise BuildError("neither nvcc nor hipcc is found")
+    if slow:
+        raise BuildError(f"kept in local memory, which is slow, are values of {', '.join(slow)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BuildError as error:
+        sys.exit(str(error))
