@@ -3,7 +3,7 @@
 import builtins
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -354,6 +354,102 @@ class Engine:
     def added_tokens(self) -> list[dict[str, Any]]:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
+
+class DeviceEncoder:
+    """Encodes batches of texts on a device, with the ids of `Engine.encode_ragged`.
+
+    `device` is what ``crayon_hf._cuda.open``, ``crayon_hf._hip.open`` or `host_device` gave; it is kept, and so is the
+    engine. A batch is cut into partitions that have room for `elements` ids, or as many as the device's free memory
+    allows, each text counting for its bytes and `margin`; `lanes` of them are on their way at a time. Any number of
+    threads may use it; their batches go one after the other, without the GIL.
+
+    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError, and
+    DeviceLostError, also in a child that was forked from the process that made it. Results are complete when they are
+    returned."""
+
+    def __init__(
+        self, engine: Engine, device: Any, elements: int = 536870912, margin: int = 64, lanes: int = 2
+    ) -> None: ...
+    @overload
+    def encode_ragged(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+        as_device_arrays: Literal[False] = False,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+    @overload
+    def encode_ragged(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool,
+        special_as_text: bool,
+        threads: int,
+        as_device_arrays: bool,
+    ) -> tuple[Any, Any]:
+        """(ids, row_splits), of shapes (ids,) and (texts + 1,); as DeviceArrays, they stay on the device.
+
+        `threads` make UTF-8 of the texts. Errors of the texts are those of `Engine.encode_ragged`."""
+    def encode_flat(
+        self,
+        data: Any,
+        offsets: npt.ArrayLike,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        as_device_arrays: bool = False,
+    ) -> tuple[Any, Any]:
+        """The same of texts that lie one behind the other: text i is data[offsets[i]:offsets[i + 1]], UTF-8.
+
+        `data` is any buffer of the host, or has ``__dlpack__``: a contiguous vector of uint8 or int8, on the CPU
+        (pinned or not) or on this device, whose default stream waits for it. It must not change meanwhile.
+
+        InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
+        and for offsets that fall, or go beyond the data; TypeError for data that is not of bytes."""
+    @property
+    def report(self) -> dict[str, int]:
+        """What it has done so far: partitions, bytes, pretokens, ids; what of it the device merged (merged_pretokens,
+        merged_bytes), and what the CPU encoded (host_pretokens, host_documents)."""
+    @property
+    def engine(self) -> Engine: ...
+    @property
+    def device(self) -> str:
+        """As in torch: "cuda:0"."""
+
+class DeviceArray:
+    """A vector of int32 or int64 in a device's memory, for other libraries to take over: ``torch.from_dlpack(array)``.
+
+    Each that takes it has a view of the same memory, which lives, and the device with it, as long as any of them."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """As DLPack has it. The array is complete: no stream has to wait. `dl_device` is its own, or (1, 0), the CPU,
+        where it is copied to. BufferError for others."""
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy on the host."""
+    def __len__(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def device(self) -> str: ...
+
+def why_not_on_device(engine: Engine) -> str:
+    """Why no GPU encodes with an engine's vocabulary; empty when they do."""
+
+def host_device(budget_bytes: int) -> Any:
+    """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
+    host's, of which it pretends to have so many bytes."""
 
 def train_bpe(
     words: WordCounter,

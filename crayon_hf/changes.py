@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.assembly import AnyEngine, Assembly
+    from crayon_hf.placement import Placement
     from crayon_hf.training.corpus import Corpus
     from crayon_hf.training.models import Trained
 
@@ -23,17 +24,20 @@ class Changes:
     remembers words when an attribute of its model changes, and how it normalized an added token.
     """
 
-    __slots__ = ("_assembly", "_engine", "_padding", "_special_as_text", "_truncation")
+    __slots__ = ("_assembly", "_engine", "_padding", "_placement", "_special_as_text", "_truncation")
 
     _assembly: Assembly
     _engine: AnyEngine | None
     """What encodes. None when it has to be asked for, since something changed or somebody holds a component."""
+    _placement: Placement | None
+    """Where batches are encoded; None is the CPU."""
     _special_as_text: bool
     _truncation: settings.Truncation | None
     _padding: settings.Padding | None
 
     def _begin(self, parts: Assembly) -> None:
         self._assembly = parts
+        self._placement = None
         self._special_as_text = False
         self._truncation, self._padding = parts.stored_settings()
         self._engine = parts.engine() if parts.is_idle else None

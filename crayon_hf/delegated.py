@@ -6,8 +6,6 @@ When a component of a tokenizer is not native, the whole tokenizer goes to its r
 from __future__ import annotations
 
 import operator
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.warned import warn_caller
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +29,8 @@ _MOST_SETTINGS = 16
 
 def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
     """The one warning of a delegated tokenizer, attributed to the caller of this package."""
-    depth, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("crayon_hf."):
-        depth, frame = depth + 1, frame.f_back
     message = f"not native: {reason}; the {reference} library {does} instead, with the same result but slower"
-    warnings.warn(message, DelegatedWarning, stacklevel=depth)
+    warn_caller(message, DelegatedWarning)
 
 
 class DelegatedEngine:

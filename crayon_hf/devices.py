@@ -1,18 +1,32 @@
-"""Which device encodes. CRAYON's names and rules; so far every one of them ends at the CPU, with the same ids."""
+"""Which device encodes: CRAYON's names and rules, and the devices that this build has an engine for.
+
+A GPU's engine is an extension module of its own, which may be missing: ``crayon_hf._cuda``, ``crayon_hf._hip``. It is
+imported when a GPU is asked for, or when ``auto`` has to decide. Each has
+
+- ``devices()``: (index, name, bytes of memory, architecture) of each device that it can use;
+- ``why_unusable()``: why there are none, else an empty string;
+- ``open(index)``: a device for `_core.DeviceEncoder`, or a `DeviceError`.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 from enum import Enum
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from crayon_hf import _core
+from crayon_hf.errors import DeviceUnavailableError
 
 DEVICES = ("auto", "cpu", "cuda", "rocm")
 
-_BUILT = ("cpu",)
-"""The devices that this build has an engine for, best first."""
+_MODULES = {"cuda": "crayon_hf._cuda", "rocm": "crayon_hf._hip"}
+"""Of the devices that are not the CPU, best first."""
+
+_SAME = "the CPU encodes, with the same ids"
+_INSTEAD = '"auto" takes the best device that there is, and "cpu" gives the same ids'
 
 
 class DeviceState(str, Enum):
@@ -39,31 +53,126 @@ class Choice(NamedTuple):
     device: str
     state: DeviceState
     reason: str
+    ordinal: int = 0
+
+    @property
+    def name(self) -> str:
+        """``"cpu"``, or the device with its index, as in torch."""
+        return self.device if self.device == "cpu" else f"{self.device}:{self.ordinal}"
+
+    def fallen_back(self, why: str) -> Choice:
+        """The CPU instead of this one."""
+        return Choice(self.requested, "cpu", DeviceState.FALLBACK, f"{why}: {_SAME}")
 
 
 def choose(requested: str) -> Choice:
-    """The device for a request. ``CRAYON_DEVICE`` stands in for ``auto``, and for nothing else."""
-    _check(requested, "device")
-    wanted, source = requested, "as asked"
-    if requested == "auto" and (variable := os.environ.get("CRAYON_DEVICE", "").strip().lower()):
-        _check(variable, "CRAYON_DEVICE")
-        wanted, source = variable, f"CRAYON_DEVICE is {variable}"
-    if wanted == "auto":
-        return Choice(requested, _BUILT[0], DeviceState.READY, "the best device that this build has an engine for")
-    if wanted in _BUILT:
-        return Choice(requested, wanted, DeviceState.READY, source)
-    reason = f"{source}, but this build has no engine for {wanted}: the CPU encodes, with the same ids"
-    return Choice(requested, "cpu", DeviceState.FALLBACK, reason)
+    """The device for a request: ``auto``, ``cpu``, or ``cuda`` or ``rocm``, with an index (``cuda:1``) or without.
+
+    ``CRAYON_DEVICE`` stands in for ``auto``, and for nothing else. The CPU is what is left when a device cannot be had.
+    """
+    kind, index = parse(requested, "device")
+    source = "as asked"
+    if kind == "auto" and (variable := os.environ.get("CRAYON_DEVICE", "").strip().lower()):
+        kind, index = parse(variable, "CRAYON_DEVICE")
+        source = f"CRAYON_DEVICE is {variable}"
+    if kind == "auto":
+        return _best(requested)
+    why = "" if kind == "cpu" else why_not(kind, index)
+    if why:
+        return Choice(requested, "cpu", DeviceState.FALLBACK, f"{source}, but {why}: {_SAME}")
+    return Choice(requested, kind, DeviceState.READY, source, index)
 
 
-def hardware(device: str) -> HardwareInfo:
+def parse(device: Any, what: str = "device") -> tuple[str, int]:
+    """(kind, index) of a device's name. ValueError lists the names that there are."""
+    if isinstance(device, str):
+        kind, colon, index = device.partition(":")
+        if kind in DEVICES and (not colon or (kind in _MODULES and re.fullmatch("[0-9]{1,4}", index))):
+            return kind, int(index or 0)
+    raise ValueError(f"{what} is {device!r}, expected one of {', '.join(DEVICES)}")
+
+
+def why_not(kind: str, index: int) -> str:
+    """Why a GPU cannot be used; an empty string when it can."""
+    module = _module(kind)
+    if module is None:
+        return f"this build has no engine for {kind}"
+    if _forked:
+        return f"this process was forked from one that looked for {kind} devices, and cannot use any"
+    why: str = module.why_unusable()
+    if why:
+        return f"{kind} cannot be used ({why})"
+    count = len(module.devices())
+    return "" if index < count else f"there is no {kind}:{index}, of {count} devices"
+
+
+def open_device(kind: str, index: int) -> Any:
+    """A device for `_core.DeviceEncoder`. DeviceError when it cannot be had."""
+    if why := why_not(kind, index):
+        raise DeviceUnavailableError(f"{kind}:{index}: {why}; {_INSTEAD}")
+    return _module(kind).open(index)
+
+
+def capacity() -> dict[str, int]:
+    """How much is encoded at a time, as `_core.DeviceEncoder` takes it.
+
+    ``CRAYON_DEVICE_ELEMENTS`` is the most ids that a partition of a batch has room for (2^29), which the device's free
+    memory lowers; ``CRAYON_DEVICE_MARGIN`` is what each text counts for besides its bytes (64). These are the sizes of
+    the CRAYON paper. Ids do not depend on them.
+    """
+    sizes = {}
+    for name in ("elements", "margin"):
+        variable = f"CRAYON_DEVICE_{name.upper()}"
+        if value := os.environ.get(variable, "").strip():
+            if not re.fullmatch("[0-9]{1,9}", value) or (name == "elements" and int(value) == 0):
+                raise ValueError(f"{variable} is not a number from {int(name == 'elements')} to 999999999: {value}")
+            sizes[name] = int(value)
+    return sizes
+
+
+def hardware(device: str, index: int = 0) -> HardwareInfo:
     """The processor behind a device."""
-    return HardwareInfo(device, _cpu_name(), _core.cpu_levels()[-1])
+    if device == "cpu":
+        return HardwareInfo(device, _cpu_name(), _core.cpu_levels()[-1])
+    _, name, _, architecture = _module(device).devices()[index]
+    return HardwareInfo(device, name, architecture)
 
 
-def _check(device: str, what: str) -> None:
-    if device not in DEVICES:
-        raise ValueError(f"{what} is {device!r}, expected one of {', '.join(DEVICES)}")
+def _best(requested: str) -> Choice:
+    missing = []
+    for kind in _MODULES:
+        if _module(kind) is None:
+            continue
+        why = why_not(kind, 0)
+        if not why:
+            name = hardware(kind).name
+            return Choice(requested, kind, DeviceState.READY, f"the best device that can be used: {name}")
+        missing.append(why)
+    reason = "; ".join(["the best device that this build has an engine for", *missing])
+    return Choice(requested, "cpu", DeviceState.READY, reason)
+
+
+_asked = _forked = False
+
+
+def _module(kind: str) -> Any:
+    """The engine of a kind of device; None when this build has none."""
+    global _asked
+    try:
+        module = import_module(_MODULES[kind])
+    except ImportError:
+        return None
+    _asked = True
+    return module
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = _asked  # drivers do not survive it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _cpu_name() -> str:

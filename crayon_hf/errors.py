@@ -64,5 +64,26 @@ class HubError(CrayonError):
     """The Hub did not give or take what it was asked for; the message names the repository and says what to do."""
 
 
+class DeviceError(CrayonError, RuntimeError):
+    """A GPU did not do what it was asked to; the message names the device and says what can be done."""
+
+
+class DeviceUnavailableError(DeviceError):
+    """A device that this build has no engine for, or that cannot be used: no driver, no such device, none of its
+    code."""
+
+
+class DeviceOutOfMemoryError(DeviceError, MemoryError):
+    """The memory of a device, or pinned memory, does not hold the vocabulary, the batch or its ids."""
+
+
+class DeviceLostError(DeviceError):
+    """Nothing more can be done with a device in this process: it failed, or it is that of the process's parent."""
+
+
+class DeviceWarning(UserWarning):
+    """A tokenizer that was moved to a device encodes on the CPU instead, with the same ids; the message says why."""
+
+
 class DelegatedWarning(UserWarning):
     """A tokenizer has a component that is not native: the reference library encodes, right but slower."""

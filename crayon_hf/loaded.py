@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 from crayon_hf import _core, opening, sources
 from crayon_hf.byte_level import spell
 from crayon_hf.errors import ProfileNotFoundError, TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.modes import EXACT, Mode
+from crayon_hf.placement import rows_of
 from crayon_hf.search_path import find_profile
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class Loaded:
         if columns is not None:
             rows: list[list[int]] = columns["input_ids"]
             return rows
-        ids, splits = self.engine.encode_ragged(texts, False)
-        flat, ends = ids.tolist(), splits.tolist()
-        return [flat[begin:end] for begin, end in pairwise(ends)]
+        return rows_of(*self.engine.encode_ragged(texts, False))
 
     def check_ids(self, ids: Any) -> None:
         """Refuse ids that CRAYON does not have, where its own answers are asked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core, assembly, inputs, opening, sources, tokenizer_json
 from crayon_hf.asynchronous import AsyncMethods
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from crayon_hf.assembly import Assembly
     from crayon_hf.file_encoding import FileChunk
+
+    AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
 
 class Tokenizer(Changes, AsyncMethods):
@@ -196,15 +198,68 @@ class Tokenizer(Changes, AsyncMethods):
             raise TypeError(f"data is {type(data).__name__}, expected bytes")
         return (self._engine or self._settle()).encode_bytes(bytes(data))
 
+    @overload
     def encode_ragged(
-        self, texts: Sequence[str | bytes], add_special_tokens: bool = True, threads: int = 0
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        threads: int = 0,
+        *,
+        as_device_arrays: Literal[False] = False,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+    @overload
+    def encode_ragged(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        threads: int = 0,
+        *,
+        as_device_arrays: bool,
+    ) -> tuple[AnyArray, AnyArray]: ...
+    def encode_ragged(
+        self,
+        texts: Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        threads: int = 0,
+        *,
+        as_device_arrays: bool = False,
+    ) -> tuple[AnyArray, AnyArray]:
         """Encode many texts into two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
 
         Texts are encoded whole: the truncation and the padding that are set play no part, here and in `count_tokens`.
+        With `as_device_arrays` the arrays stay in the memory of the device that the tokenizer was moved to (see `to`),
+        for ``torch.from_dlpack`` to take them over; on the CPU they are NumPy's, which it takes as well.
         """
-        engine = self._engine or self._settle()
-        return engine.encode_ragged(texts, add_special_tokens, self._special_as_text, threads)
+        engine, as_text = self._engine or self._settle(), self._special_as_text
+        if self._placement is not None:
+            made = self._placement.try_ragged(engine, texts, add_special_tokens, as_text, threads, as_device_arrays)
+            if made is not None:
+                return made  # type: ignore[no-any-return]
+        return engine.encode_ragged(texts, add_special_tokens, as_text, threads)
+
+    def encode_flat(
+        self,
+        data: Any,
+        offsets: Any,
+        add_special_tokens: bool = True,
+        threads: int = 0,
+        *,
+        as_device_arrays: bool = False,
+    ) -> tuple[AnyArray, AnyArray]:
+        """`encode_ragged` of texts that lie one behind the other: text i is ``data[offsets[i]:offsets[i + 1]]``, UTF-8.
+
+        `data` is read where it lies, and must not change meanwhile: a buffer (bytes, a mapped file, an array, pinned
+        or not), or a vector of uint8 or int8 with ``__dlpack__``: a tensor on the CPU, or on the tokenizer's device.
+        `offsets` are one more integers than texts, on the CPU. InvalidUtf8Error names the text and the byte.
+        """
+        from crayon_hf.flat import encode_on_cpu
+
+        engine, as_text = self._engine or self._settle(), self._special_as_text
+        if self._placement is not None:
+            made = self._placement.try_flat(engine, data, offsets, add_special_tokens, as_text, as_device_arrays)
+            if made is not None:
+                return made  # type: ignore[no-any-return]
+        return encode_on_cpu(engine, data, offsets, add_special_tokens, as_text, threads)
 
     def encode_file(
         self,
@@ -241,8 +296,12 @@ class Tokenizer(Changes, AsyncMethods):
         """How many tokens a whole text has, or a list of that for each of many texts."""
         one = isinstance(texts, (str, bytes))
         batch: Any = [texts] if one else texts
-        engine = self._engine or self._settle()
-        counts = engine.count_tokens(batch, add_special_tokens, self._special_as_text, threads)
+        engine, as_text = self._engine or self._settle(), self._special_as_text
+        counts = None
+        if self._placement is not None and not one:
+            counts = self._placement.try_counts(engine, batch, add_special_tokens, as_text, threads)
+        if counts is None:
+            counts = engine.count_tokens(batch, add_special_tokens, as_text, threads)
         return counts[0] if one else counts
 
     def post_process(
@@ -356,6 +415,40 @@ class Tokenizer(Changes, AsyncMethods):
         write_atomic(name.removesuffix(".dat") + ".json", source)
         write_atomic(name, cartridge)
 
+    # -- devices
+
+    def to(self, device: Any) -> Tokenizer:
+        """Encode batches on a device from now on, with the same ids; the tokenizer itself, as from torch's modules.
+
+        `device` is ``"cuda"``, ``"cuda:1"``, ``"rocm"``, ``"cpu"``, a ``torch.device``, or ``"auto"``: the best that
+        can be used (or ``CRAYON_DEVICE``). What gives ids alone goes there: `encode_ragged`, `encode_flat` and
+        `count_tokens` of many texts; with ``"auto"``, where it pays. All else is the CPU's, and so is a vocabulary that
+        no GPU encodes, with a `DeviceWarning` if one was asked for by its name. `engine_report` says what and why.
+
+        A device that cannot be had, has no room or is lost is a `DeviceError`, and leaves the tokenizer where it is;
+        with ``"auto"`` the CPU goes on, with one `DeviceWarning`. Copies are on the same device; a tokenizer that was
+        pickled goes there when it first encodes a batch. A forked child cannot use a device of its parent.
+        """
+        from crayon_hf.placement import Placement, name_of
+
+        name = name_of(device)
+        placement = None if name == "cpu" else Placement(name)
+        if placement is not None:
+            placement.prepare(self._engine or self._settle())
+        self._placement = placement
+        return self
+
+    @property
+    def device(self) -> str:
+        """The device that encodes batches: ``"cpu"``, ``"cuda:0"``, ``"rocm:0"``."""
+        return self._where()[0]
+
+    def _where(self) -> tuple[str, str]:
+        if self._placement is None:
+            return "cpu", "the tokenizer was not moved"
+        choice = self._placement.choice(self._engine or self._settle())
+        return choice.name, choice.reason
+
     # -- the engine
 
     @property
@@ -369,13 +462,15 @@ class Tokenizer(Changes, AsyncMethods):
         return "native" if isinstance(self._engine or self._settle(), _core.Engine) else "delegated"
 
     def engine_report(self) -> dict[str, Any]:
-        """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused.
+        """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused, device,
+        device_reason.
 
         `origin` is where the cartridge is from: "repository" is one that was there with the tokenizer's files, "cache"
         one that was compiled on this machine and kept, "memory" one that was not kept; None when delegated. `refused`
         is why the cartridge that was there with the tokenizer's files is not used.
         """
         engine = self._engine or self._settle()
+        device, why = self._where()
         return {
             "engine": self.engine,
             "mode": self.mode,
@@ -385,6 +480,8 @@ class Tokenizer(Changes, AsyncMethods):
             "reference": reference_of(engine.metadata),
             "origin": self._assembly.origin(),
             "refused": self._assembly.refused,
+            "device": device,
+            "device_reason": why,
         }
 
     def engine_info(self) -> dict[str, Any]:
@@ -413,8 +510,9 @@ class Tokenizer(Changes, AsyncMethods):
         return self.__copy__()  # everything that is shared is immutable
 
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[Any, ...]]:
+        device = () if self._placement is None else (self._placement.requested,)
         with assembly.lock:
-            return _unpickle, (type(self), self._assembly.pickled(), self._settings())
+            return _unpickle, (type(self), self._assembly.pickled(), self._settings(), *device)
 
     def __getstate__(self) -> bytes:
         return self.to_str().encode()
@@ -441,10 +539,17 @@ class Tokenizer(Changes, AsyncMethods):
         with assembly.lock:
             twin = self._of(self._assembly.copy(reopened))
         twin._restore(self._settings())
+        twin._placement = None if self._placement is None else self._placement.copy()
         return twin
 
 
-def _unpickle(cls: type[Tokenizer], parts: tuple[Any, ...], settings: tuple[Any, ...]) -> Tokenizer:
+def _unpickle(
+    cls: type[Tokenizer], parts: tuple[Any, ...], settings: tuple[Any, ...], device: str | None = None
+) -> Tokenizer:
     tokenizer = cls._of(opening.open_pickled(*parts))
     tokenizer._restore(settings)
+    if device is not None:
+        from crayon_hf.placement import Placement
+
+        tokenizer._placement = Placement(device)
     return tokenizer

@@ -13,10 +13,10 @@ from crayon_hf.devices import DeviceState, HardwareInfo
 from crayon_hf.errors import ProfileNotLoadedError
 from crayon_hf.loaded import Loaded, TokenList
 from crayon_hf.modes import mode_of
+from crayon_hf.placement import Placement
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from crayon_hf.tokenizer import AnyArray
 
 __all__ = [
     "CrayonVocab",
@@ -73,9 +73,11 @@ class CrayonVocab:
     ) -> None:
         """Without a profile, unless `vocab_list` has the tokens of one (see `load_from_list`).
 
-        `device` is ``auto``, ``cpu``, ``cuda`` or ``rocm``; ``CRAYON_DEVICE`` says what ``auto`` is. `mode` is that of
-        `Tokenizer`. ``compat="xerv"`` is for version 2 cartridges alone, and gives the ids of CRAYON's compiled CPU
-        engine, which loses text: each byte that begins no token becomes id 1.
+        `device` is ``auto``, ``cpu``, ``cuda`` or ``rocm``, also with an index (``cuda:1``); ``CRAYON_DEVICE`` says
+        what ``auto`` is. The CPU takes the place of a device that cannot be had; one that has no room or is lost later
+        is a `DeviceError`, unless it was ``auto`` that took it. `mode` is that of `Tokenizer`. ``compat="xerv"`` is for
+        version 2 cartridges alone, and gives the ids of CRAYON's compiled CPU engine, which loses text: each byte that
+        begins no token becomes id 1.
         """
         if compat not in (None, "xerv"):
             raise ValueError(f"compat is {compat!r}, expected 'xerv' or None")
@@ -84,7 +86,7 @@ class CrayonVocab:
         self._compat = compat
         self._loaded: Loaded | None = None
         self._is_closed = False
-        self._choice = self._choose(device)
+        self._placement = self._place(device)
         if vocab_list is not None:
             self.load_from_list(vocab_list)
 
@@ -92,11 +94,11 @@ class CrayonVocab:
 
     def set_device(self, device: str, *, reload_profile: bool = True) -> None:
         """Encode on another device. The profile stays loaded: `reload_profile` is for CRAYON's callers."""
-        self._choice = self._choose(device)
+        self._placement = self._place(device)
 
     @property
     def device(self) -> str:
-        """The device that encodes, which may be another one than was asked for (see `device_state`)."""
+        """The device that encodes many texts, which may be another one than was asked for (see `device_state`)."""
         return self._choice.device
 
     @property
@@ -107,11 +109,11 @@ class CrayonVocab:
     @property
     def hardware(self) -> HardwareInfo:
         """The processor that encodes."""
-        return devices.hardware(self._choice.device)
+        return devices.hardware(self._choice.device, self._choice.ordinal)
 
     @property
     def is_gpu(self) -> bool:
-        """True when a GPU encodes."""
+        """True when a GPU encodes many texts. One text is always the CPU's."""
         return self._choice.device != "cpu"
 
     @property
@@ -197,15 +199,19 @@ class CrayonVocab:
         profile = self._loaded or self._nothing()
         if isinstance(text_input, str):
             return profile.engine.encode_ids(text_input, False)
-        return profile.rows(_texts(text_input))
+        texts = _texts(text_input)
+        rows = self._placement.try_rows(profile.engine, texts)
+        return profile.rows(texts) if rows is None else rows
 
-    def encode_ragged(self, texts: Iterable[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    def encode_ragged(self, texts: Iterable[str], *, as_device_arrays: bool = False) -> tuple[AnyArray, AnyArray]:
         """The ids of many texts in two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
 
-        No object is made for a token, so that this is the fastest way for a large batch.
+        No object is made for a token, so that this is the fastest way for a large batch. With `as_device_arrays` the
+        arrays stay on the device, as those of `Tokenizer.encode_ragged` do.
         """
-        profile = self._loaded or self._nothing()
-        return profile.engine.encode_ragged(_texts(texts), False)
+        profile, listed = self._loaded or self._nothing(), _texts(texts)
+        made = self._placement.try_ragged(profile.engine, listed, False, False, 0, as_device_arrays)
+        return profile.engine.encode_ragged(listed, False) if made is None else made
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of some ids. An id that no token has is a TokenIdError."""
@@ -270,11 +276,16 @@ class CrayonVocab:
 
     # -- inside
 
-    def _choose(self, device: str) -> devices.Choice:
-        choice = devices.choose(device)
+    @property
+    def _choice(self) -> devices.Choice:
+        return self._placement.choice(None if self._loaded is None else self._loaded.engine)
+
+    def _place(self, device: str) -> Placement:
+        placement = Placement(device, is_strict=False)
+        choice = placement.choice()
         level = logging.WARNING if choice.state is DeviceState.FALLBACK else logging.INFO
         _log.log(level, "device %s: %s", choice.device, choice.reason)
-        return choice
+        return placement
 
     def _take(self, profile: Loaded) -> None:
         self._loaded, self._is_closed = profile, False

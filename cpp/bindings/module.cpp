@@ -4,6 +4,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "../gpu/memory.h"
 #include "bindings.h"
 #include "crayon/error.h"
 
@@ -35,6 +36,20 @@ const char* class_name(crayon::ErrorKind kind) {
             break;
     }
     return nullptr;
+}
+
+const char* class_name(crayon::gpu::Status status) {
+    switch (status) {
+        case crayon::gpu::Status::out_of_memory:
+            return "DeviceOutOfMemoryError";
+        case crayon::gpu::Status::unusable:
+            return "DeviceUnavailableError";
+        case crayon::gpu::Status::lost:
+            return "DeviceLostError";
+        case crayon::gpu::Status::ok:
+            break;
+    }
+    return "DeviceError";
 }
 
 // Ids that are listed, the quick calls and encodings rely on the GIL. A Python that could do without takes it again for
@@ -70,6 +85,9 @@ void translate(std::exception_ptr pointer) {
         }
         const py::object type = py::module_::import("crayon_hf.errors").attr(name);
         raise(type.ptr(), error.what());
+    } catch (const crayon::gpu::DeviceError& error) {
+        const py::object type = py::module_::import("crayon_hf.errors").attr(class_name(error.status()));
+        raise(type.ptr(), error.what());
     } catch (const std::system_error& error) {
         // OSError picks the subclass (FileNotFoundError, ...) from errno. The message is the path: see map_file.
         std::string path = error.what();
@@ -102,4 +120,5 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_training(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);
+    crayon::python::bind_device(m);
 }

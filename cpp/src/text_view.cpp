@@ -48,7 +48,37 @@ uint8_t* write_utf8(const Unit* p, const Unit* end, uint8_t* to) {
     return to;
 }
 
+uint8_t* write_units(const TextView& text, size_t from, size_t to, uint8_t* memory) {
+    const auto write = [&](auto* units) { return write_utf8(units + from, units + to, memory); };
+    return text.width == 1   ? write(static_cast<const uint8_t*>(text.data))
+           : text.width == 2 ? write(static_cast<const uint16_t*>(text.data))
+                             : write(static_cast<const uint32_t*>(text.data));
+}
+
+template <typename Unit>
+size_t count_utf8(const Unit* p, const Unit* end) {
+    size_t n = size_t(end - p);
+    for (; p < end; ++p) n += size_t(*p >= 0x80) + size_t(uint32_t(*p) >= 0x800) + size_t(uint32_t(*p) >= 0x10000);
+    return n;
+}
+
 }  // namespace
+
+size_t utf8_size(const TextView& text, size_t from, size_t to) {
+    const auto count = [&](auto* units) { return count_utf8(units + from, units + to); };
+    return text.width == 0   ? to - from
+           : text.width == 1 ? count(static_cast<const uint8_t*>(text.data))
+           : text.width == 2 ? count(static_cast<const uint16_t*>(text.data))
+                             : count(static_cast<const uint32_t*>(text.data));
+}
+
+void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
+    if (text.width == 0) {
+        if (to > from) std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
+    } else if (write_units(text, from, to, memory) == nullptr) {
+        throw NotUnicode();
+    }
+}
 
 Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
     if (text.width == 0) return {static_cast<const uint8_t*>(text.data) + from, to - from};
@@ -59,10 +89,7 @@ Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
         memory_.reset();
         memory_.reset(new uint8_t[capacity_]);
     }
-    const auto write = [&](auto* units) { return write_utf8(units + from, units + to, memory_.get()); };
-    uint8_t* const end = text.width == 1   ? write(static_cast<const uint8_t*>(text.data))
-                         : text.width == 2 ? write(static_cast<const uint16_t*>(text.data))
-                                           : write(static_cast<const uint32_t*>(text.data));
+    uint8_t* const end = write_units(text, from, to, memory_.get());
     if (end == nullptr) throw NotUnicode();
     return {memory_.get(), size_t(end - memory_.get())};
 }

@@ -17,7 +17,10 @@ TEXTS = ["Hello, world!", "naïve 日本語"]
 
 @pytest.fixture(autouse=True)
 def _no_device(monkeypatch):
+    """A build without engines for GPUs. test_devices.py has those."""
     monkeypatch.delenv("CRAYON_DEVICE", raising=False)
+    for module in ("crayon_hf._cuda", "crayon_hf._hip"):
+        monkeypatch.setitem(sys.modules, module, None)
 
 
 def loaded(device: str) -> CrayonVocab:

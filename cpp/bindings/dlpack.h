@@ -1,0 +1,46 @@
+// DLPack's binary interface (dmlc.github.io/dlpack, before and since version 1), as far as vectors need it.
+#pragma once
+
+#include <cstdint>
+
+namespace crayon::python::dlpack {
+
+enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kRocm = 10, kRocmHost = 11, kCudaManaged = 13 };
+enum TypeCode : uint8_t { kInt = 0, kUint = 1 };
+
+struct Device {
+    int32_t type, index;
+};
+
+struct Tensor {
+    void* data;
+    Device device;
+    int32_t n_dimensions;
+    uint8_t type_code, bits;
+    uint16_t lanes;
+    int64_t* shape;
+    int64_t* strides;  // in items; null when contiguous, before version 1.2
+    uint64_t byte_offset;
+};
+
+// In a capsule named kName until somebody takes it, who renames the capsule, and calls the deleter in the end.
+constexpr char kName[] = "dltensor", kUsed[] = "used_dltensor";
+struct Managed {
+    Tensor tensor;
+    void* owner;
+    void (*deleter)(Managed*);
+};
+
+// The same since version 1.
+constexpr char kVersionedName[] = "dltensor_versioned", kVersionedUsed[] = "used_dltensor_versioned";
+constexpr uint32_t kMajor = 1, kMinor = 0;
+constexpr uint64_t kIsCopied = 2;  // a flag
+struct ManagedVersioned {
+    uint32_t major, minor;
+    void* owner;
+    void (*deleter)(ManagedVersioned*);
+    uint64_t flags;
+    Tensor tensor;
+};
+
+}  // namespace crayon::python::dlpack
