@@ -17,9 +17,11 @@ from tests.fuzz import vocabularies
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SOURCES = ROOT / "cpp" / "src"
+KERNELS = ROOT / "cpp" / "gpu"
 SANITIZERS = "address,undefined"
 QUICK = ["-fno-sanitize=null,object-size,vptr,alignment"]
-COMMON = ["-std=c++17", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", f"-I{ROOT}/cpp/include", f"-I{SOURCES}"]
+INCLUDES = [f"-I{ROOT}/cpp", f"-I{ROOT}/cpp/include", f"-I{SOURCES}"]
+COMMON = ["-std=c++17", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", *INCLUDES]
 
 
 def compiler() -> str | None:
@@ -89,10 +91,12 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
         return [*all_flags, *(special[0] if special else [])]
 
     library: list[tuple[Path, Path, list[str]]] = []
-    for source in sorted(SOURCES.glob("*.cpp"), key=lambda path: -path.stat().st_size):
+    sources = [*SOURCES.glob("*.cpp"), *KERNELS.glob("*.cpp")]
+    for source in sorted(sources, key=lambda path: -path.stat().st_size):
         flags = flags_of(source)
         if flags is not None:
-            library.append((source, objects / f"{source.stem}.o", flags))
+            prefix = "gpu_" if source.parent == KERNELS else ""
+            library.append((source, objects / f"{prefix}{source.stem}.o", flags))
     harness = [*all_flags, *(["-O0"] if is_quick else []), f"-I{directory}"]
     own = [(HERE / "engine" / f"{name}.cpp", objects / f"fuzz_{name}.o", harness) for name in [*targets, "support"]]
     _in_parallel(lambda one: compile_file(cxx, *one), [*own, *library], jobs)

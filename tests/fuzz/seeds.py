@@ -109,6 +109,18 @@ def columns() -> Iterator[bytes]:
     yield b"\x02\x01\nab\ncd"
 
 
+def kernels() -> Iterator[bytes]:
+    long_runs = bytes(range(40)) + bytes([14, 0xF9, 16, 0xFB, 19, 0xFA, 11, 0xFC, 2, 0, 0xFD])
+    for i in range(16):
+        cuts = bytes([4 + i, *range(i, 20, 5), *range(i % 3, 12, 3)])[: 5 + i]
+        head = bytes([i, 0x14 + (i & 3), (0, 9, 7, 60, 90)[i % 5], len(cuts)]) + cuts
+        yield head + long_runs
+        yield bytes([i, 4 + (i & 3), 0, 2, 3, 9]) + TEXTS[1 + i % 4].encode()
+    yield bytes([2, 0, 9, 3, 2, 0, 15]) + NOT_UTF_8
+    yield bytes([4, 0x10, 0, 0]) + long_runs
+    yield bytes([0, 0xF0, 0, 0, 0, 6, 14, 16])
+
+
 def parsers() -> Iterator[bytes]:
     yield b'\x00{"a":[1,-2.5e3,null,true,"\\u00e9\\n",{}],"b":18446744073709551615,"":1e-300}'
     arrays = {name: [1, 2] for name in ("ids", "type_ids", "words", "special_tokens_mask", "attention_mask")}

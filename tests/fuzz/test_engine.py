@@ -26,6 +26,7 @@ RUNS = {
     "compiler": 200,
     "decode": 1000,
     "encode": 300,
+    "kernels": 60,
     "lies": 150,
     "parsers": 1500,
     "words": 60,
