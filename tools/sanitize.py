@@ -32,8 +32,9 @@ HERE = ROOT / "tests" / "sanitizers"
 
 COMPILERS = {"CC": os.environ.get("CC", "clang"), "CXX": os.environ.get("CXX", "clang++")}
 SANITIZERS = {"asan": "address,undefined", "tsan": "thread"}
-CHOSEN = {"asan": "not measures_memory", "tsan": "concurrency and not measures_memory"}
-"""Markers. What measures a process's memory would measure the sanitizer's, which is several times ours."""
+CHOSEN = {"asan": "not measures_memory and not forks_from_threads", "tsan": "concurrency and not measures_memory"}
+"""Markers. What measures a process's memory would measure the sanitizer's, which is several times ours. A child that is
+forked while another thread allocates hangs: no fork waits for the locks of AddressSanitizer's allocator (LLVM 14)."""
 
 FAULTS = {
     "asan": {
@@ -49,7 +50,8 @@ FAULTS = {
 
 def options(kind: str, reports: Path) -> dict[str, str]:
     """The sanitizers' settings, which are compiled into the interpreter: a child with an empty environment has them."""
-    common = f"log_path={reports}/report:log_exe_name=1"
+    # A file that is cut while it is mapped is a SIGBUS, which the engine takes; what it does not take kills, as ever.
+    common = f"log_path={reports}/report:log_exe_name=1:handle_sigbus=0"
     suppressions = HERE / "tsan.txt"
     return {
         # Leaks: Python frees little when it ends, and what it keeps cannot be told from what we leaked.
@@ -131,6 +133,8 @@ def main() -> int:
         return 2
     build(kind, place, python)
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
+    # Slurm starts a console script, which has another interpreter.
+    command += ["--deselect", "tests/corpora/test_slurm.py"]
     command += arguments or ["-n", "auto", "--dist", "worksteal"]
     # The reference's own threads, which are not built with the sanitizer, are full of what looks like races.
     environment = os.environ | {"PYTHONSAFEPATH": "1", "TOKENIZERS_PARALLELISM": "false"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -297,7 +298,7 @@ def test_name_without_a_file_or_tiktoken(tmp_path):
         "except crayon_hf.VocabularyError as error:\n"
         "    print(error)\n"
     )
-    environment = {"TIKTOKEN_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    environment = os.environ | {"TIKTOKEN_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert "cl100k_base" in done.stdout
     assert "tiktoken is not installed" in done.stdout

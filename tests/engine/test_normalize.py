@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -167,5 +168,9 @@ def test_tables_are_those_of_the_reference() -> None:
     if tokenizers.__version__ != measured:
         pytest.skip(f"the tables are of tokenizers {measured}")
     generator = ROOT / "tools" / "unicode" / "generate_nfc.py"
-    done = subprocess.run([sys.executable, generator, "--check"], capture_output=True, text=True, check=False)
+    path = os.pathsep.join([str(generator.parent), *sys.path])  # also where PYTHONSAFEPATH is set
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, generator, "--check"], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr

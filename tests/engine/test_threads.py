@@ -331,6 +331,7 @@ print(json.dumps({"failed": failed, "again": again}))
 """
 
 
+@pytest.mark.forks_from_threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:
     """A child has one thread, and whatever the others held when it was made; it encodes all the same, and soon."""
