@@ -94,11 +94,14 @@ def parse(device: Any, what: str = "device") -> tuple[str, int]:
 
 def why_not(kind: str, index: int) -> str:
     """Why a GPU cannot be used; an empty string when it can."""
-    module = _module(kind)
-    if module is None:
+    if not _is_built(kind):
         return f"this build has no engine for {kind}"
     if _forked:
         return f"this process was forked from one that looked for {kind} devices, and cannot use any"
+    try:
+        module = _module(kind)
+    except ImportError as error:  # a library of the runtime is missing
+        return f"the engine for {kind} cannot be loaded ({error})"
     why: str = module.why_unusable()
     if why:
         return f"{kind} cannot be used ({why})"
@@ -141,7 +144,7 @@ def hardware(device: str, index: int = 0) -> HardwareInfo:
 def _best(requested: str) -> Choice:
     missing = []
     for kind in _MODULES:
-        if _module(kind) is None:
+        if not _is_built(kind):
             continue
         why = why_not(kind, 0)
         if not why:
@@ -155,13 +158,18 @@ def _best(requested: str) -> Choice:
 _asked = _forked = False
 
 
-def _module(kind: str) -> Any:
-    """The engine of a kind of device; None when this build has none."""
-    global _asked
+def _is_built(kind: str) -> bool:
     try:
-        module = import_module(_MODULES[kind])
-    except ImportError:
-        return None
+        _module(kind)
+    except ImportError as error:
+        return error.name != _MODULES[kind]  # another's: a library of the runtime is missing
+    return True
+
+
+def _module(kind: str) -> Any:
+    """The engine of a kind of device. ImportError when this build has none, or when it cannot be loaded."""
+    global _asked
+    module = import_module(_MODULES[kind])
     _asked = True
     return module
 

@@ -85,6 +85,10 @@ enum class Kernel : uint32_t {
 #undef CRAYON_NAME
 };
 
+#define CRAYON_ONE(...) +1
+constexpr uint32_t kKernels = 0 CRAYON_KERNELS(CRAYON_ONE);
+#undef CRAYON_ONE
+
 constexpr Kernel boundaries_kernel(Family family) {
     return Kernel(uint32_t(Kernel::boundaries_whole) + uint32_t(family));
 }

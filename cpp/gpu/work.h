@@ -117,7 +117,7 @@ struct Work {
 };
 
 // The compilers of the host and of every device lay these out alike: one writes what another's kernels read. Change the
-// numbers with the structures, and kDeviceAbi (device.h).
+// numbers with the structures.
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
 static_assert(sizeof(Tables) == 232 && offsetof(Tables, never) == 208, "laid out alike");

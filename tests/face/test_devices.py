@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import sys
+import sysconfig
 import threading
 import warnings
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import crayon_hf
 from crayon_hf import (
     CrayonVocab,
     DeviceError,
@@ -434,3 +436,12 @@ def test_crayon_vocab_without_room(put, gpt2_like):
     assert tolerant.tokenize(["Hello"]) == [expected]
     assert (tolerant.device, tolerant.device_state) == ("cpu", DeviceState.FALLBACK)
     assert (CrayonVocab(device="rocm").device, CrayonVocab(device="rocm").device_state) == ("cpu", "fallback")
+
+
+def test_an_engine_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
+    (tmp_path / f"_hip{sysconfig.get_config_var('EXT_SUFFIX')}").write_bytes(b"no library")
+    monkeypatch.delitem(sys.modules, "crayon_hf._hip")
+    monkeypatch.setattr(crayon_hf, "__path__", [str(tmp_path), *crayon_hf.__path__])
+    assert "the engine for rocm cannot be loaded (" in devices.why_not("rocm", 0)
+    choice = devices.choose("auto")
+    assert (choice.device, "cannot be loaded" in choice.reason) == ("cpu", True)
