@@ -1,0 +1,76 @@
+"""The kernels of a GPU, run by the CPU: of every pattern, exact and greedy, the ids are the CPU engine's."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crayon_hf import Tokenizer, _core
+from crayon_hf.parity.strings import generate
+
+FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
+PUBLISHED = ("gpt2", "llama3", "qwen", "r50k_base", "cl100k_base", "o200k_base")
+RUNS = (
+    *("a", "A", "aB", "Ba", "7", " ", " \n", "\n", "!", "!\n", "/"),
+    *("中", "中A", "é", "'s", "'lL", "\u0301", "a\u0301"),
+)
+
+
+def strings(count: int) -> list[str]:
+    def is_text(text: str) -> bool:
+        return not any("\ud800" <= character <= "\udfff" for character in text)
+
+    return list(islice((text for _, text in generate(2 * count, 8) if is_text(text)), count))
+
+
+def assert_same_ids(engine: _core.Engine, texts: list[str]) -> None:
+    for mode in (engine, engine.greedy()):
+        assert _core.why_not_on_device(mode) == ""
+        expected = mode.encode_ragged(texts)
+        for elements in (1 << 29, 20_000):
+            made = _core.DeviceEncoder(mode, _core.host_device(1 << 30), elements=elements).encode_ragged(texts)
+            for ours, theirs in zip(made, expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def engine(request: pytest.FixtureRequest, llama3_like: Path) -> _core.Engine:
+    """A trained vocabulary behind each of the published patterns."""
+    document = json.loads(llama3_like.read_text(encoding="utf-8"))
+    split = {"type": "Split", "pattern": {"Regex": _core.canonical_pattern(request.param)}}
+    bytes_alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    steps = [{**split, "behavior": "Isolated", "invert": False}, bytes_alone]
+    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
+    cartridge = _core.compile_tokenizer_json(json.dumps(document).encode(), "{}")
+    return _core.Engine.from_bytes(cartridge)
+
+
+def test_generated_strings(engine: _core.Engine) -> None:
+    assert_same_ids(engine, strings(500))
+
+
+def test_runs_across_chunks(engine: _core.Engine, training_text: list[str]) -> None:
+    """Longer than what a thread looks at, and than what a device merges."""
+    long = [run * count for run in RUNS for count in (63, 130, 1500)]
+    runs = [start + run + end for run in long for start in ("", "x") for end in "?1"]
+    assert_same_ids(engine, [*runs, *training_text])
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_vocabularies(name: str, shared: Path) -> None:
+    directory = shared / "vocab" / name
+    ranks = directory / f"{name}.tiktoken"
+    tokenizer = Tokenizer.from_file(ranks if name.endswith("_base") else directory / "tokenizer.json")
+    engine = tokenizer.__getattribute__("_engine")
+    assert isinstance(engine, _core.Engine)
+    texts = strings(200)
+    for language in ("english", "code", "multi"):
+        with lzma.open(shared / "corpus" / f"{language}.txt.xz", "rt", encoding="utf-8") as file:
+            text = file.read(60_000)
+        texts += [text, *text.split("\n")[:100]]
+    assert_same_ids(engine, texts)
