@@ -134,7 +134,8 @@ def report(backend: Any) -> dict[str, Any]:
         return backend.engine_report()
     reason = "not a tokenizer that is read here"
     facts: dict[str, Any] = dict.fromkeys(("cpu", "cartridge", "origin", "refused"))
-    return {"engine": "delegated", "mode": "exact", "reason": reason, "reference": "tokenizers", **facts}
+    where = {"reference": "tokenizers", "device": "cpu", "device_reason": reason}
+    return {"engine": "delegated", "mode": "exact", "reason": reason, **where, **facts}
 
 
 def cache_directory() -> str:
