@@ -65,7 +65,7 @@ struct FindBoundaries {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size / kChunk + 1 + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kThreads - 1) / kThreads; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
             const uint32_t chunk = block.index() * kThreads + lane, start = chunk * kChunk;

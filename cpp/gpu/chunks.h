@@ -17,14 +17,36 @@ struct Digits {
         if (second & kForgets) return second;
         return uint8_t((first & kForgets) | ((first & 3) + (second & 3)) % 3);
     }
+    // What the states [first, last) are together.
+    CRAYON_DEVICE static uint8_t join_all(const uint8_t* states, uint32_t first, uint32_t last) {
+        uint8_t state = 0;
+        for (uint32_t i = first; i < last; ++i) state = join(state, states[i]);
+        return state;
+    }
+    // Each of these becomes what stands before it, where `state` stands before the first.
+    CRAYON_DEVICE static void scan(uint8_t* states, uint32_t first, uint32_t last, uint8_t state) {
+        for (uint32_t i = first; i < last; ++i) {
+            const uint8_t own = states[i];
+            states[i] = state;
+            state = join(state, own);
+        }
+    }
 };
+
+// Chunks of a text, the last of which may be empty.
+CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
+    return w.size / kChunk + 1;
+}
+CRAYON_DEVICE inline uint32_t least_of(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
 
 // One thread to a chunk.
 struct DescribeChunks {
     static constexpr uint32_t kThreads = 256;
     struct Shared {};
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size / kChunk + 1 + kThreads - 1) / kThreads; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kThreads - 1) / kThreads; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
             const uint32_t chunk = block.index() * kThreads + lane, start = chunk * kChunk;
@@ -62,27 +84,24 @@ struct DescribeChunks {
 
 // One block to kTile chunks: what they make together.
 struct JoinDigits {
-    static constexpr uint32_t kThreads = 256;
-    static constexpr uint32_t kEach = kTile / kThreads;
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     struct Shared {
         uint8_t parts[kThreads];
     };
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size / kChunk + 1 + kTile - 1) / kTile; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kTile - 1) / kTile; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        const uint32_t n = w.size / kChunk + 1;
+        join_parts(block, w, shared.parts);
+        block.once([&] { w.digit_tiles[block.index()] = Digits::join_all(shared.parts, 0, kThreads); });
+    }
+
+    // Each lane's part of the block's tile.
+    CRAYON_DEVICE static uint32_t first_of(const Block<kThreads>& block, const Work& w, uint32_t lane) {
+        return least_of(chunks_of(w), block.index() * kTile + lane * kEach);
+    }
+    CRAYON_DEVICE static void join_parts(const Block<kThreads>& block, const Work& w, uint8_t* parts) {
         block.each([&](uint32_t lane) {
-            uint8_t state = 0;
-            for (uint32_t i = 0; i < kEach; ++i) {
-                const uint32_t chunk = block.index() * kTile + lane * kEach + i;
-                if (chunk < n) state = Digits::join(state, w.digit_states[chunk]);
-            }
-            shared.parts[lane] = state;
-        });
-        block.once([&] {
-            uint8_t state = 0;
-            for (const uint8_t part : shared.parts) state = Digits::join(state, part);
-            w.digit_tiles[block.index()] = state;
+            parts[lane] = Digits::join_all(w.digit_states, first_of(block, w, lane), first_of(block, w, lane + 1));
         });
     }
 };
@@ -97,67 +116,29 @@ struct ScanDigitTiles {
     CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         const uint32_t n = JoinDigits::blocks(w), each = (n + kThreads - 1) / kThreads;
+        const auto first_of = [&](uint32_t lane) { return least_of(n, lane * each); };
         block.each([&](uint32_t lane) {
-            uint8_t state = 0;
-            for (uint32_t tile = lane * each; tile < n && tile < (lane + 1) * each; ++tile)
-                state = Digits::join(state, w.digit_tiles[tile]);
-            shared.parts[lane] = state;
+            shared.parts[lane] = Digits::join_all(w.digit_tiles, first_of(lane), first_of(lane + 1));
         });
-        block.once([&] {
-            uint8_t state = Digits::kForgets;
-            for (uint8_t& part : shared.parts) {
-                const uint8_t own = part;
-                part = state;
-                state = Digits::join(state, own);
-            }
-        });
+        block.once([&] { Digits::scan(shared.parts, 0, kThreads, Digits::kForgets); });
         block.each([&](uint32_t lane) {
-            uint8_t state = shared.parts[lane];
-            for (uint32_t tile = lane * each; tile < n && tile < (lane + 1) * each; ++tile) {
-                const uint8_t own = w.digit_tiles[tile];
-                w.digit_tiles[tile] = state;
-                state = Digits::join(state, own);
-            }
+            Digits::scan(w.digit_tiles, first_of(lane), first_of(lane + 1), shared.parts[lane]);
         });
     }
 };
 
 // One block to kTile chunks: what stands before each chunk.
 struct SpreadDigits {
-    static constexpr uint32_t kThreads = 256;
-    static constexpr uint32_t kEach = kTile / kThreads;
-    struct Shared {
-        uint8_t parts[kThreads];
-    };
+    static constexpr uint32_t kThreads = JoinDigits::kThreads;
+    using Shared = JoinDigits::Shared;
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return JoinDigits::blocks(w); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        const uint32_t n = w.size / kChunk + 1;
+        JoinDigits::join_parts(block, w, shared.parts);
+        block.once([&] { Digits::scan(shared.parts, 0, kThreads, w.digit_tiles[block.index()]); });
         block.each([&](uint32_t lane) {
-            uint8_t state = 0;
-            for (uint32_t i = 0; i < kEach; ++i) {
-                const uint32_t chunk = block.index() * kTile + lane * kEach + i;
-                if (chunk < n) state = Digits::join(state, w.digit_states[chunk]);
-            }
-            shared.parts[lane] = state;
-        });
-        block.once([&] {
-            uint8_t state = w.digit_tiles[block.index()];
-            for (uint8_t& part : shared.parts) {
-                const uint8_t own = part;
-                part = state;
-                state = Digits::join(state, own);
-            }
-        });
-        block.each([&](uint32_t lane) {
-            uint8_t state = shared.parts[lane];
-            for (uint32_t i = 0; i < kEach; ++i) {
-                const uint32_t chunk = block.index() * kTile + lane * kEach + i;
-                if (chunk >= n) break;
-                const uint8_t own = w.digit_states[chunk];
-                w.digit_states[chunk] = state;
-                state = Digits::join(state, own);
-            }
+            Digits::scan(w.digit_states, JoinDigits::first_of(block, w, lane), JoinDigits::first_of(block, w, lane + 1),
+                         shared.parts[lane]);
         });
     }
 };

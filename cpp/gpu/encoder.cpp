@@ -12,6 +12,16 @@
 namespace crayon {
 namespace gpu {
 
+namespace {
+
+// The splits of a next part, which count from its own first id.
+void append_splits(std::vector<int64_t>* splits, const int64_t* part, size_t texts) {
+    const int64_t before = splits->back();
+    for (size_t i = 1; i <= texts; ++i) splits->push_back(before + part[i]);
+}
+
+}  // namespace
+
 // Texts [first, last) of a batch. `on_cpu`: one that is too large for any partition.
 struct Encoder::Partition {
     size_t first, last;
@@ -151,11 +161,10 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
     made.splits.reserve(texts.count + 1);
     made.splits.push_back(0);
     run(texts, options, report, [&](const Partition& p, Lane& lane) {
-        const int64_t before = int64_t(made.ids.size());
         if (p.on_cpu) {
             const Ragged one = encode_on_cpu(texts, p, options);
             made.ids.append(one.ids.data(), one.ids.size());
-            for (size_t i = 1; i < one.splits.size(); ++i) made.splits.push_back(before + one.splits[i]);
+            append_splits(&made.splits, one.splits.data(), 1);
             return;
         }
         PartitionRun& run = lane.run;
@@ -167,7 +176,7 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
               "reading row splits");
         check(*device_, device_->wait(run.stream()), "encoding");
         made.ids.append(ids, n);
-        for (size_t i = 1; i <= count; ++i) made.splits.push_back(before + splits[i]);
+        append_splits(&made.splits, splits, count);
     });
     return made;
 }
@@ -178,7 +187,6 @@ DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptio
     std::vector<int64_t> splits{0};
     std::vector<std::pair<Buffer<int32_t>, size_t>> parts;
     run(texts, options, report, [&](const Partition& p, Lane& lane) {
-        const int64_t before = int64_t(made.n_ids);
         if (p.on_cpu) {
             const Ragged one = encode_on_cpu(texts, p, options);
             Buffer<int32_t> ids(device_);
@@ -187,7 +195,7 @@ DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptio
                   "copying ids");
             check(*device_, device_->wait(nullptr), "copying ids");
             made.n_ids += one.ids.size();
-            for (size_t i = 1; i < one.splits.size(); ++i) splits.push_back(before + one.splits[i]);
+            append_splits(&splits, one.splits.data(), 1);
             parts.emplace_back(std::move(ids), one.ids.size());
             return;
         }
@@ -197,7 +205,7 @@ DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptio
         check(*device_, device_->to_host(own, run.row_splits(), (count + 1) * sizeof *own, run.stream()),
               "reading row splits");
         check(*device_, device_->wait(run.stream()), "encoding");
-        for (size_t i = 1; i <= count; ++i) splits.push_back(before + own[i]);
+        append_splits(&splits, own, count);
         made.n_ids += run.n_ids();
         const size_t n = run.n_ids();
         parts.emplace_back(run.take_ids(), n);

@@ -4,39 +4,39 @@
 // K::Shared, which is static. At each kernel stands what a thread or a block has. Bytes of shared memory to a block,
 // and registers to a thread, as `make gpu` says; nothing is in local memory:
 //
-//   kernel                   threads shared  sm_80 sm_90 sm_100 gfx90a gfx1030
-//   MarkDocuments                256      0     14    14     14      5       5
-//   FindAdded                    256      0     16    22     24     14      11
-//   DescribeChunks               256      0     23    26     32     24      24
-//   JoinDigits                   256    256     16    18     16      6       6
-//   ScanDigitTiles              1024   1024     21    21     22     11      11
-//   SpreadDigits                 256    256     17    17     15     13      13
-//   FindBoundaries<whole>        256      0     12    12     10      6       5
-//   FindBoundaries<gpt2>         256      0     24    28     27     34      38
-//   FindBoundaries<cl100k>       256      0     27    28     28     35      40
-//   FindBoundaries<llama3>       256      0     26    27     28     35      40
-//   FindBoundaries<qwen2>        256      0     26    27     28     33      38
-//   FindBoundaries<o200k>        256      0     30    32     30     40      45
-//   FindBoundaries<tekken>       256      0     28    29     29     38      42
-//   JoinAdded                    256      0     24    26     24     20      17
-//   MatchTiles                   256   8192     30    30     29     20      18
-//   JoinMatchTiles               256   4096     30    32     17     11      12
-//   EnterMatchGroups              32      0     24    30     28      4       4
-//   EnterMatchTiles               32      0     24    26     26     10      12
-//   MarkMatches                  128   8704     32    32     21     59      44
-//   JoinHostDocuments             32      0     28    32     16      8       8
-//   CountBoundaries              256     32     18    22     20     10      11
-//   ScanBoundaryTiles           1024    128     21    24     22     18      18
-//   ListPretokens                256     32     24    24     24     24      24
-//   LookUpWords                  256     52     29    27     29     19      20
-//   MergeInLanes<16>             128      0     25    26     26     27      27
-//   MergeInLanes<32>             128      0     26    26     23     28      28
-//   MergeInShared                 64  24576     41    46     46     50      36
-//   PlaceHostIds                 256      0     16    16     16      8       8
-//   CountIds                     256     32     18    22     20     10      11
-//   ScanIdTiles                 1024    128     23    24     23     18      18
-//   WriteIds                     256     36     32    32     32     28      27
-//   WriteSplits                  256      0     30    30     32     10       8
+//   kernel                  threads shared  sm_80 sm_90 sm_100 gfx90a gfx1030
+//   MarkDocuments               256      0     14    14    14      5       5
+//   FindAdded                   256      0     17    24    24     12      12
+//   DescribeChunks              256      0     23    26    32     24      24
+//   JoinDigits                  256    256     19    19    21      8       8
+//   ScanDigitTiles             1024   1024     19    19    24     11      11
+//   SpreadDigits                256    256     21    21    23     11      11
+//   FindBoundaries<whole>       256      0     12    12    10      6       5
+//   FindBoundaries<gpt2>        256      0     24    28    27     34      38
+//   FindBoundaries<cl100k>      256      0     27    28    28     35      40
+//   FindBoundaries<llama3>      256      0     26    27    28     35      40
+//   FindBoundaries<qwen2>       256      0     26    27    28     33      38
+//   FindBoundaries<o200k>       256      0     30    32    30     40      45
+//   FindBoundaries<tekken>      256      0     28    29    29     38      42
+//   JoinAdded                   256      0     24    27    24     16      17
+//   MatchTiles                  256   8192     30    30    29     16      17
+//   JoinMatchTiles              256   4096     30    32    17     11      12
+//   EnterMatchGroups             32      0     24    30    28      4       4
+//   EnterMatchTiles              32      0     24    26    26     10      12
+//   MarkMatches                 128   8704     32    32    21     59      44
+//   JoinHostDocuments            32      0     26    30    20      8       6
+//   CountTiles<BoundaryCounts>  256     32     18    22    20     10      11
+//   ScanTiles<BoundaryCounts>  1024    128     21    24    22     18      18
+//   ListPretokens               256     32     24    24    24     24      24
+//   LookUpWords                 256     52     29    27    29     19      20
+//   MergeInLanes<16>            128      0     24    24    22     23      23
+//   MergeInLanes<32>            128      0     21    22    20     24      24
+//   MergeInShared                64  24576     38    46    44     46      33
+//   PlaceHostIds                256      0     16    16    16      8       8
+//   CountTiles<IdCounts>        256     32     18    22    20     10      11
+//   ScanTiles<IdCounts>        1024    128     23    24    23     18      18
+//   WriteIds                    256     36     32    32    32     28      27
+//   WriteSplits                 256      0     30    32    32     10       8
 #pragma once
 
 #include "boundaries.h"
@@ -66,16 +66,16 @@ namespace gpu {
     X(enter_match_tiles, EnterMatchTiles)                \
     X(mark_matches, MarkMatches)                         \
     X(join_host_documents, JoinHostDocuments)            \
-    X(count_boundaries, CountBoundaries)                 \
-    X(scan_boundary_tiles, ScanBoundaryTiles)            \
+    X(count_boundaries, CountTiles<BoundaryCounts>)      \
+    X(scan_boundary_tiles, ScanTiles<BoundaryCounts>)    \
     X(list_pretokens, ListPretokens)                     \
     X(look_up_words, LookUpWords)                        \
     X(merge_short, MergeInLanes<kShortMerge>)            \
     X(merge_middle, MergeInLanes<kMiddleMerge>)          \
     X(merge_long, MergeInShared)                         \
     X(place_host_ids, PlaceHostIds)                      \
-    X(count_ids, CountIds)                               \
-    X(scan_id_tiles, ScanIdTiles)                        \
+    X(count_ids, CountTiles<IdCounts>)                   \
+    X(scan_id_tiles, ScanTiles<IdCounts>)                \
     X(write_ids, WriteIds)                               \
     X(write_splits, WriteSplits)
 

@@ -25,11 +25,10 @@ CRAYON_DEVICE inline LongestMatchAt longest_match_at(const Work& w, uint32_t at,
     const Tables& t = w.tables;
     LongestMatchAt best{1, int32_t(t.byte_ids[w.text[at]])};
     int32_t node = 0;
-    for (uint32_t i = at; t.trie_size > 0 && i < w.size && (i == at || stops == nullptr || !has_bit(stops, i)); ++i) {
-        const int64_t next = int64_t(t.trie_base[node]) + w.text[i];
-        if (next <= 0 || next >= t.trie_size || t.trie_check[next] != node) break;
-        node = int32_t(next);
-        const int32_t id = t.trie_values[node];
+    for (uint32_t i = at; t.trie.size > 0 && i < w.size && (i == at || stops == nullptr || !has_bit(stops, i)); ++i) {
+        node = t.trie.step(node, w.text[i]);
+        if (node < 0) break;
+        const int32_t id = t.trie.values[node];
         if (id < 0) continue;
         const bool is_never = uint32_t(id) / 32 < t.never_words && has_bit(t.never, uint32_t(id));
         if (!is_never) best = {i + 1 - at, id};

@@ -26,14 +26,12 @@ CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {
     return rank == kNoRank ? kNoMerge : rank << kBits | place;
 }
 
-// Blocks for so many tasks, of which each has some at a time.
+// Blocks for so many tasks, of which each has some.
 CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
-    const uint32_t blocks = tasks / each + (tasks % each != 0);
-    return blocks < kMostBlocks ? blocks : kMostBlocks;
+    return tasks / each + (tasks % each != 0);
 }
 
-// A symbol to a lane: pretokens of up to kWidth bytes, 16 or 32. One group to a task, and to those behind it that no
-// block is left for.
+// A symbol to a lane: pretokens of up to kWidth bytes, 16 or 32. One group to a task.
 template <uint32_t kWidth>
 struct MergeInLanes {
     static constexpr uint32_t kThreads = 128, kGroups = kThreads / kWidth, kBits = 5;
@@ -49,9 +47,8 @@ struct MergeInLanes {
     CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
-            const uint32_t n = count(w);
-            for (uint32_t i = block.index() * kGroups + index; i < n; i += kMostBlocks * kGroups)
-                merge(group, w, tasks(w)[i]);
+            const uint32_t task = block.index() * kGroups + index;
+            if (task < count(w)) merge(group, w, tasks(w)[task]);
         });
     }
 
@@ -99,8 +96,7 @@ struct MergeInLanes {
     }
 };
 
-// Symbols in shared memory, each lane has every 32nd: pretokens of up to kLongMerge bytes. One group to a task,
-// and to those behind it that no block is left for.
+// Symbols in shared memory, each lane has every 32nd: pretokens of up to kLongMerge bytes. One group to a task.
 struct MergeInShared {
     static constexpr uint32_t kWidth = 32, kGroups = 2, kThreads = kGroups * kWidth, kBits = 10;
     static_assert(kMaxMerges <= kNoMerge >> kBits, "a rank leaves room for a place");
@@ -117,9 +113,8 @@ struct MergeInShared {
     CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
-            const uint32_t n = count(w);
-            for (uint32_t i = block.index() * kGroups + index; i < n; i += kMostBlocks * kGroups)
-                merge(group, w, w.long_tasks[i], shared.of_group[index]);
+            const uint32_t task = block.index() * kGroups + index;
+            if (task < count(w)) merge(group, w, w.long_tasks[task], shared.of_group[index]);
         });
     }
 

@@ -6,37 +6,6 @@
 namespace crayon {
 namespace gpu {
 
-// Adds up the ids of kTile pretokens. One block to a tile.
-struct CountIds {
-    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
-    using Shared = Block<kThreads>::Sums;
-
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_pretokens + kTile - 1) / kTile; }
-    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        PerLane<uint32_t, kThreads> counts;
-        block.each([&](uint32_t lane) {
-            counts[lane] = 0;
-            for (uint32_t i = 0; i < kEach; ++i) {
-                const uint32_t pretoken = block.index() * kTile + i * kThreads + lane;
-                if (pretoken < w.n_pretokens) counts[lane] += w.counts[pretoken] & Count::kIds;
-            }
-        });
-        const uint32_t total = block.exclusive_sum(counts, shared);
-        block.once([&] { w.id_tiles[block.index()] = total; });
-    }
-};
-
-struct ScanIdTiles {
-    static constexpr uint32_t kThreads = 1024;
-    using Shared = Block<kThreads>::Sums;
-
-    CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
-    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        const uint32_t total = scan_tiles(block, w.id_tiles, CountIds::blocks(w), shared);
-        block.once([&] { w.totals->ids = total; });
-    }
-};
-
 // Writes the ids. One block to a tile of pretokens.
 struct WriteIds {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
@@ -45,7 +14,7 @@ struct WriteIds {
         uint32_t document;
     };
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountIds::blocks(w); }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountTiles<IdCounts>::blocks(w); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         uint32_t before = w.id_tiles[block.index()];
         block.once([&] {
@@ -56,13 +25,13 @@ struct WriteIds {
             const uint32_t first = block.index() * kTile + part * kThreads;
             PerLane<uint32_t, kThreads> places;
             block.each([&](uint32_t lane) {
-                places[lane] = first + lane < w.n_pretokens ? w.counts[first + lane] & Count::kIds : 0;
+                places[lane] = first + lane < w.n_pretokens ? IdCounts::at(w, first + lane) : 0;
             });
             const uint32_t total = block.exclusive_sum(places, shared.sums);
             block.each([&](uint32_t lane) {
                 const uint32_t i = first + lane;
                 if (i >= w.n_pretokens) return;
-                const uint32_t count = w.counts[i] & Count::kIds, result = w.results[i], ids = before + places[lane];
+                const uint32_t count = IdCounts::at(w, i), result = w.results[i], ids = before + places[lane];
                 const size_t to = ids + specials_before(w, w.starts[i], shared.document);
                 if (w.counts[i] & Count::kMerged) {
                     for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(w.merged[result + k]);
@@ -105,7 +74,7 @@ struct WriteSplits {
             if (document > w.n_documents) return;
             const uint32_t at = uint32_t(w.offsets[document] - w.offsets[0]);
             const size_t to = ids_before(w, at) + size_t(document) * (w.n_before + w.n_after);
-            w.row_splits[document] = w.first_id + int64_t(to);
+            w.row_splits[document] = int64_t(to);
             if (document > 0)
                 for (uint32_t k = 0; k < w.n_after; ++k) w.ids[to - w.n_after + k] = w.frame[w.n_before + k];
             if (document < w.n_documents)
@@ -117,13 +86,7 @@ struct WriteSplits {
     // Ids of the pretokens before a document that begins at `at`, which is where one of them does.
     CRAYON_DEVICE static uint32_t ids_before(const Work& w, uint32_t at) {
         if (at >= w.size) return w.totals->ids;
-        uint32_t first = 0, count = w.n_pretokens;
-        while (count > 1) {
-            const uint32_t half = count / 2;
-            if (w.starts[first + half] <= at) first += half;
-            count -= half;
-        }
-        return w.counts[first];
+        return w.counts[last_not_beyond(w.n_pretokens, at, [&](uint32_t i) { return w.starts[i]; })];
     }
 };
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last ones
 
-size_t words_of(uint32_t bits) {
-    return size_t(bits) / 32 + 1;
-}
-
 }  // namespace
 
 void check_utf8(Bytes text, size_t number) {
@@ -66,7 +62,7 @@ void PartitionRun::encode(const FlatTexts& texts, const Tables& tables, const En
     n_host_pretokens_ = n_host_documents_ = 0;
     try {
         upload(texts, options);
-        find_pretokens(texts);
+        find_pretokens();
         look_up();
         merge(encode_on_host(texts, options));
         write();
@@ -111,20 +107,20 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
     work_.totals = zeroed(&totals_, 1);
 }
 
-void PartitionRun::find_pretokens(const FlatTexts& texts) {
+void PartitionRun::find_pretokens() {
     const Family family = *engine_.family();
-    const size_t words = words_of(work_.size), chunks = work_.size / kChunk + 1;
+    const size_t words = BoundaryCounts::size(work_), chunks = chunks_of(work_);
     work_.segments = zeroed(&segments_, words);
     work_.documents = zeroed(&documents_, words);
     work_.boundaries = zeroed(&boundaries_, words);
     work_.chunk_sets = zeroed(&chunk_sets_, chunks);
     work_.digit_states = zeroed(&digit_states_, chunks);
     work_.digit_tiles = digit_tiles_.make_room(JoinDigits::blocks(work_));
-    work_.is_host = zeroed(&is_host_, texts.count);
-    work_.word_tiles = word_tiles_.make_room(CountBoundaries::blocks(work_));
+    work_.is_host = zeroed(&is_host_, work_.n_documents);
+    work_.word_tiles = word_tiles_.make_room(CountTiles<BoundaryCounts>::blocks(work_));
     launch(Kernel::mark_documents, MarkDocuments::blocks(work_));
     const Tables& t = work_.tables;
-    if (t.added_size > 0) {
+    if (t.added.size > 0) {
         work_.added = zeroed(&added_, words);
         launch(Kernel::find_added, FindAdded::blocks(work_));
     }
@@ -135,10 +131,10 @@ void PartitionRun::find_pretokens(const FlatTexts& texts) {
         launch(Kernel::spread_digits, SpreadDigits::blocks(work_));
     }
     launch(boundaries_kernel(family), boundaries_blocks(family, work_));
-    if (t.added_size > 0) launch(Kernel::join_added, JoinAdded::blocks(work_));
     if (t.longest_match) match_longest();
+    if (t.added.size > 0) launch(Kernel::join_added, JoinAdded::blocks(work_));
     launch(Kernel::join_host_documents, JoinHostDocuments::blocks(work_));
-    launch(Kernel::count_boundaries, CountBoundaries::blocks(work_));
+    launch(Kernel::count_boundaries, CountTiles<BoundaryCounts>::blocks(work_));
     launch(Kernel::scan_boundary_tiles, 1);
     read_totals();
 }
@@ -156,7 +152,6 @@ void PartitionRun::match_longest() {
     launch(Kernel::enter_match_groups, 1);
     launch(Kernel::enter_match_tiles, EnterMatchTiles::blocks(work_));
     launch(Kernel::mark_matches, uint32_t(tiles));
-    if (work_.tables.added_size > 0) launch(Kernel::join_added, JoinAdded::blocks(work_));
 }
 
 void PartitionRun::look_up() {
@@ -164,7 +159,7 @@ void PartitionRun::look_up() {
     work_.starts = starts_.make_room(size_t(n) + 1);
     work_.results = results_.make_room(n);
     work_.counts = counts_.make_room(n);
-    work_.id_tiles = id_tiles_.make_room(CountIds::blocks(work_));
+    work_.id_tiles = id_tiles_.make_room(CountTiles<IdCounts>::blocks(work_));
     work_.short_tasks = short_tasks_.make_room(n);
     work_.middle_tasks = middle_tasks_.make_room(work_.size / kShortMerge + 1);
     work_.long_tasks = long_tasks_.make_room(work_.size / kMiddleMerge + 1);
@@ -261,7 +256,7 @@ void PartitionRun::merge(const OfHost& of_host) {
 }
 
 void PartitionRun::write() {
-    launch(Kernel::count_ids, CountIds::blocks(work_));
+    launch(Kernel::count_ids, CountTiles<IdCounts>::blocks(work_));
     launch(Kernel::scan_id_tiles, 1);
     read_totals();
     n_ids_ = size_t(totals().ids) + size_t(work_.n_documents) * (work_.n_before + work_.n_after);

@@ -31,7 +31,7 @@ class PartitionRun {
 
   private:
     void upload(const FlatTexts& texts, const EncodeOptions& options);
-    void find_pretokens(const FlatTexts& texts);
+    void find_pretokens();
     void match_longest();
     void look_up();
     // What the CPU made of its tasks: the ids, and where each one's begin.

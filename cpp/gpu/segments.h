@@ -6,15 +6,21 @@
 namespace crayon {
 namespace gpu {
 
-// The document that has the byte at `at`: the last one that begins there or before.
-CRAYON_DEVICE inline uint32_t document_of(const Work& w, uint32_t at) {
-    uint32_t first = 0, count = w.n_documents;
+// Of `count` places in order the last one that is not beyond `at`; the first is not.
+template <typename PlaceOf>
+CRAYON_DEVICE inline uint32_t last_not_beyond(uint32_t count, uint32_t at, PlaceOf place_of) {
+    uint32_t first = 0;
     while (count > 1) {
         const uint32_t half = count / 2;
-        if (w.offsets[first + half] - w.offsets[0] <= at) first += half;
+        if (place_of(first + half) <= at) first += half;
         count -= half;
     }
     return first;
+}
+
+// The document that has the byte at `at`: the last one that begins there or before.
+CRAYON_DEVICE inline uint32_t document_of(const Work& w, uint32_t at) {
+    return last_not_beyond(w.n_documents, at, [&](uint32_t i) { return w.offsets[i] - w.offsets[0]; });
 }
 
 // One thread to a document, and one to the end. The bitmaps are zero before.
@@ -45,14 +51,13 @@ struct AddedMatch {
 };
 // The longest added token that begins at `at`, inside its document.
 CRAYON_DEVICE inline AddedMatch match_added(const Work& w, uint32_t at) {
-    const Tables& t = w.tables;
+    const DoubleArrayView& added = w.tables.added;
     AddedMatch best{0, -1};
     int32_t node = 0;
     for (uint32_t i = at; i == at || !has_bit(w.documents, i); ++i) {
-        const int64_t next = int64_t(t.added_base[node]) + w.text[i];
-        if (next <= 0 || next >= t.added_size || t.added_check[next] != node) break;
-        node = int32_t(next);
-        if (t.added_values[node] >= 0) best = {i + 1 - at, t.added_values[node]};
+        node = added.step(node, w.text[i]);
+        if (node < 0) break;
+        if (added.values[node] >= 0) best = {i + 1 - at, added.values[node]};
     }
     return best;
 }
@@ -109,23 +114,20 @@ struct JoinAdded {
     }
 };
 
-// So is a document that the CPU encodes. One block to a document, and to each kMostBlocks behind it.
+// So is a document that the CPU encodes. One block to a document.
 struct JoinHostDocuments {
     static constexpr uint32_t kThreads = 32;
     struct Shared {};
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) {
-        return w.n_documents < kMostBlocks ? w.n_documents : kMostBlocks;
-    }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return w.n_documents; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
-        for (uint32_t document = block.index(); document < w.n_documents; document += kMostBlocks) {
-            if (!w.is_host[document]) continue;
-            const uint32_t first = uint32_t(w.offsets[document] - w.offsets[0]);
-            const uint32_t last = uint32_t(w.offsets[document + 1] - w.offsets[0]);
-            block.each([&](uint32_t lane) {
-                for (uint32_t i = first / 32 + lane; i <= last / 32; i += kThreads) clear_word(w, i, first, last);
-            });
-        }
+        const uint32_t document = block.index();
+        if (!w.is_host[document]) return;
+        const uint32_t first = uint32_t(w.offsets[document] - w.offsets[0]);
+        const uint32_t last = uint32_t(w.offsets[document + 1] - w.offsets[0]);
+        block.each([&](uint32_t lane) {
+            for (uint32_t i = first / 32 + lane; i <= last / 32; i += kThreads) clear_word(w, i, first, last);
+        });
     }
 };
 

@@ -8,19 +8,10 @@
 
 namespace crayon {
 
-extern const uint8_t kClassIndex[8704];
-extern const uint8_t kClassBlocks[231][128];
-
 namespace gpu {
 namespace {
 
 constexpr uint32_t kCodePoints = 0x110000;
-
-uint32_t log2_of(uint64_t power) {
-    uint32_t bits = 0;
-    while (power >>= 1) ++bits;
-    return bits;
-}
 
 bool is_nfc(const Engine& engine) {
     const json::Document components = json::parse(engine.components());
@@ -101,6 +92,10 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
         const auto copy = c.read([&] { return std::vector(data, data + size); });
         return upload(copy.data(), copy.size());
     };
+    const auto upload_trie = [&](const DoubleArrayView& trie, const auto& upload_part) -> DoubleArrayView {
+        return {upload_part(trie.base, trie.size), upload_part(trie.check, trie.size),
+                upload_part(trie.values, trie.size), trie.size};
+    };
     const auto upload_all = [&](const auto& array) { return upload_section(array.data, array.size); };
     Tables& t = tables_;
     t.class_index = upload(kClassIndex, sizeof kClassIndex);
@@ -111,14 +106,12 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     t.byte_pair_ranks = upload_all(c.byte_pair_ranks);
     t.products = upload_all(c.merge_products);
     t.pair_filter = upload_all(c.pair_filter);
-    t.filter_shift = 64 - log2_of(c.pair_filter.size * 64);
     t.pair_slots = upload_all(c.pair_table);
-    t.pair_mask = c.pair_table.size - 1;
-    t.pair_shift = 64 - log2_of(c.pair_table.size);
-    t.trie_base = upload_section(c.trie.base, c.trie.size);
-    t.trie_check = upload_section(c.trie.check, c.trie.size);
-    t.trie_values = upload_section(c.trie.values, c.trie.size);
-    t.trie_size = c.trie.size;
+    const MergeTables& merges = engine.parts().merges;
+    t.filter_shift = merges.filter_shift;
+    t.pair_mask = merges.slot_mask;
+    t.pair_shift = merges.slot_shift;
+    t.trie = upload_trie(c.trie, upload_section);
     t.max_token_bytes = c.program().max_token_bytes;
     t.token_flags = upload_all(c.token_flags);
 
@@ -132,10 +125,7 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
         keys.erase(std::unique(keys.begin(), keys.end(), same), keys.end());
         is_plain = keys.size() == contents.size();
         trie = build_double_array(keys);
-        t.added_base = upload(trie.base.data(), trie.base.size());
-        t.added_check = upload(trie.check.data(), trie.check.size());
-        t.added_values = upload(trie.values.data(), trie.values.size());
-        t.added_size = uint32_t(trie.base.size());
+        t.added = upload_trie(view_of(trie), [&](const int32_t* data, size_t n) { return upload(data, n); });
         for (const auto& key : keys) t.added_first[uint8_t(key.first[0]) / 32] |= uint32_t(1) << (key.first[0] & 31);
     }
     t.added_is_plain = is_plain && c.read([&] { return are_plain(engine, contents, view_of(trie)); });

@@ -14,52 +14,63 @@ struct Count {
     static constexpr uint32_t kIds = kMerged - 1;
 };
 
-// Adds up the boundaries of kTile words of the bitmap. One block to a tile.
-struct CountBoundaries {
+// What is added up by tiles, and where the sums go: boundaries, in the words of their bitmap;
+struct BoundaryCounts {
+    CRAYON_DEVICE static uint32_t size(const Work& w) { return w.size / 32 + 1; }
+    CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return count_bits(w.boundaries[i]); }
+    CRAYON_DEVICE static uint32_t* tiles(const Work& w) { return w.word_tiles; }
+    CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->pretokens; }
+};
+// and ids, of the pretokens.
+struct IdCounts {
+    CRAYON_DEVICE static uint32_t size(const Work& w) { return w.n_pretokens; }
+    CRAYON_DEVICE static uint32_t at(const Work& w, uint32_t i) { return w.counts[i] & Count::kIds; }
+    CRAYON_DEVICE static uint32_t* tiles(const Work& w) { return w.id_tiles; }
+    CRAYON_DEVICE static uint32_t* total(const Work& w) { return &w.totals->ids; }
+};
+
+// Adds up kTile counts. One block to a tile.
+template <typename Counts>
+struct CountTiles {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     using Shared = Block<kThreads>::Sums;
 
-    CRAYON_DEVICE static uint32_t words(const Work& w) { return w.size / 32 + 1; }
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (words(w) + kTile - 1) / kTile; }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (Counts::size(w) + kTile - 1) / kTile; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         PerLane<uint32_t, kThreads> counts;
         block.each([&](uint32_t lane) {
             counts[lane] = 0;
             for (uint32_t i = 0; i < kEach; ++i) {
-                const uint32_t word = block.index() * kTile + i * kThreads + lane;
-                if (word < words(w)) counts[lane] += count_bits(w.boundaries[word]);
+                const uint32_t at = block.index() * kTile + i * kThreads + lane;
+                if (at < Counts::size(w)) counts[lane] += Counts::at(w, at);
             }
         });
         const uint32_t total = block.exclusive_sum(counts, shared);
-        block.once([&] { w.word_tiles[block.index()] = total; });
+        block.once([&] { Counts::tiles(w)[block.index()] = total; });
     }
 };
 
-// Turns the sums of n tiles into the sums before them. One block, which goes over all of them.
-template <uint32_t kThreads>
-CRAYON_DEVICE inline uint32_t scan_tiles(const Block<kThreads>& block, uint32_t* tiles, uint32_t n,
-                                         typename Block<kThreads>::Sums& shared) {
-    uint32_t before = 0;
-    for (uint32_t first = 0; first < n; first += kThreads) {
-        PerLane<uint32_t, kThreads> sums;
-        block.each([&](uint32_t lane) { sums[lane] = first + lane < n ? tiles[first + lane] : 0; });
-        const uint32_t total = block.exclusive_sum(sums, shared);
-        block.each([&](uint32_t lane) {
-            if (first + lane < n) tiles[first + lane] = before + sums[lane];
-        });
-        before += total;
-    }
-    return before;
-}
-
-struct ScanBoundaryTiles {
+// Turns the sums of tiles into the sums before them. One block, which goes over all of them.
+template <typename Counts>
+struct ScanTiles {
     static constexpr uint32_t kThreads = 1024;
     using Shared = Block<kThreads>::Sums;
 
     CRAYON_DEVICE static uint32_t blocks(const Work&) { return 1; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        const uint32_t total = scan_tiles(block, w.word_tiles, CountBoundaries::blocks(w), shared);
-        block.once([&] { w.totals->pretokens = total; });
+        uint32_t* const tiles = Counts::tiles(w);
+        const uint32_t n = CountTiles<Counts>::blocks(w);
+        uint32_t before = 0;
+        for (uint32_t first = 0; first < n; first += kThreads) {
+            PerLane<uint32_t, kThreads> sums;
+            block.each([&](uint32_t lane) { sums[lane] = first + lane < n ? tiles[first + lane] : 0; });
+            const uint32_t total = block.exclusive_sum(sums, shared);
+            block.each([&](uint32_t lane) {
+                if (first + lane < n) tiles[first + lane] = before + sums[lane];
+            });
+            before += total;
+        }
+        block.once([&] { *Counts::total(w) = before; });
     }
 };
 
@@ -68,14 +79,14 @@ struct ListPretokens {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;
     using Shared = Block<kThreads>::Sums;
 
-    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountBoundaries::blocks(w); }
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return CountTiles<BoundaryCounts>::blocks(w); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         PerLane<uint32_t, kThreads> counts;
         block.each([&](uint32_t lane) {
             counts[lane] = 0;
             for (uint32_t i = 0; i < kEach; ++i) {
                 const uint32_t word = block.index() * kTile + lane * kEach + i;
-                if (word < CountBoundaries::words(w)) counts[lane] += count_bits(w.boundaries[word]);
+                if (word < BoundaryCounts::size(w)) counts[lane] += BoundaryCounts::at(w, word);
             }
         });
         block.exclusive_sum(counts, shared);
@@ -83,7 +94,7 @@ struct ListPretokens {
             uint32_t n = w.word_tiles[block.index()] + counts[lane];
             for (uint32_t i = 0; i < kEach; ++i) {
                 const uint32_t word = block.index() * kTile + lane * kEach + i;
-                if (word >= CountBoundaries::words(w)) break;
+                if (word >= BoundaryCounts::size(w)) break;
                 for (uint32_t bits = w.boundaries[word]; bits != 0; bits &= bits - 1)
                     w.starts[n++] = word * 32 + lowest_one(bits);
             }
@@ -120,14 +131,11 @@ CRAYON_DEVICE inline uint32_t find_entry(const Work& w, uint32_t at, uint32_t si
 // The token that a pretoken of more than kWordKeyBytes is as a whole, or -1.
 CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t size) {
     const Tables& t = w.tables;
-    if (size > t.max_token_bytes || t.trie_size == 0) return -1;
+    if (size > t.max_token_bytes || t.trie.size == 0) return -1;
     int32_t node = 0;
-    for (uint32_t i = at; i < at + size; ++i) {
-        const int64_t next = int64_t(t.trie_base[node]) + w.text[i];
-        if (next <= 0 || next >= t.trie_size || t.trie_check[next] != node) return -1;
-        node = int32_t(next);
-    }
-    const int32_t id = t.trie_values[node];
+    for (uint32_t i = at; i < at + size; ++i)
+        if ((node = t.trie.step(node, w.text[i])) < 0) return -1;
+    const int32_t id = t.trie.values[node];
     return id >= 0 && (t.token_flags[id] & kWhole) ? id : -1;
 }
 
@@ -142,17 +150,17 @@ struct LookUpWords {
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_pretokens + kThreads - 1) / kThreads; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
         constexpr uint32_t kNone = 0xFFFFFFFFu, kKinds = 4;
-        PerLane<uint32_t, kThreads> kinds, sizes, bytes;
+        PerLane<uint32_t, kThreads> kinds, bytes;
         block.each([&](uint32_t lane) {
             const uint32_t i = block.index() * kThreads + lane;
             kinds[lane] = kKinds;
-            sizes[lane] = bytes[lane] = 0;
+            bytes[lane] = 0;
             if (i >= w.n_pretokens) return;
             const uint32_t at = w.starts[i], size = w.starts[i + 1] - at;
             uint32_t result = 0, count = 1;
             if (is_host_document(w, at)) {
                 kinds[lane] = 3;
-            } else if (w.tables.added_size > 0 && has_bit(w.added, at)) {
+            } else if (w.tables.added.size > 0 && has_bit(w.added, at)) {
                 result = uint32_t(match_added(w, at).id);
             } else if (w.tables.longest_match) {
                 const uint32_t id = uint32_t(longest_match_at(w, at, w.boundaries).id);
@@ -175,10 +183,9 @@ struct LookUpWords {
                 w.results[i] = result;
                 w.counts[i] = count;
             } else {
-                sizes[lane] = kinds[lane] == 3 ? 0 : size;  // the CPU's have their own
+                bytes[lane] = kinds[lane] == 3 ? 0 : size;  // the CPU's have their own
             }
         });
-        block.each([&](uint32_t lane) { bytes[lane] = sizes[lane]; });
         const uint32_t total_bytes = block.exclusive_sum(bytes, shared.sums);
         block.once([&] { shared.bytes = total_bytes > 0 ? atomic_add(&w.totals->merged_bytes, total_bytes) : 0; });
         for (uint32_t kind = 0; kind < kKinds; ++kind) {

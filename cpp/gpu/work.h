@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "crayon/cartridge_tables.h"
+#include "crayon/double_array.h"
 
 namespace crayon {
 namespace gpu {
@@ -17,8 +18,6 @@ constexpr uint32_t kMostBytes = 0x7FF00000;  // of a partition; what is counted 
 constexpr uint32_t kMostGrowth = 3;          // bytes that NFC makes of one, at most (Unicode, "Normalization", Table 5)
 constexpr uint32_t kChunk = 64;              // bytes of text that a thread finds the boundaries of
 constexpr uint32_t kTile = 1024;             // elements that a block adds up: words of a bitmap, or pretokens
-// Of a launch. A grid of HIP has less than 2^32 threads; kernels that give many to a task go on to those behind.
-constexpr uint32_t kMostBlocks = 1u << 24;
 constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // bytes of what a group of lanes merges
 
 // The vocabulary, uploaded once. Sections of the cartridge as they are, but for the added tokens.
@@ -34,14 +33,12 @@ struct Tables {
     const uint64_t* pair_slots;
     uint64_t pair_mask;
     uint32_t filter_shift, pair_shift;
-    const int32_t *trie_base, *trie_check, *trie_values;
-    uint32_t trie_size;
+    DoubleArrayView trie;
     uint32_t max_token_bytes;
     const uint8_t* token_flags;  // TokenFlag by id
     // Added tokens that are looked for in the text: a trie over their contents, whose values are ids; which bytes begin
     // one; and whether a match is one wherever it stands. If not, a document that has one is the CPU's.
-    const int32_t *added_base, *added_check, *added_values;
-    uint32_t added_size;
+    DoubleArrayView added;
     uint32_t added_first[8];  // a bit for each byte
     bool added_is_plain;
     // A bit for each code point that the normalizer leaves alone, whatever stands beside it: a document with another
@@ -112,7 +109,6 @@ struct Work {
     uint32_t n_before, n_after;
     int32_t* ids;
     int64_t* row_splits;  // [n_documents + 1]
-    int64_t first_id;     // ids of the batch before this partition
     Totals* totals;
 };
 
@@ -120,8 +116,8 @@ struct Work {
 // numbers with the structures.
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
-static_assert(sizeof(Tables) == 232 && offsetof(Tables, never) == 208, "laid out alike");
-static_assert(sizeof(Work) == 520 && offsetof(Work, text) == 232 && offsetof(Work, totals) == 512, "laid out alike");
+static_assert(sizeof(Tables) == 248 && offsetof(Tables, never) == 224, "laid out alike");
+static_assert(sizeof(Work) == 528 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 520, "laid out alike");
 static_assert(sizeof(Totals) == 32 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
 
 }  // namespace gpu

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crayon/bytes.h"
+#include "crayon/device_code.h"
 
 namespace crayon {
 
@@ -36,7 +37,7 @@ struct DoubleArrayView {
     uint32_t size = 0;
 
     // The child of `node` by `byte`, or -1.
-    int32_t step(int32_t node, uint8_t byte) const {
+    CRAYON_DEVICE int32_t step(int32_t node, uint8_t byte) const {
         const int64_t next = int64_t(base[node]) + byte;
         if (next <= 0 || next >= size || check[next] != node) return -1;
         return int32_t(next);
