@@ -507,6 +507,18 @@ def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int 
     BufferError for a buffer that is read-only; ValueError for a size beyond the buffer's and for a column that is
     asked for twice."""
 
+class HeldFile:
+    """A regular file that is held open to be read later; closed with the object. OSError where it cannot be."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None: ...
+    def fileno(self) -> int: ...
+    def is_ours(self) -> bool:
+        """False when somebody closed the descriptor, whoever may have its number now."""
+
+    @staticmethod
+    def count() -> int:
+        """How many there are in this process."""
+
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
     """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.
 

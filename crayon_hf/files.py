@@ -12,6 +12,8 @@ import re
 import stat
 from collections.abc import Iterable
 
+from crayon_hf import _core
+
 _READING = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _MOST_HELD = 64
@@ -113,72 +115,32 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 class HeldFile:
     """A file that is to be read later, though its name may be gone by then: it is held open.
 
-    Where that cannot be (no ``pread``, too many held already) it is looked for by its name again.
+    Where that cannot be (Windows, too many held already) it is looked for by its name again.
     """
 
-    __slots__ = ("_descriptor", "_identity", "path")
-
-    _count = 0
+    __slots__ = ("_held", "path")
 
     def __init__(self, path: str) -> None:
         """A `path` where nothing is yet is no error here, but one of `read`."""
         self.path = path
-        self._descriptor: int | None = None
-        self._identity: tuple[int, int] | None = None
-        if HeldFile._count < _MOST_HELD and hasattr(os, "pread"):
+        self._held: _core.HeldFile | None = None
+        if _core.HeldFile.count() < _MOST_HELD:
             with contextlib.suppress(OSError):
-                descriptor = open_regular(path)
-                HeldFile._count += 1
-                self._descriptor, self._identity = descriptor, self._identify(descriptor)
+                self._held = _core.HeldFile(path)
 
     @property
     def is_there(self) -> bool:
         """False when `read` would find nothing."""
-        return self._is_ours() or os.path.exists(self.path)
+        return (self._held is not None and self._held.is_ours()) or os.path.exists(self.path)
 
     def read(self) -> bytes:
         """What the file contains now: the one that was held, whatever has its name since."""
-        descriptor = self._descriptor
-        if descriptor is not None and self._is_ours():
+        if self._held is not None and self._held.is_ours():
             with contextlib.suppress(OSError):  # a network may lose a file that is held
                 parts, position = [], 0
-                while part := os.pread(descriptor, 1 << 26, position):
+                while part := os.pread(self._held.fileno(), 1 << 26, position):
                     parts.append(part)
                     position += len(part)
                 return b"".join(parts)
         with open(open_regular(self.path), "rb") as file:
             return file.read()
-
-    def _is_ours(self) -> bool:
-        """A program that closes all descriptors closes ours, and another file may have the number after that."""
-        if self._descriptor is None:
-            return False
-        try:
-            return self._identify(self._descriptor) == self._identity
-        except OSError:
-            return False
-
-    def __del__(self) -> None:
-        try:
-            self._give_back()
-        except BaseException:
-            # A signal that came during a long call is often handled here, the first code after it: what its handler
-            # raised Python then drops, and the descriptor must not be lost with it.
-            self._give_back()
-            raise
-
-    def _give_back(self) -> None:
-        descriptor = self._descriptor
-        if descriptor is not None:
-            is_ours = self._is_ours()
-            self._descriptor = None
-            type(self)._count -= 1
-            if is_ours:
-                self._close(descriptor)
-
-    # The globals of a module may be gone when the last objects of a process go.
-    _stat, _close = staticmethod(os.fstat), staticmethod(os.close)
-
-    def _identify(self, descriptor: int) -> tuple[int, int]:
-        found = self._stat(descriptor)
-        return found.st_dev, found.st_ino

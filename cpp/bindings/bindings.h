@@ -34,6 +34,7 @@ void bind_training(py::module_& m);
 void bind_train(py::module_& m);
 void bind_json_lines(py::module_& m);
 void bind_device(py::module_& m);
+void bind_files(py::module_& m);
 
 // An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
 // with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL.

@@ -121,4 +121,5 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);
     crayon::python::bind_device(m);
+    crayon::python::bind_files(m);
 }

@@ -7,13 +7,15 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import tokenizers
 
-from crayon_hf import CartridgeError, SourceMissingError, Tokenizer
+from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, _core
 from crayon_hf.files import HeldFile
 
 TEXT = "Hello, world! <|endoftext|> It's 2024 and naïve."
@@ -112,18 +114,22 @@ def test_file_that_was_overwritten_in_place(gpt2_like, llama3_like, tmp_path):
     assert ours.to_str() == Tokenizer.from_file(gpt2_like).to_str()
 
 
-@holds_files
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors cannot be counted here")
-def test_held_files_are_few_and_given_back(gpt2_like, tmp_path):
-    def held() -> int:
-        return len(os.listdir("/proc/self/fd"))
+counts_descriptors = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors cannot be counted here")
 
-    before = held()
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@holds_files
+@counts_descriptors
+def test_held_files_are_few_and_given_back(gpt2_like, tmp_path):
+    before = descriptors()
     tokenizers = [Tokenizer.from_file(gpt2_like) for _ in range(100)]
-    assert before < held() <= before + 64
+    assert before < descriptors() <= before + 64
     assert len({tokenizer.to_str() for tokenizer in tokenizers}) == 1
     tokenizers.clear()
-    assert held() <= before
+    assert descriptors() <= before
 
 
 @holds_files
@@ -131,11 +137,11 @@ def test_descriptor_that_somebody_else_closed(tmp_path):
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
     file = HeldFile(str(tmp_path / "a"))
-    os.close(file._descriptor)
+    descriptor = file._held.fileno()
+    os.close(descriptor)
     with open(tmp_path / "b", "rb") as other:
-        os.dup2(other.fileno(), file._descriptor)
+        os.dup2(other.fileno(), descriptor)
         assert file.read() == b"a"
-        descriptor = file._descriptor
         del file
         assert os.read(descriptor, 1) == b"b"
         if descriptor != other.fileno():
@@ -143,21 +149,51 @@ def test_descriptor_that_somebody_else_closed(tmp_path):
 
 
 @holds_files
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_interrupt_while_it_is_given_back_loses_no_descriptor(tmp_path, monkeypatch):
-    (tmp_path / "a").write_bytes(b"a")
-    file, before = HeldFile(str(tmp_path / "a")), HeldFile._count
-    descriptor = file._descriptor
+@counts_descriptors
+@pytest.mark.parametrize("name", ["fifo", "directory", "missing", "nul\0"])
+def test_what_is_no_file_is_not_held(name, tmp_path):
+    path = tmp_path / name
+    if name == "fifo":
+        os.mkfifo(path)
+    elif name == "directory":
+        path.mkdir()
+    before = _core.HeldFile.count(), descriptors()
+    with pytest.raises(ValueError if "\0" in name else OSError):
+        _core.HeldFile(path)
+    assert (_core.HeldFile.count(), descriptors()) == before
 
-    def interrupted_once(number):
-        monkeypatch.undo()
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(HeldFile, "_stat", staticmethod(interrupted_once))
-    del file
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(descriptor)
-    assert HeldFile._count == before - 1
+INTERRUPTED = """
+import os, signal, sys
+from crayon_hf.files import HeldFile
+
+def held():
+    return sum(os.path.realpath(f"/proc/self/fd/{number}") == sys.argv[1] for number in os.listdir("/proc/self/fd"))
+
+def work():
+    for _ in range(20):
+        HeldFile(sys.argv[1])
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+arrived = 0
+sys.unraisablehook = lambda unraisable: None
+while arrived < 300:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-5 + 3e-7 * arrived, 0.5)  # again, where it was dropped
+        while True:
+            work()
+    except KeyboardInterrupt:
+        arrived += 1
+print(held())
+"""
+
+
+@counts_descriptors
+def test_interrupts_lose_no_descriptor(tmp_path):
+    path = (tmp_path / "a").resolve()
+    path.write_bytes(b"a")
+    command = [sys.executable, "-c", INTERRUPTED, str(path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0\n"
 
 
 def test_lone_cartridge_is_pickled_by_its_path(ours, llama3_like, tmp_path):
