@@ -18,7 +18,7 @@ test: ## the tests
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; an hour (needs clang)
 	$(PYTHON) tools/sanitize.py asan
 
-tsan: ## the tests of concurrency under ThreadSanitizer; ten minutes (needs clang)
+tsan: ## the tests of concurrency under ThreadSanitizer; twenty minutes (needs clang)
 	$(PYTHON) tools/sanitize.py tsan
 
 lint: ## ruff, mypy and clang-format, changing nothing

@@ -32,9 +32,10 @@ HERE = ROOT / "tests" / "sanitizers"
 
 COMPILERS = {"CC": os.environ.get("CC", "clang"), "CXX": os.environ.get("CXX", "clang++")}
 SANITIZERS = {"asan": "address,undefined", "tsan": "thread"}
-CHOSEN = {"asan": "not measures_memory and not forks_from_threads", "tsan": "concurrency and not measures_memory"}
+UNFIT = "not measures_memory and not forks_from_threads"
 """Markers. What measures a process's memory would measure the sanitizer's, which is several times ours. A child that is
-forked while another thread allocates hangs: no fork waits for the locks of AddressSanitizer's allocator (LLVM 14)."""
+forked while another thread allocates hangs: no fork waits for the locks of the sanitizers' allocators (LLVM 14)."""
+CHOSEN = {"asan": UNFIT, "tsan": f"concurrency and {UNFIT}"}
 
 FAULTS = {
     "asan": {
