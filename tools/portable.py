@@ -66,7 +66,8 @@ def run(name: str, check: Check) -> int:
     """The number of files that do not compile; what the compiler says of them is printed."""
     with tempfile.TemporaryDirectory() as directory:
         root = as_msvc(Path(directory)) if name == "msvc" else ROOT / "cpp"
-        sources = [path for path in sorted(root.glob("src/**/*.cpp")) if check.is_x86 or not simd_of(path)]
+        found = sorted([*root.glob("src/*.cpp"), *root.glob("gpu/*.cpp")])
+        sources = [path for path in found if check.is_x86 or not simd_of(path)]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             said = list(threads.map(lambda source: compile_one(check, root, source), sources))
     print("".join(said), end="")
@@ -77,8 +78,9 @@ def run(name: str, check: Check) -> int:
 
 def compile_one(check: Check, root: Path, source: Path) -> str:
     """What the compiler says; nothing when all is well."""
-    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", f"-I{root}/include", f"-I{root}/src", *check.flags]
-    command = [check.compiler, *flags, *simd_of(source), str(source)]
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", *check.flags]
+    places = [f"-I{root}", f"-I{root}/include", f"-I{root}/src"]
+    command = [check.compiler, *flags, *places, *simd_of(source), str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr if done.returncode else ""
 
