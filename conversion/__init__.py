@@ -55,6 +55,7 @@ def read(
     from crayon_hf.conversion.beside import files_beside
     from crayon_hf.conversion.recognise import Kind, look_into, vocab_and_merges
     from crayon_hf.errors import VocabularyError
+    from crayon_hf.files import read_source
 
     if kind is Kind.DIRECTORY:
         kind, file = look_into(path)
@@ -73,7 +74,7 @@ def read(
 
         _refuse(options, kind, path)
         return read_cartridge(path)
-    data = _contents(path) if data is None else data
+    data = read_source(path) if data is None else data
     if kind is Kind.TIKTOKEN:
         from crayon_hf.conversion.tiktoken_objects import read_rank_file
 
@@ -83,7 +84,7 @@ def read(
         return huggingface.read_tokenizer_json(data, files_beside(path))
     if kind in (Kind.VOCAB_JSON, Kind.MERGES):
         vocab, merges = vocab_and_merges(path, kind)
-        files = (data, _contents(merges)) if kind is Kind.VOCAB_JSON else (_contents(vocab), data)
+        files = (data, read_source(merges)) if kind is Kind.VOCAB_JSON else (read_source(vocab), data)
         return huggingface.read_vocab_and_merges(*files, files_beside(path))
     if kind is Kind.WORDPIECE:
         return huggingface.read_wordpiece(data, files_beside(path))
@@ -99,7 +100,7 @@ def read(
         from crayon_hf.conversion.crayon_v2 import companion_of, read_companion, read_crayon_v2
 
         companion = companion_of(path)
-        return read_crayon_v2(data, None if companion is None else read_companion(_contents(companion)))
+        return read_crayon_v2(data, None if companion is None else read_companion(read_source(companion)))
     raise VocabularyError(f"{path}: {kind} is not read")
 
 
@@ -113,11 +114,6 @@ def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bo
 
     written: list[str] = write_repository(converted, directory, cartridge)
     return written
-
-
-def _contents(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _refuse(options: Mapping[str, Any], kind: Kind, path: str) -> None:

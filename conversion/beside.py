@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import VocabularyError
+from crayon_hf.files import read_source
 
 FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
 """Those that `Beside` is made of, in its order."""
@@ -44,8 +45,7 @@ def read_object(path: str) -> dict[str, Any]:
         return {}
     if not os.path.isfile(path):
         raise VocabularyError(f"{path} is not a file")
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_source(path)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -162,7 +162,7 @@ def find_published_file(name: str) -> str | None:
     path = os.path.join(directory, known.cache_name)
     try:
         return path if source_digest(path) == known.sha256 else None
-    except OSError:
+    except (OSError, VocabularyError):  # one that is too large is not whole
         return None
 
 

@@ -18,6 +18,7 @@ from crayon_hf.conversion.tiktoken import (
     tokenizer_json,
 )
 from crayon_hf.errors import VocabularyError
+from crayon_hf.files import read_source
 
 _END = "<|endoftext|>"
 
@@ -63,11 +64,7 @@ def _by_name(name: str, options: dict[str, Any]) -> Converted:
 
         return read_encoding(tiktoken.get_encoding(name), **options)
     path = find_published_file(name)
-    if path is None:
-        data = fetch_published_file(name)
-    else:
-        with open(path, "rb") as file:
-            data = file.read()
+    data = fetch_published_file(name) if path is None else read_source(path)
     return read_rank_file(data, **{"name": name} | options)
 
 

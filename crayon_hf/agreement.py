@@ -14,6 +14,7 @@ from typing import Any
 
 from crayon_hf import _core, cache, tokenizer_json
 from crayon_hf.errors import CartridgeError, VocabularyError
+from crayon_hf.files import read_source
 from crayon_hf.source import Source
 
 
@@ -28,8 +29,8 @@ def open_beside(cartridge: str, source: str, document: bytes | None = None) -> t
         about = f"{digest} {'' if document is None else sha256(document).hexdigest()}"
 
         def check(engine: _core.Engine) -> str | None:
-            reason = disagreement(engine, digest, _read(source) if document is None else document)
-            if reason is not None and document is not None and _is_written(file := _read(source), document):
+            reason = disagreement(engine, digest, read_source(source) if document is None else document)
+            if reason is not None and document is not None and _is_written(file := read_source(source), document):
                 return disagreement(engine, digest, file)
             return reason
 
@@ -91,8 +92,3 @@ def _is_written(file: bytes, document: bytes) -> bool:
         return tokenizer_json.exact(tokenizer_json.write(parsed, False)).encode() == document
     except (VocabularyError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

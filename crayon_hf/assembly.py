@@ -25,6 +25,7 @@ from crayon_hf.components import (
     object_of,
 )
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError, VocabularyError
+from crayon_hf.files import read_cartridge
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.settings import Padding, Truncation, stored_padding, stored_truncation
 from crayon_hf.source import REFERENCE_METADATA, Source, compile_json, reference_of
@@ -321,8 +322,7 @@ class Assembly:
             raise UnsupportedError(f"there is no cartridge (not native: {engine.reason})")
         if self.path is not None:
             try:
-                with open(self.path, "rb") as file:
-                    data = file.read()
+                data = read_cartridge(self.path)
                 if _core.Engine.from_bytes(data).source_digest == engine.source_digest:
                     return data
             except (OSError, CartridgeError):

@@ -29,8 +29,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.errors import CartridgeError, VocabularyError
-from crayon_hf.files import open_regular, write_atomic
+from crayon_hf.errors import CartridgeError
+from crayon_hf.files import read_source, write_atomic
 
 _binary = os.stat(_core.__file__)
 BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
@@ -38,9 +38,6 @@ BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
 
 SETTLED_NS = 2_000_000_000
 """A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
-
-MOST_BYTES = 1 << 30
-"""A source that is read whole has no more; the largest published tokenizer.json has some 30 million."""
 
 _VERIFIED = "verified"
 _AGREES = "agrees"
@@ -84,7 +81,7 @@ def open_source(path: str, recipe: Recipe) -> Opened:
     if opened is not None:
         return opened
     if data is None:
-        data = _read(path)
+        data = read_source(path)
         digest = sha256(data).hexdigest()
     return cache.compile(digest, data, recipe, path)
 
@@ -216,7 +213,7 @@ class _Cache:
         known = self._recall(path, before)
         if known is not None and len(known) == 64:
             return known, None
-        data = _read(path)
+        data = read_source(path)
         digest = sha256(data).hexdigest()
         self._remember_if_settled(path, before, digest)
         return digest, data
@@ -249,14 +246,6 @@ class _Cache:
     def _entry(self, path: str, about: str = "") -> str:
         parts = (BUILD.encode(), os.fsencode(os.path.realpath(path)), *([about.encode()] if about else []))
         return sha256(b"\n".join(parts)).hexdigest()
-
-
-def _read(path: str) -> bytes:
-    with open(open_regular(path), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > MOST_BYTES:
-            raise VocabularyError(f"{path} has {size} bytes, too many for a vocabulary: {MOST_BYTES} are the most")
-        return file.read()
 
 
 def read_ours(directory: str, name: str) -> bytes | None:

@@ -7,13 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.agreement import disagreement
 from crayon_hf.errors import CartridgeError, CrayonError
-from crayon_hf.files import write_atomic
+from crayon_hf.files import read_cartridge, read_source, write_atomic
 from crayon_hf.opening import beside
 from crayon_hf.source import reference_of
 
@@ -101,7 +100,7 @@ def certify(path: str | os.PathLike[str], report: Report) -> None:
             f"{name} was compiled from another tokenizer.json ({before.source_digest[:12]}) than the report compared "
             f"({report.target.source_digest[:12]})"
         )
-    made = _core.with_certificate(Path(name).read_bytes(), text)
+    made = _core.with_certificate(read_cartridge(name), text)
     _check(_core.Engine.from_bytes(made), before.source_digest, text, name)
     write_atomic(name, made)
     _check(_core.Engine.open(name, verify=True), before.source_digest, text, name)
@@ -112,13 +111,14 @@ def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
 
     The digest in a cartridge is whatever its writer put there, so that the two are compared as meanings. `against` is
     the reference; by default the library that the cartridge says its ids are those of. CertificateError says why not,
-    CartridgeError that the file is no whole cartridge.
+    CartridgeError that the file is no whole cartridge, VocabularyError
+    that the ``tokenizer.json`` is too large.
     """
     name = os.fspath(path)
     engine = _core.Engine.open(name, verify=True)
     source = beside(name)
     try:
-        document = Path(source).read_bytes()
+        document = read_source(source)
     except OSError as error:
         raise CertificateError(
             f"{name}: {source}, which it was compiled from, cannot be read ({error.strerror}), so that nothing says "

@@ -13,6 +13,14 @@ import stat
 from collections.abc import Iterable
 
 from crayon_hf import _core
+from crayon_hf.errors import CartridgeError, VocabularyError
+
+MOST_BYTES = 1 << 30
+"""What is read whole, a source of a vocabulary or a file beside one, has no more; the largest published tokenizer.json
+has some 30 million."""
+
+MOST_OF_CARTRIDGE = 1 << 32
+"""The engine maps no larger cartridge."""
 
 _READING = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -112,6 +120,37 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     raise OSError(code, os.strerror(code) if is_directory else "Not a regular file", os.fspath(path))
 
 
+def read_source(path: str | os.PathLike[str]) -> bytes:
+    """A source of a vocabulary, or a file beside one, whole.
+
+    VocabularyError for more than `MOST_BYTES`, which nobody's memory need hold; OSError as for `open_regular`.
+    """
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_BYTES:
+            raise _too_large(path, size)
+        data = file.read(size + 1)
+        if len(data) > size:  # it grows
+            data += file.read(MOST_BYTES + 1 - len(data))
+            if len(data) > MOST_BYTES:
+                raise _too_large(path, len(data))
+        return data
+
+
+def read_cartridge(path: str | os.PathLike[str]) -> bytes:
+    """A cartridge as bytes. CartridgeError for one that is larger than any; OSError as for `open_regular`."""
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_OF_CARTRIDGE:
+            message = f"too large for a cartridge: {size} bytes, of {MOST_OF_CARTRIDGE} at most"
+            raise CartridgeError(f"{os.fspath(path)}: {message}")
+        return file.read(size)
+
+
+def _too_large(path: str | os.PathLike[str], size: int) -> VocabularyError:
+    return VocabularyError(f"{os.fspath(path)} has {size} bytes, too many for a vocabulary: {MOST_BYTES} are the most")
+
+
 class HeldFile:
     """A file that is to be read later, though its name may be gone by then: it is held open.
 
@@ -134,13 +173,19 @@ class HeldFile:
         return (self._held is not None and self._held.is_ours()) or os.path.exists(self.path)
 
     def read(self) -> bytes:
-        """What the file contains now: the one that was held, whatever has its name since."""
+        """What the file contains now: the one that was held, whatever has its name since; errors of `read_source`."""
         if self._held is not None and self._held.is_ours():
             with contextlib.suppress(OSError):  # a network may lose a file that is held
-                parts, position = [], 0
-                while part := os.pread(self._held.fileno(), 1 << 26, position):
-                    parts.append(part)
-                    position += len(part)
-                return b"".join(parts)
-        with open(open_regular(self.path), "rb") as file:
-            return file.read()
+                return self._pread(self._held.fileno())
+        return read_source(self.path)
+
+    def _pread(self, descriptor: int) -> bytes:
+        """As `read_source`, but from no position that threads share."""
+        size = os.fstat(descriptor).st_size
+        parts, position = [], 0
+        while position <= MOST_BYTES >= size and (part := os.pread(descriptor, 1 << 26, position)):
+            parts.append(part)
+            position += len(part)
+        if max(size, position) > MOST_BYTES:
+            raise _too_large(self.path, max(size, position))
+        return b"".join(parts)

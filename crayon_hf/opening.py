@@ -12,7 +12,7 @@ from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.assembly import Assembly
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
-from crayon_hf.files import open_regular
+from crayon_hf.files import open_regular, read_source
 from crayon_hf.modes import EXACT, Mode
 from crayon_hf.source import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
 
@@ -37,8 +37,7 @@ def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
         try:
             return _assemble(cache.open_source(name, json_recipe()), mode)
         except UnsupportedError as error:
-            with open(name, "rb") as file:
-                return delegate_json(file.read(), str(error), mode)
+            return delegate_json(read_source(name), str(error), mode)
     except VocabularyError as error:
         if name in str(error):
             raise
@@ -111,10 +110,7 @@ def open_tiktoken(
     path = None if path is None else os.path.abspath(path)
 
     def ranks() -> bytes:
-        if path is None:
-            return data
-        with open(path, "rb") as file:
-            return file.read()
+        return data if path is None else read_source(path)
 
     recipe = tiktoken_recipe(facts)
     try:

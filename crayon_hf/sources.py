@@ -38,7 +38,7 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
         return opening.open_tiktoken(name, None, None, None, mode) if kind is Kind.TIKTOKEN else _open(kind, name, mode)
     except (CartridgeError, VocabularyError) as error:
         hint = "; Tokenizer.from_tiktoken takes them" if kind is Kind.TIKTOKEN and "pattern=" in str(error) else ""
-        if name in str(error):
+        if name in str(error) or os.path.abspath(given) in str(error):
             raise
         raise type(error)(f"{name}: {error}{hint}") from error
 

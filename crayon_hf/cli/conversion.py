@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.errors import CrayonError, UnsupportedError, VocabularyError
+from crayon_hf.errors import CartridgeError, CrayonError, UnsupportedError, VocabularyError
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.converted import Converted
@@ -36,7 +36,7 @@ def convert(arguments: argparse.Namespace) -> int:
     progress = _Progress() if arguments.progress or sys.stderr.isatty() else None
     try:
         lines = write(convert_source(source, progress=progress, **options))
-    except VocabularyError as error:
+    except (CartridgeError, VocabularyError) as error:
         raise error if source in str(error) else type(error)(f"{source}: {error}") from error
     finally:
         if progress is not None:
@@ -156,10 +156,14 @@ def _write(output: Path, source: str, files: dict[str, bytes], tokens: int) -> s
     paths = {suffix: output.with_suffix(suffix) for suffix in files}
     for given in filter(os.path.isfile, (source, companion_of(source) or source)):
         for suffix, path in paths.items():
-            if path.exists() and path.samefile(given) and path.read_bytes() != files[suffix]:
+            if path.exists() and path.samefile(given) and not _has(path, files[suffix]):
                 raise CrayonError(f"{path} is a file of the source, which would be lost: give -o another name")
     write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()})
     return _wrote([str(paths[suffix]) for suffix in reversed(files)], tokens)
+
+
+def _has(path: Path, data: bytes) -> bool:
+    return path.stat().st_size == len(data) and path.read_bytes() == data  # a GGUF file may be larger than memory
 
 
 def _wrote(paths: list[str], tokens: int) -> str:

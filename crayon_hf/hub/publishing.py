@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError, HubError
-from crayon_hf.files import write_atomic
+from crayon_hf.files import read_source, write_atomic
 from crayon_hf.hub import client, staging
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
@@ -257,7 +257,7 @@ def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
         return {}
     at = client.Place(found.place.repo, found.place.revision if found.has_revision else None)
     folder = client.fetch(at, found.listing, names, token)
-    return {name: _read(os.path.join(folder, name)) for name in names}
+    return {name: read_source(os.path.join(folder, name)) for name in names}
 
 
 def _metadata(
@@ -326,7 +326,7 @@ def _report(
         report, again = given, "run `crayon-hf parity` on what you publish"
     else:
         try:
-            report = Report.from_json(_read(os.fspath(given)))
+            report = Report.from_json(read_source(os.fspath(given)))
         except ReportError as error:
             raise CrayonError(f"{os.fspath(given)}: {error}") from error
         again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
@@ -491,8 +491,3 @@ def _write(folder: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from crayon_hf import _core, agreement
 from crayon_hf.errors import CartridgeError, HubError, UnsupportedError, VocabularyError
+from crayon_hf.files import read_cartridge, read_source
 from crayon_hf.hub import client
 from crayon_hf.hub.store import CARTRIDGE, JSON, Record, Store, default_directory, describe
 from crayon_hf.search_path import check_name
@@ -97,12 +98,18 @@ def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
 def _content(place: client.Place, listing: client.Listing, folder: str, names: list[str]) -> _Content:
     if names[0] != JSON:
         return _converted(place, folder, names[0])
-    source = Path(folder, JSON).read_bytes()
+    try:
+        source = read_source(os.path.join(folder, JSON))
+    except VocabularyError as error:
+        raise _refused(place, error) from error
     if CARTRIDGE in names:
-        cartridge = Path(folder, CARTRIDGE).read_bytes()
-        refusal = _refusal(cartridge, source)
-        if refusal is None:
-            return _Content(source, cartridge, "repository", None)
+        try:
+            cartridge = read_cartridge(os.path.join(folder, CARTRIDGE))
+            refusal = _refusal(cartridge, source)
+            if refusal is None:
+                return _Content(source, cartridge, "repository", None)
+        except CartridgeError as error:
+            refusal = str(error)
         reason = f"the repository's cartridge is not used: {refusal}"
     else:
         reason = "the cache has no cartridge of it" if listing.is_offline else "the repository has no cartridge"
@@ -113,10 +120,8 @@ def _content(place: client.Place, listing: client.Listing, folder: str, names: l
 
 
 def _refusal(cartridge: bytes, source: bytes) -> str | None:
-    try:
-        engine = _core.Engine.from_bytes(cartridge)  # which verifies it whole
-    except CartridgeError as error:
-        return str(error)
+    """Why the cartridge is not that of the source; None if it is. CartridgeError for one that is not whole."""
+    engine = _core.Engine.from_bytes(cartridge)  # which verifies it whole
     return agreement.disagreement(engine, sha256(source).hexdigest(), source)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, CrayonError, HubError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.files import read_source
 from crayon_hf.hub import client
 from crayon_hf.source import REFERENCE_METADATA, compile_json
 
@@ -189,8 +190,7 @@ def _names(folder: str) -> Iterator[str]:
 
 
 def _contents(folder: str, name: str) -> bytes:
-    with open(os.path.join(folder, name), "rb") as file:
-        return file.read()
+    return read_source(os.path.join(folder, name))
 
 
 def _card(folder: str) -> str | None:

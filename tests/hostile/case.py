@@ -18,6 +18,7 @@ class Case(NamedTuple):
     for a file that must be opened with the ids of the good one. `promise` is the message, as it stands in the table of
     the documentation (see promises.py), or empty for any of them; `says` is a regular expression that the message has
     to match besides. `only` names the one way in (see child.py) that gives this error, where the others give another.
+    `names` is the file in the same directory that the message is about, where that is not the one that was opened.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Case(NamedTuple):
     promise: str
     says: str = ""
     only: str = ""
+    names: str = ""
 
 
 def file_of(data: bytes, name: str = "hostile.dat") -> Callable[[Path], Path]:

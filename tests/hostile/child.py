@@ -15,11 +15,13 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from crayon_hf import CrayonVocab, Tokenizer, _core
 from crayon_hf.cli import main as command_line
+from crayon_hf.conversion import convert, write
 from tests.hostile.good import TEXT
 
 SECONDS, BYTES = 10, 3 << 30
@@ -66,6 +68,18 @@ def auto(path: str) -> list[int]:
     return ids
 
 
+def converted(path: str) -> list[int]:
+    """By `crayon_hf.conversion`, into a directory, which a refused source leaves no trace of."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "made")
+        try:
+            write(convert(path), output)
+        except Exception:
+            assert not os.path.exists(output), "something was written"
+            raise
+        return Tokenizer.from_file(os.path.join(output, "tokenizer.json")).encode(TEXT).ids
+
+
 class Refused(Exception):
     """What a cartridge was refused for, while its source was used."""
 
@@ -74,18 +88,30 @@ class Failed(Exception):
     """What a command wrote on stderr."""
 
 
-def command(*words: str) -> Callable[[str], str]:
-    def run(path: str) -> str:
-        out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-            code = command_line([*words, "--tokenizer", path])
-        if code:
-            raise Failed(f"{code}: {error.getvalue()}")
-        out.flush()
-        written: bytes = out.buffer.getvalue()  # type: ignore[attr-defined]
-        return "ok" if written else "nothing was written"
+def run(*words: str) -> str:
+    """What a command says: ``ok`` when it wrote anything on stdout."""
+    out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        code = command_line(words)
+    if code:
+        raise Failed(f"{code}: {error.getvalue()}")
+    out.flush()
+    written: bytes = out.buffer.getvalue()  # type: ignore[attr-defined]
+    return "ok" if written else "nothing was written"
 
-    return run
+
+def command(*words: str) -> Callable[[str], str]:
+    return lambda path: run(*words, "--tokenizer", path)
+
+
+def convert_command(path: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "made")
+        try:
+            return run("convert", path, "-o", output)
+        except Failed:
+            assert not os.path.exists(output), "something was written"
+            raise
 
 
 WAYS: dict[str, Callable[[str], Any]] = {
@@ -97,6 +123,8 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "encode": command("encode", TEXT),
     "inspect": command("inspect", TEXT),
     "info": command("info"),
+    "converted": converted,
+    "convert": convert_command,
     "auto": auto,
 }
 expected: dict[str, Any] = {}

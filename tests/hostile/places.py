@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from crayon_hf.conversion.beside import FILES
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
 
@@ -14,6 +15,7 @@ TERABYTE = 1 << 40
 NO_FILE = "PATH is not a file"
 NO_VOCABULARY = "PATH has no vocabulary: ... was looked for"
 ERRNO = "[Errno N] ...: 'PATH'"
+TOO_MANY = "PATH has N bytes, too many for a vocabulary: N are the most"
 
 
 def cases() -> Iterator[Case]:
@@ -23,6 +25,7 @@ def cases() -> Iterator[Case]:
     yield from _beside()
     yield from _sizes()
     yield from _names()
+    yield from _other_sources()
 
 
 def _kinds(suffix: str) -> Iterator[Case]:
@@ -101,13 +104,12 @@ def _sparse(name: str, head: bytes, size: int = TERABYTE) -> Callable[[Path], Pa
 def _sizes() -> Iterator[Case]:
     too_large = "too large for a cartridge: N bytes, of N at most"
     data = good.text_tables()
-    most = "PATH has N bytes, too many for a vocabulary: N are the most"
     for name, head in {"a cartridge": data, "a header": data[:64], "a version": b"CRAY\3\0\0\0"}.items():
         yield Case(f"a terabyte, {name}", "a sparse file", _sparse("hostile.dat", head), CARTRIDGE, too_large)
     second = good.version_2()
-    yield Case("a terabyte of version 2", "a sparse file", _sparse("hostile.dat", second), VOCABULARY, most)
+    yield Case("a terabyte of version 2", "a sparse file", _sparse("hostile.dat", second), VOCABULARY, TOO_MANY)
     document = good.byte_source()
-    yield Case("a terabyte of tokenizer.json", "a sparse file", _sparse("hostile.json", document), VOCABULARY, most)
+    yield Case("a terabyte of tokenizer.json", "a sparse file", _sparse("hostile.json", document), VOCABULARY, TOO_MANY)
     unknown = "PATH is no vocabulary that is known here: ... was looked for"
     yield Case("a terabyte of zeros", "a sparse file", _sparse("hostile.json", b""), VOCABULARY, unknown)
     for name, head in {"empty": b"", "one byte": b"C", "three bytes": b"CRA"}.items():
@@ -116,6 +118,51 @@ def _sizes() -> Iterator[Case]:
     for size in (4, 7):
         promise = "too short for a cartridge: N bytes"
         yield Case(f"{size} bytes", "the magic and little more", file_of(data[:size]), CARTRIDGE, promise)
+
+
+def _other_sources() -> Iterator[Case]:
+    """Sources of the other kinds that are read whole, and the files that are read beside one."""
+    numbers = b"{" + b",".join(b'"%c": %d' % (97 + id, id) for id in range(20))
+    merges = b"#version: 0.2\n" + b"a b\n" * (1 << 15)  # of lines, recognising looks at 64 KiB
+    heads = {
+        "a SentencePiece model": b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02",
+        "tekken.json": b'{"config": {}, "vocab": [',
+        "vocab.txt": b"[UNK]\nthe\n##s\n" * (1 << 13),
+        "ranks": b"IQ== 0\nIg== 1\n" * (1 << 13),
+    }
+    for name, head in heads.items():
+        yield Case(f"a terabyte of {name}", "a sparse file", _sparse("hostile.json", head), VOCABULARY, TOO_MANY)
+
+    def two(name: str, large: str) -> Callable[[Path], Path]:
+        """vocab.json and merges.txt, of which `name` is opened and `large` is large."""
+
+        def make(place: Path) -> Path:
+            for file, head in {"vocab.json": numbers, "merges.txt": merges}.items():
+                _sparse(file, head, TERABYTE if file == large else len(head))(place)
+            return place / name
+
+        return make
+
+    for name in ("vocab.json", "merges.txt"):
+        for large in ("vocab.json", "merges.txt"):
+            title = f"a terabyte of {large}, opened by {name}"
+            names = "" if large == name else large
+            yield Case(title, "a sparse file", two(name, large), VOCABULARY, TOO_MANY, names=names)
+
+    def beside(name: str, head: bytes, source: bytes, opened: str) -> Callable[[Path], Path]:
+        def make(place: Path) -> Path:
+            _sparse(name, head)(place)
+            return file_of(source, opened)(place)
+
+        return make
+
+    for name in FILES:
+        make = beside(name, b"{", good.byte_source(), "tokenizer.json")
+        yield Case(
+            f"a terabyte of {name}", "a sparse file beside it", make, VOCABULARY, TOO_MANY, only="converted", names=name
+        )
+    make = beside("hostile.json", b"[", good.version_2(), "hostile.dat")
+    yield Case("a terabyte of strings", "a sparse file beside it", make, VOCABULARY, TOO_MANY, names="hostile.json")
 
 
 NAMES = {

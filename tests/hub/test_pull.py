@@ -13,7 +13,8 @@ import pytest
 import tokenizers
 
 import crayon_hf
-from crayon_hf.hub import client
+from crayon_hf import VocabularyError
+from crayon_hf.hub import client, pulling
 from tests.hub import hub_faults
 from tests.hub.hub_client import run_client
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, unsound, with_token
@@ -167,6 +168,23 @@ def test_cartridges_that_are_not_used(hub: LocalHub, user: Client, gpt2_like: Pa
     assert "regular expressions of tiktoken" in why
     done = user.run("pull", "user/lying-about-its-merges", check=True)
     assert done.stderr.startswith("crayon-hf: compiled here: the repository's cartridge is not used: ")
+
+
+def test_files_that_are_too_large(tmp_path: Path, gpt2_like: Path) -> None:
+    """What the client has fetched; the digest of a terabyte would take it an hour."""
+    place = client.Place("user/mine", None)
+    listing = client.Listing("0" * 40, {"tokenizer.json": None, "tokenizer.dat": None}, False)
+    source, cartridge = tmp_path / "tokenizer.json", tmp_path / "tokenizer.dat"
+    source.write_bytes(gpt2_like.read_bytes())
+    cartridge.touch()
+    os.truncate(cartridge, 1 << 40)
+    content = pulling._content(place, listing, str(tmp_path), [source.name, cartridge.name])
+    assert (content.source, content.origin) == (source.read_bytes(), "compiled")
+    assert content.reason is not None
+    assert f"not used: {cartridge}: too large for a cartridge: {1 << 40} bytes" in content.reason
+    os.truncate(source, 1 << 40)
+    with pytest.raises(VocabularyError, match=f"user/mine: {source} has {1 << 40} bytes, too many"):
+        pulling._content(place, listing, str(tmp_path), [source.name, cartridge.name])
 
 
 def test_other_vocabularies(hub: LocalHub, user: Client, gpt2_like: Path, wordpiece_like: Path) -> None:

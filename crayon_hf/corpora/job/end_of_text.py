@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from crayon_hf.errors import JobError
+from crayon_hf.files import read_source
 from crayon_hf.tokenizer import Tokenizer
 
 KNOWN = (
@@ -47,8 +48,7 @@ def _configured(name: str | None) -> str | None:
     directory = name if os.path.isdir(name) else os.path.dirname(name)
     for file in _CONFIGS:
         try:
-            with open(os.path.join(directory, file), encoding="utf-8") as opened:
-                token: Any = json.load(opened).get("eos_token")
+            token: Any = json.loads(read_source(os.path.join(directory, file))).get("eos_token")
         except (OSError, ValueError, AttributeError):
             continue
         if isinstance(token, dict):
