@@ -152,8 +152,8 @@ def _utf8(data: bytes) -> str:
 
 
 def print_line(line: str) -> None:
-    """A line of the output, which is UTF-8 whatever the locale."""
-    sys.stdout.buffer.write(line.encode() + b"\n")
+    """A line of the output, which is UTF-8 whatever the locale; names of files are the bytes that they are."""
+    sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def _spaced(ids: list[int]) -> str:

@@ -143,6 +143,17 @@ def test_argument_that_is_not_utf8(home):
     assert "offset 1" in failure(done)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="names are bytes elsewhere only")
+def test_a_file_whose_name_is_not_utf8(tmp_path, gpt2_like):
+    path = os.path.join(os.fsencode(tmp_path), b"\xff\xf0.json")
+    with open(path, "wb") as file:
+        file.write(gpt2_like.read_bytes())
+    for options in ([], [b"--json"]):
+        done = subprocess.run([*COMMAND, "info", *options, "--tokenizer", path], capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert path in done.stdout
+
+
 # -- decode and count
 
 
