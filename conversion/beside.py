@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from crayon_hf.files import read_source
 
 FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
 """Those that `Beside` is made of, in its order."""
+
+TEMPLATE = "chat_template.jinja"
 
 
 class Beside(NamedTuple):
@@ -32,20 +35,22 @@ def files_beside(path: str | os.PathLike[str]) -> Beside:
     """What the files in the directory of `path` say."""
     folder = os.path.dirname(os.path.abspath(path))
     beside = Beside(*(read_object(os.path.join(folder, name)) for name in FILES))
-    try:
-        with open(os.path.join(folder, "chat_template.jinja"), encoding="utf-8") as file:
-            return beside._replace(config={**beside.config, "chat_template": file.read()})
-    except (FileNotFoundError, UnicodeDecodeError):
+    template = _read(os.path.join(folder, TEMPLATE))
+    if template is None:
         return beside
+    try:
+        # With the line ends of a file that is opened as text, which is how transformers reads it.
+        text = io.TextIOWrapper(io.BytesIO(template), encoding="utf-8").read()
+    except UnicodeDecodeError:
+        return beside
+    return beside._replace(config={**beside.config, "chat_template": text})
 
 
 def read_object(path: str) -> dict[str, Any]:
     """A file that is a JSON object; an empty one when there is no such file."""
-    if not os.path.exists(path):
+    data = _read(path)
+    if data is None:
         return {}
-    if not os.path.isfile(path):
-        raise VocabularyError(f"{path} is not a file")
-    data = read_source(path)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -53,3 +58,12 @@ def read_object(path: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise VocabularyError(f"{path} is not a JSON object")
     return value
+
+
+def _read(path: str) -> bytes | None:
+    """A file; None when there is none. VocabularyError for a directory, a pipe or a device of that name."""
+    if not os.path.exists(path):
+        return None
+    if not os.path.isfile(path):
+        raise VocabularyError(f"{path} is not a file")
+    return read_source(path)

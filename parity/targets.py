@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -206,7 +205,7 @@ class _Resolver:
 
     def _ranks(self) -> Vocabulary:
         path = Path(os.path.abspath(self.file))
-        facts = identify(sha256(path.read_bytes()).hexdigest(), name=self._encoding())
+        facts = identify(cache.source_digest(str(path)), name=self._encoding())
         name = facts.name or path.stem
         if name in published_encodings():
             return Vocabulary(name, "tiktoken", path, encoding=name)
@@ -224,7 +223,7 @@ class _Resolver:
         path = os.path.abspath(self.file)
         engine = cache.open_cartridge(path)
         json = path.removesuffix(".dat") + ".json"
-        if not os.path.isfile(json) or sha256(Path(json).read_bytes()).hexdigest() != engine.source_digest:
+        if not os.path.isfile(json) or cache.source_digest(json) != engine.source_digest:
             raise TargetError(f"{path}: {json}, which it was compiled from, is not there or is another one")
         reference = reference_of(engine.metadata)
         own = "tiktoken" if reference == "tiktoken" else "tokenizers"
@@ -274,6 +273,6 @@ class _Resolver:
         if self.folder is None or os.path.basename(json) != JSON or not cartridge.is_file():
             return None
         engine = cache.open_cartridge(str(cartridge))
-        if engine.source_digest != sha256(Path(json).read_bytes()).hexdigest():
+        if engine.source_digest != cache.source_digest(json):
             raise TargetError(f"{cartridge} was compiled from another file than {json}: run crayon-hf convert again")
         return cartridge

@@ -217,14 +217,14 @@ def test_tokenizer_json_as_it_is(llama3_like, tmp_path):
     assert read_tokenizer_json(data).tokenizer_json == data
     path = directory(
         tmp_path / "x",
-        {"tokenizer.json": data, "chat_template.jinja": b"{{ messages }}"},
+        {"tokenizer.json": data, "chat_template.jinja": b"{{ messages }}\r\n"},
         tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"},
         special_tokens_map={"eos_token": mapped("<|eot_id|>"), "bos_token": "<|begin_of_text|>"},
     )
     converted = read_directory(path)
     assert converted.tokenizer_json == data
     assert converted.config == {
-        **{"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}"},
+        **{"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}\n"},
         **{"bos_token": "<|begin_of_text|>", "eos_token": "<|eot_id|>"},
     }
 

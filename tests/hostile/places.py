@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from crayon_hf.conversion.beside import FILES
+from crayon_hf.conversion.beside import FILES, TEMPLATE
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
 
@@ -156,11 +156,24 @@ def _other_sources() -> Iterator[Case]:
 
         return make
 
-    for name in FILES:
+    for name in (*FILES, TEMPLATE):
         make = beside(name, b"{", good.byte_source(), "tokenizer.json")
         yield Case(
             f"a terabyte of {name}", "a sparse file beside it", make, VOCABULARY, TOO_MANY, only="converted", names=name
         )
+    for name in (FILES[0], TEMPLATE):
+        for what, put in {
+            "a directory": lambda path: path.mkdir(),
+            "a FIFO": os.mkfifo,
+            "/dev/zero": lambda path: path.symlink_to("/dev/zero"),
+        }.items():
+
+            def make(place: Path, name: str = name, put: Callable[[Path], None] = put) -> Path:
+                put(place / name)
+                return file_of(good.byte_source(), "tokenizer.json")(place)
+
+            title = f"{name} that is {what}"
+            yield Case(title, f"{what} beside it", make, VOCABULARY, NO_FILE, only="converted", names=name)
     make = beside("hostile.json", b"[", good.version_2(), "hostile.dat")
     yield Case("a terabyte of strings", "a sparse file beside it", make, VOCABULARY, TOO_MANY, names="hostile.json")
 
