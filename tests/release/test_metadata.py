@@ -84,15 +84,27 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
 
 
 def test_what_builds_is_pinned(said: dict[str, Any]) -> None:
-    """Each with a digest, the backend's requirements among them; lint tools with a version."""
+    """Each with a digest, what the backend and `build` need among them, wherever cibuildwheel builds; lint tools with
+    a version."""
+    requirements = pytest.importorskip("packaging.requirements")
     lines = [line for line in (ROOT / "tools" / "build.txt").read_text().splitlines() if not line.startswith("#")]
     pins = {}
     for line in lines:
-        match = re.fullmatch(r"(\w+)==([\d.]+) --hash=sha256:[0-9a-f]{64}", line)
+        match = re.fullmatch(r"((\w+)==([\d.]+)(?: ; .+)?) --hash=sha256:[0-9a-f]{64}", line)
         assert match, line
-        pins[match[1]] = match[2]
-    requirements = pytest.importorskip("packaging.requirements")
-    for need in map(requirements.Requirement, said["build-system"]["requires"]):
-        assert need.specifier.contains(pins[need.name]), need
+        pins[match[2]] = requirements.Requirement(match[1]), match[3]
+    # `build` says these of itself; pip --no-deps does not ask.
+    of_build = ["packaging>=24", "pyproject_hooks", 'colorama; os_name=="nt"', 'tomli>=1.1; python_version<"3.11"']
+    needs = [*map(requirements.Requirement, [*said["build-system"]["requires"], *of_build])]
+    for tag in said["tool"]["cibuildwheel"]["build"]:
+        match = re.fullmatch(r"cp3(\d+)-\*", tag)
+        assert match, tag
+        for system in ("posix", "nt"):
+            place = {"python_version": f"3.{match[1]}", "os_name": system}
+            for need in needs:
+                if need.marker is None or need.marker.evaluate(place):
+                    pin, version = pins[need.name]
+                    assert need.specifier.contains(version), need
+                    assert pin.marker is None or pin.marker.evaluate(place), (need, place)
     for line in (ROOT / "tools" / "lint.txt").read_text().splitlines():
         assert line.startswith("#") or "==" in line, line
