@@ -508,16 +508,23 @@ def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int 
     asked for twice."""
 
 class HeldFile:
-    """A regular file that is held open to be read later; closed with the object. OSError where it cannot be."""
+    """A regular file, or a directory, that is held open and closed with the object. OSError where it cannot be, as on
+    Windows."""
 
-    def __init__(self, path: str | bytes | os.PathLike[str]) -> None: ...
+    def __init__(self, path: str | bytes | os.PathLike[str], is_directory: bool = False) -> None: ...
     def fileno(self) -> int: ...
+    def sync(self) -> None:
+        """fsync. OSError where there is none."""
+
     def is_ours(self) -> bool:
         """False when somebody closed the descriptor, whoever may have its number now."""
 
     @staticmethod
     def count() -> int:
         """How many there are in this process."""
+
+def open_regular(path: str | bytes | os.PathLike[str], flags: int = 0) -> int:
+    """A descriptor to read a regular file, without waiting; an opener for `open`. OSError for anything else."""
 
 def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oniguruma") -> bytes:
     """A version 3 cartridge from the bytes of a tokenizer.json. `metadata` is a JSON object that is stored as it is.

@@ -25,6 +25,7 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache as once_for_each
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -257,14 +258,11 @@ def read_ours(directory: str, name: str) -> bytes | None:
         if os.name == "nt":
             with open(os.path.join(directory, name), "rb") as file:
                 return file.read()
-        inside = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if not _is_ours(inside):
-                return None
-            with open(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=inside), "rb") as file:
-                return file.read()
-        finally:
-            os.close(inside)
+        inside = _core.HeldFile(directory, is_directory=True)
+        if not _is_ours(inside.fileno()):
+            return None
+        with open(name, "rb", opener=partial(os.open, dir_fd=inside.fileno())) as file:
+            return file.read()
     except OSError:
         return None
 

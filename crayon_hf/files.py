@@ -9,8 +9,9 @@ import contextlib
 import errno
 import os
 import re
-import stat
 from collections.abc import Iterable
+from functools import partial
+from typing import BinaryIO
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, VocabularyError
@@ -21,8 +22,6 @@ has some 30 million."""
 
 MOST_OF_CARTRIDGE = 1 << 32
 """The engine maps no larger cartridge."""
-
-_READING = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _MOST_HELD = 64
 """How many files are held open: a process has few descriptors, and most of them are not ours to take."""
@@ -52,10 +51,8 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
     """
     target = os.path.abspath(path) if private else os.path.realpath(path)
     temporary = temporary_path(target)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(temporary, flags, 0o600 if private else 0o666)
     try:
-        with open(descriptor, "wb") as file:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o600 if private else 0o666)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -99,25 +96,20 @@ def try_lock(descriptor: int) -> bool:
 
 def sync_directory(directory: str) -> None:
     """Make a rename durable, where the system has a way to."""
-    if os.name == "nt":
-        return
     with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _core.HeldFile(directory, is_directory=True).sync()
 
 
-def open_regular(path: str | os.PathLike[str]) -> int:
-    """A descriptor of a file, to read it. A pipe, a socket or a device is an OSError: it could block, or never end."""
-    descriptor = os.open(path, os.O_RDONLY | _READING)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    is_directory = os.path.isdir(path)
-    code = errno.EISDIR if is_directory else errno.EINVAL
-    raise OSError(code, os.strerror(code) if is_directory else "Not a regular file", os.fspath(path))
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file, to read it. A pipe, a socket or a device is an OSError: it could block, or never end."""
+    if os.name == "nt":
+        return open(path, "rb")
+    try:
+        return open(path, "rb", opener=_core.open_regular)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise OSError(errno.EINVAL, "Not a regular file", os.fspath(path)) from None
 
 
 def read_source(path: str | os.PathLike[str]) -> bytes:
@@ -125,7 +117,7 @@ def read_source(path: str | os.PathLike[str]) -> bytes:
 
     VocabularyError for more than `MOST_BYTES`, which nobody's memory need hold; OSError as for `open_regular`.
     """
-    with open(open_regular(path), "rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_BYTES:
             raise _too_large(path, size)
@@ -139,7 +131,7 @@ def read_source(path: str | os.PathLike[str]) -> bytes:
 
 def read_cartridge(path: str | os.PathLike[str]) -> bytes:
     """A cartridge as bytes. CartridgeError for one that is larger than any; OSError as for `open_regular`."""
-    with open(open_regular(path), "rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_OF_CARTRIDGE:
             message = f"too large for a cartridge: {size} bytes, of {MOST_OF_CARTRIDGE} at most"

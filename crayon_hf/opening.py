@@ -28,7 +28,7 @@ _VERSION_2 = b"CRAY\2\0\0\0"
 def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
     name = os.fspath(path)
-    with open(open_regular(name), "rb") as file:
+    with open_regular(name) as file:
         head = file.read(8)
     name = os.path.abspath(name)  # it may be needed again when the working directory is another one
     if head.startswith(_MAGIC):
@@ -204,7 +204,7 @@ def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
 
 def is_version_2(path: str) -> bool:
     """True for a cartridge of CRAYON."""
-    with open(open_regular(path), "rb") as file:
+    with open_regular(path) as file:
         return file.read(8) == _VERSION_2
 
 

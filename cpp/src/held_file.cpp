@@ -28,7 +28,11 @@ int64_t HeldFile::count() {
 #if defined(_WIN32)
 
 // An open file there cannot be renamed over or removed.
-HeldFile::HeldFile(const std::string& path) {
+int open_regular(const std::string& path) {
+    raise(ENOSYS, path);
+}
+
+HeldFile::HeldFile(const std::string& path, Kind) {
     raise(ENOSYS, path);
 }
 
@@ -38,18 +42,30 @@ bool HeldFile::is_ours() const {
     return false;
 }
 
+void HeldFile::sync() const {}
+
 #else
 
-HeldFile::HeldFile(const std::string& path) {
+int open_regular(const std::string& path) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer.
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) raise(errno, path);
+    struct stat found {};
+    const int code = ::fstat(descriptor, &found) != 0 ? errno
+                     : S_ISDIR(found.st_mode)         ? EISDIR
+                     : S_ISREG(found.st_mode)         ? 0
+                                                      : EINVAL;
+    if (code == 0) return descriptor;
+    ::close(descriptor);
+    raise(code, path);
+}
+
+HeldFile::HeldFile(const std::string& path, Kind kind)
+    : descriptor_(kind == Kind::file ? open_regular(path) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY)) {
     if (descriptor_ < 0) raise(errno, path);
     struct stat found {};
-    const int code = ::fstat(descriptor_, &found) != 0 ? errno
-                     : S_ISDIR(found.st_mode)          ? EISDIR
-                     : S_ISREG(found.st_mode)          ? 0
-                                                       : EINVAL;
-    if (code != 0) {
+    if (::fstat(descriptor_, &found) != 0) {
+        const int code = errno;
         ::close(descriptor_);
         raise(code, path);
     }
@@ -66,6 +82,10 @@ HeldFile::~HeldFile() {
 bool HeldFile::is_ours() const {
     struct stat found {};
     return ::fstat(descriptor_, &found) == 0 && uint64_t(found.st_dev) == device_ && uint64_t(found.st_ino) == inode_;
+}
+
+void HeldFile::sync() const {
+    if (::fsync(descriptor_) != 0) raise(errno, "fsync");
 }
 
 #endif

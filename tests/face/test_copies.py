@@ -164,36 +164,49 @@ def test_what_is_no_file_is_not_held(name, tmp_path):
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, shutil, signal, sys
+
+from crayon_hf import Tokenizer
 from crayon_hf.files import HeldFile
 
-def held():
-    return sum(os.path.realpath(f"/proc/self/fd/{number}") == sys.argv[1] for number in os.listdir("/proc/self/fd"))
+path, what = sys.argv[1:]
+
 
 def work():
-    for _ in range(20):
-        HeldFile(sys.argv[1])
+    if what == "held":
+        HeldFile(path)
+    else:
+        Tokenizer.from_file(path)
 
+
+work()
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 arrived = 0
-sys.unraisablehook = lambda unraisable: None
-while arrived < 300:
+while arrived < 250:
     try:
-        signal.setitimer(signal.ITIMER_REAL, 1e-5 + 3e-7 * arrived, 0.5)  # again, where it was dropped
+        if what == "compiled":
+            shutil.rmtree(os.environ["CRAYON_CACHE_DIR"], ignore_errors=True)
+        signal.setitimer(signal.ITIMER_REAL, 5e-5 + 7e-6 * arrived, 0.5)  # again, where it was dropped
         while True:
             work()
     except KeyboardInterrupt:
         arrived += 1
-print(held())
+signal.setitimer(signal.ITIMER_REAL, 0)
+names = [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
+print([name for name in names if name.startswith(os.path.dirname(path))])
 """
 
 
 @counts_descriptors
-def test_interrupts_lose_no_descriptor(tmp_path):
+@pytest.mark.parametrize("work", ["held", "opened", "compiled"])
+def test_interrupts_lose_no_descriptor(work, gpt2_like, tmp_path):
     path = (tmp_path / "a").resolve()
-    path.write_bytes(b"a")
-    command = [sys.executable, "-c", INTERRUPTED, str(path)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0\n"
+    shutil.copy(gpt2_like, path)
+    command = [sys.executable, "-c", INTERRUPTED, str(path), work]
+    environment = os.environ | {"CRAYON_CACHE_DIR": str(tmp_path / "cache")}
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert ran.stdout == "[]\n"
+    assert not list(tmp_path.glob("cache/**/.*.tmp"))
 
 
 def test_lone_cartridge_is_pickled_by_its_path(ours, llama3_like, tmp_path):
