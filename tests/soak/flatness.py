@@ -15,7 +15,7 @@ MEMORY_SLACK = 16 << 20
 """Bytes by which the last quarter's median may be above the second quarter's: what allocators keep, and what turns up
 late (the first time that a large vocabulary comes round). A leak of a kilobyte for each operation of an hour, some
 hundred thousand, is several times that."""
-MEMORY = ("private", "proportional", "in_use")
+MEMORY = ("anonymous", "in_use")
 COUNT_SLACK = {"descriptors": 4, "threads": 1, "children": 1, "maps": 100}
 
 _TRIM_THRESHOLD = -1
@@ -64,13 +64,12 @@ class Sample(NamedTuple):
     """At one moment, when nothing runs."""
 
     seconds: float
-    private: int
-    """Bytes that this process alone holds (USS)."""
-    proportional: int
-    """The same with its share of what several hold (PSS)."""
+    anonymous: int
+    """Bytes of memory that are no file's. The pages of libraries and cartridges are left out: how many of them are this
+    process's own depends on what other processes there are. `maps` counts files that stay mapped."""
     in_use: int
-    """Bytes that malloc gave out and did not get back: what grows with `private` is leaked, what does not is free, and
-    kept by malloc. 0 without glibc 2.33. Python's small objects are not among them."""
+    """Bytes that malloc gave out and did not get back: what grows with `anonymous` is leaked, what does not is free,
+    and kept by malloc. 0 without glibc 2.33. Python's small objects are not among them."""
     descriptors: int
     threads: int
     children: int
@@ -83,16 +82,11 @@ def sample(seconds: float) -> Sample:
     malloc_trim = of_libc("malloc_trim")
     if malloc_trim is not None:
         malloc_trim(0)
-    fields = {"Pss": 0, "Private_Clean": 0, "Private_Dirty": 0}
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]:
-        name, _, rest = line.partition(":")
-        if name in fields:
-            fields[name] = int(rest.split()[0]) << 10
+    anonymous = Path("/proc/self/smaps_rollup").read_text().partition("\nAnonymous:")[2].split()[0]
     me = Path("/proc/self/task") / str(os.getpid())
     return Sample(
         seconds=round(seconds, 3),
-        private=fields["Private_Clean"] + fields["Private_Dirty"],
-        proportional=fields["Pss"],
+        anonymous=int(anonymous) << 10,
         in_use=_in_use(),
         descriptors=len(os.listdir("/proc/self/fd")),
         threads=threading.active_count(),

@@ -194,7 +194,7 @@ class Soak:
         if self.samples:
             last = self.samples[-1]
             lines.append(
-                f"at the end: {last.private:,} bytes private, {last.in_use:,} in use, "
+                f"at the end: {last.anonymous:,} bytes anonymous, {last.in_use:,} in use, "
                 f"{last.descriptors} descriptors, {last.maps} maps"
             )
         lines += ["", *self.table.faults, *self.what_grows]

@@ -76,8 +76,8 @@ def test_a_difference_is_told() -> None:
     assert "| bad | 2 | 0 | 0 | 1 | 1 |" in table.as_text()
 
 
-def _samples(private: list[int], descriptors: int = 10) -> list[flatness.Sample]:
-    return [flatness.Sample(i, size, size, size, descriptors, 1, 0, 400) for i, size in enumerate(private)]
+def _samples(sizes: list[int], descriptors: int = 10) -> list[flatness.Sample]:
+    return [flatness.Sample(i, size, size, descriptors, 1, 0, 400) for i, size in enumerate(sizes)]
 
 
 def test_what_is_flat() -> None:
@@ -86,7 +86,7 @@ def test_what_is_flat() -> None:
     assert flatness.what_grows(_samples([i * mega for i in range(25)] + [25 * mega] * 75)) == []  # warms up
     assert flatness.what_grows(_samples([(100 + i % 7) * mega for i in range(100)])) == []
     grown = flatness.what_grows(_samples([100 * mega + i * mega // 2 for i in range(100)]))
-    assert [line.split()[0] for line in grown] == ["private", "proportional", "in_use"]
+    assert [line.split()[0] for line in grown] == ["anonymous", "in_use"]
     more = _samples([0] * 75) + _samples([0] * 25, descriptors=20)
     assert flatness.what_grows(more) == ["descriptors grew by 10, allowed are 4"]
 
@@ -98,7 +98,7 @@ def test_a_sample_sees_what_is_held() -> None:
         after = flatness.sample(1)
         assert after.descriptors == before.descriptors + 2
         assert (one.closed, other.closed) == (False, False)
-    assert after.private - before.private > len(held) // 2
+    assert after.anonymous - before.anonymous > len(held) // 2
     if after.in_use:
         assert after.in_use - before.in_use > len(held) // 2
 
@@ -122,7 +122,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 after = flatness.sample(1)
-print(after.private - before.private, after.in_use - before.in_use)
+print(after.anonymous - before.anonymous, after.in_use - before.in_use)
 """
 
 
@@ -132,6 +132,6 @@ def test_what_threads_freed_is_not_held() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
     command = [sys.executable, "-c", WORK_IN_THREADS]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    private, in_use = map(int, ended.stdout.split())
-    assert private < 8 << 20, "of 80 million bytes"
+    anonymous, in_use = map(int, ended.stdout.split())
+    assert anonymous < 8 << 20, "of 80 million bytes"
     assert in_use < 1 << 20
