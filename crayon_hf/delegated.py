@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import inputs, panics
@@ -132,11 +131,6 @@ class DelegatedEngine:
         return [id for id in listed if id not in unknown] if unknown else listed
 
 
-def _tokenizers_panics() -> AbstractContextManager[None]:
-    """What the native engine raises where the reference panics."""
-    return panics.as_error(ValueError, "the tokenizers library")
-
-
 class TokenizersEngine(DelegatedEngine):
     """A ``tokenizers.Tokenizer`` behind the interface of the native engine."""
 
@@ -159,6 +153,7 @@ class TokenizersEngine(DelegatedEngine):
         loaded = self._load()
         self._model = loaded.model
         self._components = {name: getattr(loaded, name) for name in COMPONENTS} | dict(live or {})
+        self._is_live = bool(live)
         self._model = self._components.pop("model", self._model)
         self._added = AddedTokens(_added_tokens(loaded)) if added is None else added
         self._plain = self._make(False, None, None)
@@ -184,7 +179,7 @@ class TokenizersEngine(DelegatedEngine):
     ) -> Any:
         stock = self._with(special_as_text, truncation, padding)
         try:
-            with _tokenizers_panics():
+            with panics.of_tokenizers(self._is_live):
                 return stock.encode(sequence, pair, is_pretokenized, add_special_tokens)
         except TypeError as error:
             refused = inputs.refusal(sequence, is_pretokenized, "sequence")
@@ -206,7 +201,7 @@ class TokenizersEngine(DelegatedEngine):
         stock = self._with(special_as_text, truncation, padding)
         encode = stock.encode_batch if offsets else stock.encode_batch_fast
         try:
-            with _tokenizers_panics():
+            with panics.of_tokenizers(self._is_live):
                 return encode(input, is_pretokenized, add_special_tokens)
         except TypeError as error:
             raise (inputs.batch_refusal(input, is_pretokenized) or error) from None
@@ -219,7 +214,7 @@ class TokenizersEngine(DelegatedEngine):
         truncation: Any = None,
         padding: Any = None,
     ) -> Any:
-        with _tokenizers_panics():
+        with panics.of_tokenizers(self._is_live):
             return self._with(False, truncation, padding).post_process(encoding, pair, add_special_tokens)
 
     def encode_ids(
@@ -232,7 +227,7 @@ class TokenizersEngine(DelegatedEngine):
         raise UnsupportedError(f"encode_bytes needs the native engine (not native: {self.reason})")
 
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
-        with _tokenizers_panics():
+        with panics.of_tokenizers(self._is_live):
             text: str = self._plain.decode(self._known_ids(ids, unknown_ids), skip_special_tokens)
         return text
 
