@@ -39,7 +39,7 @@ py::list list_of_runs(const int32_t* values, size_t n) {
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;
         while (end < n && values[end] == values[i]) ++end;
-        PyObject* value = PyLong_FromLong(values[i]);
+        PyObject* value = PyLong_FromUnsignedLong(uint32_t(values[i]));  // type ids, too, have 32 bits
         if (value == nullptr) throw py::error_already_set();
         add_references(value, end - i - 1);
         while (i < end) PyList_SET_ITEM(list.ptr(), py::ssize_t(i++), value);

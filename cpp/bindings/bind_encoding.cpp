@@ -266,15 +266,7 @@ void bind_steps(py::module_& m) {
 
 py::list ids_of(const PyEncoding& self) {
     const std::vector<int32_t>& ids = self.ids();
-    // Padding may have any id. The ready-made ints are for those that a vocabulary can have.
-    constexpr int32_t kReady = 1 << 22;
-    bool is_usual = true;
-    for (const int32_t id : ids) is_usual &= id >= 0 && id < kReady;
-    if (is_usual) return list_of_ids(ids.data(), ids.size());
-    const std::vector<int32_t> own(ids);  // what a garbage collection runs may encode the whole
-    py::list out(own.size());
-    for (size_t i = 0; i < own.size(); ++i) out[i] = py::int_(uint32_t(own[i]));
-    return out;
+    return list_of_ids(ids.data(), ids.size());
 }
 
 TokenStringOf strings_of(const PyEncoding& self) {

@@ -205,14 +205,14 @@ py::list list_of_ids(const int32_t* ids, size_t n) {
     auto owned = py::reinterpret_steal<py::list>(list);
     uint32_t greatest = 0;
     for (size_t i = 0; i < n; ++i) greatest = std::max(greatest, uint32_t(ids[i]));
-    const bool is_usual = greatest < kMaxIds;  // a post-processor may name any id
+    const bool is_usual = greatest < kMaxIds;  // a post-processor, or padding, may name any of 32 bits
     if (is_usual && greatest >= ready.size) ready.grow(size_t(greatest) + 1);
     PyObject** const ints = ready.ints;
     PyObject** const items = PySequence_Fast_ITEMS(list);
     for (size_t i = 0; i < n; ++i) {
         PyObject* value = is_usual ? ints[ids[i]] : nullptr;
         if (value == nullptr) {
-            value = PyLong_FromLong(ids[i]);
+            value = PyLong_FromUnsignedLong(uint32_t(ids[i]));
             if (value == nullptr) throw py::error_already_set();
             if (is_usual) ints[ids[i]] = value;
             if (!is_usual) {

@@ -240,3 +240,25 @@ def test_columns_come_from_the_engine_of_now(ours):
     encodings = ours.encode_batch(["a", "fox [NEW]"])
     assert columns["input_ids"].tolist() == [encoding.ids for encoding in encodings]
     assert columns["attention_mask"].tolist() == [encoding.attention_mask for encoding in encodings]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("id", [2**31 - 1, 2**31, 2**32 - 1])
+def test_what_is_padded_with_has_32_bits(ours, id, side):
+    texts, options = ["a", "fox", ""], {"direction": side, "pad_id": id, "pad_type_id": id}
+    reference = tokenizers.Tokenizer.from_str(ours.to_str())
+    both = [tokenizer.encode("fox") for tokenizer in (reference, ours)]
+    for tokenizer, encoding in zip((reference, ours), both, strict=True):
+        encoding.pad(9, **options)
+        tokenizer.enable_padding(length=9, **options)
+    assert fields(both[1]) == fields(both[0])
+    expected = plain(reference.encode_batch(texts))
+    assert plain(ours.encode_batch(texts)) == expected
+    assert [encoding.ids for encoding in ours.encode_batch_fast(texts)] == [encoding["ids"] for encoding in expected]
+    assert fields(ours.encode("fox", "a")) == fields(reference.encode("fox", "a"))
+    again = Tokenizer.from_str(ours.to_str())
+    assert (again.padding, plain(again.encode_batch(texts))) == (reference.padding, expected)
+    for as_arrays in (False, True):
+        columns = ours.encode_columns(texts, padding=(9, side, None, id, id), as_arrays=as_arrays)
+        assert [list(row) for row in columns["input_ids"]] == [encoding["ids"] for encoding in expected]
+        assert [list(row) for row in columns["token_type_ids"]] == [encoding["type_ids"] for encoding in expected]

@@ -161,6 +161,20 @@ def test_no_padding_token(repositories: dict[str, Any]) -> None:
         ours(TEXTS, padding=True)
 
 
+def test_a_type_id_of_32_bits(repositories: dict[str, Any]) -> None:
+    path = repositories["byte_level"]
+    both = [face.from_pretrained(path) for face in (AutoTokenizer, crayon_hf.AutoTokenizer)]
+    for tokenizer in both:
+        tokenizer._pad_token_type_id = 2**32 - 1  # there is no other way to set it
+    for arguments in ({}, {"return_tensors": "np"}):
+        stock, ours = (
+            tokenizer(TEXTS, padding=True, return_token_type_ids=True, **arguments)["token_type_ids"]
+            for tokenizer in both
+        )
+        assert [list(row) for row in ours] == [list(row) for row in stock]
+        assert max(stock[1]) == 2**32 - 1
+
+
 class Kept(logging.Handler):
     """Keeps messages, wherever else they go."""
 

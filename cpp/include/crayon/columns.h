@@ -36,7 +36,7 @@ class Columns {
     bool is_pair_ = false;
     size_t padded_ = 0;
     bool pads_left_ = false;
-    int32_t pad_id_ = 0;
+    uint32_t pad_id_ = 0;
     uint32_t pad_type_id_ = 0;
 };
 
