@@ -302,7 +302,7 @@ std::optional<std::string> character_field(const Value& component, std::string_v
 std::optional<uint64_t> count_field(const Value& component, std::string_view name) {
     const Value* value = component.find(name);
     if (value == nullptr) return std::nullopt;
-    if (value->type() == Type::number) unsupported("Strip with a count that is no small integer");
+    if (value->type() == Type::large) unsupported("Strip with a count that is no small integer");
     if (value->type() != Type::integer || value->as_integer("a count") < 0) return std::nullopt;
     return uint64_t(value->as_integer("a count"));
 }

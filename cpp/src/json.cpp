@@ -17,8 +17,8 @@ namespace {
 constexpr int max_depth = 127;  // serde_json's limit; it also bounds our recursion
 
 const char* type_name(Value::Type type) {
-    constexpr const char* names[] = {"null",     "a boolean", "an integer", "a number",
-                                     "a string", "an array",  "an object"};
+    constexpr const char* names[] = {"null",     "a boolean", "an integer", "an integer of 2^63 or more",
+                                     "a number", "a string",  "an array",   "an object"};
     return names[size_t(type)];
 }
 
@@ -306,6 +306,8 @@ class Parser {
         if (integral && !(negative && start[1] == '0')) {  // -0 is a double
             result.type_ = Value::Type::integer;
             if (std::from_chars(start, p_, result.integer_).ec == std::errc()) return result;
+            result.type_ = Value::Type::large;
+            if (std::from_chars(start, p_, result.large_).ec == std::errc()) return result;
         }
         result.type_ = Value::Type::number;
         if (!read_serde_number(start, p_, &result.number_)) fail_at(start, "a number out of range");
@@ -328,8 +330,14 @@ int64_t Value::as_integer(const char* what) const {
     return integer_;
 }
 
+uint64_t Value::as_large(const char* what) const {
+    if (type_ != Type::large) wrong_type(what, Type::large, type_);
+    return large_;
+}
+
 double Value::as_number(const char* what) const {
     if (type_ == Type::integer) return double(integer_);
+    if (type_ == Type::large) return double(large_);
     if (type_ != Type::number) wrong_type(what, Type::number, type_);
     return number_;
 }
@@ -403,6 +411,9 @@ void append_value(std::string& out, const Value& value) {
             break;
         case Value::Type::integer:
             out += std::to_string(value.as_integer(""));
+            break;
+        case Value::Type::large:
+            out += std::to_string(value.as_large(""));
             break;
         case Value::Type::number:
             append_number(out, value.as_number(""));

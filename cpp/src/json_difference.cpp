@@ -43,6 +43,8 @@ bool is_same_scalar(const Value& a, const Value& b) {
             return a.as_bool("") == b.as_bool("");
         case Type::integer:
             return a.as_integer("") == b.as_integer("");
+        case Type::large:
+            return a.as_large("") == b.as_large("");
         case Type::number:
             return a.as_number("") == b.as_number("");
         default:

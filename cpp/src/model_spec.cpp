@@ -46,9 +46,7 @@ bool optional_flag(const Value& model, const char* name) {
 }
 
 uint64_t as_size(const Value& v, const char* what) {
-    // A whole number of 2^63 and more, which the reader keeps as a double.
-    if (v.type() == Value::Type::number && v.as_number(what) >= 9223372036854775808.0)
-        unsupported(std::string("a model with a huge ") + what);
+    if (v.type() == Value::Type::large) unsupported(std::string("a model with a huge ") + what);
     const int64_t size = v.as_integer(what);
     if (size < 0) malformed(std::string(what) + " is negative: " + std::to_string(size));
     return uint64_t(size);

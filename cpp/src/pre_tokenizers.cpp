@@ -171,9 +171,7 @@ std::unique_ptr<PreTokenizer> read_fixed_length(const Fields& fields) {
     uint64_t length = 5;
     if (fields.has("length")) {
         const Value& value = fields.required("length");
-        // Integers of more than 63 bits come as numbers, and are more than any text has.
-        if (value.type() == Value::Type::number && value.as_number("length") >= 9.2e18)
-            unsupported("FixedLength of so great a length");
+        if (value.type() == Value::Type::large) unsupported("FixedLength of so great a length");
         const int64_t given = value.as_integer(fields.label("length").c_str());
         if (given < 0) refuse("FixedLength's \"length\" is negative");
         // The reference loads it and panics when it meets a text.

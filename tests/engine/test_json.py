@@ -16,11 +16,11 @@ from crayon_hf.errors import VocabularyError
 
 SHARED = os.environ.get("CRAYON_SHARED")
 
-# An integer beyond 64 bits becomes a double, as in serde_json, so it is drawn apart.
+# An integer beyond 64 bits, signed or not, becomes a double, as in serde_json, so it is drawn apart.
 SCALARS = (
     st.none()
     | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
+    | st.integers(-(2**63), 2**64 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text()
 )
@@ -65,7 +65,7 @@ def reference(data: bytes) -> object:
 
     def integer(text: str) -> int | float:
         value = int(text)
-        return value if -(2**63) <= value < 2**63 and text != "-0" else serde_double(text)
+        return value if -(2**63) <= value < 2**64 and text != "-0" else serde_double(text)
 
     return json.loads(data.decode(), parse_int=integer, parse_float=serde_double)
 
@@ -171,7 +171,10 @@ def test_damaged_documents(document: object, ascii_only: bool, data: st.DataObje
         (b"5e-324", 5e-324),
         (b"9223372036854775807", 2**63 - 1),
         (b"-9223372036854775808", -(2**63)),
-        (b"9223372036854775808", float(2**63)),
+        (b"9223372036854775808", 2**63),
+        (b"18446744073709551615", 2**64 - 1),
+        (b"18446744073709551616", float(2**64)),
+        (b"-9223372036854775809", float(-(2**63))),
         (b'{"a": 1, "b": 2, "a": 3}', {"a": 3, "b": 2}),
     ],
 )

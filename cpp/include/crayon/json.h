@@ -15,8 +15,9 @@ namespace crayon::json {
 // Small and trivially copied: strings, arrays and objects are owned by the Document (or, for strings, by the input).
 class Value {
   public:
-    // `integer` is a number without fraction or exponent that fits int64_t; every other number is `number`.
-    enum class Type : uint8_t { null, boolean, integer, number, string, array, object };
+    // A number without fraction or exponent is an `integer` when it fits int64_t, `large` when it fits uint64_t alone;
+    // every other number is `number`.
+    enum class Type : uint8_t { null, boolean, integer, large, number, string, array, object };
     using Member = std::pair<std::string_view, Value>;
 
     Type type() const { return type_; }
@@ -28,7 +29,8 @@ class Value {
     // Each raises Error(vocabulary) that names `what` when the value is of another type.
     bool as_bool(const char* what) const;
     int64_t as_integer(const char* what) const;
-    double as_number(const char* what) const;  // an integer is a number, too
+    uint64_t as_large(const char* what) const;
+    double as_number(const char* what) const;  // integers are numbers, too
     std::string_view as_string(const char* what) const;
     const std::vector<Value>& as_array(const char* what) const;
     const std::vector<Member>& as_object(const char* what) const;
@@ -43,6 +45,7 @@ class Value {
     union {
         bool boolean_;
         int64_t integer_ = 0;
+        uint64_t large_;
         double number_;
         const char* string_;
         const std::vector<Value>* array_;
