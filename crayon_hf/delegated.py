@@ -14,6 +14,7 @@ from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.settings import check_reference_pads
 from crayon_hf.warned import warn_caller
 
 if TYPE_CHECKING:
@@ -310,6 +311,7 @@ class TokenizersEngine(DelegatedEngine):
             max_length, stride, strategy, direction = truncation
             stock.enable_truncation(max_length, stride=stride, strategy=strategy, direction=direction)
         if padding is not None:
+            check_reference_pads(padding)
             names = ("length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")
             stock.enable_padding(**dict(zip(names, padding, strict=True)))
         stock.encode_special_tokens = special_as_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from crayon_hf import inputs
 from crayon_hf.errors import VocabularyError
 
 _SIZE_BITS, _ID_BITS = 64, 32
+_MOST_PADDED = (1 << 32) - 1
 _STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 _DIRECTIONS = {"left": "Left", "right": "Right"}
 
@@ -107,6 +108,21 @@ def padding_of(
     )
     _say_ignored(others)
     return wanted
+
+
+def check_reference_pads(padding: Sequence[Any]) -> None:
+    """ValueError for padding to more tokens than the engine pads to, with its message.
+
+    The reference asks for memory first, and ends the process when there is none. `padding` is a `Padding`, or the
+    plain tuple that an engine takes.
+    """
+    length, multiple = padding[0], padding[2] or 0
+    if length is None:
+        length = multiple  # the least that a text is made to be
+    elif multiple:
+        length = (length + -length % multiple) % (1 << _SIZE_BITS)  # it wraps around
+    if length > _MOST_PADDED:
+        raise ValueError(f"padding to {length} tokens, which is more than 2^32-1")
 
 
 def stored_truncation(document: Any) -> Truncation | None:

@@ -155,14 +155,12 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
 }
 
 void Columns::pad(const std::optional<Padding>& padding) {
-    if (!padding) return;
-    padded_ = padding->is_fixed ? padding->length : 0;
-    if (!padding->is_fixed)
-        for (size_t row = 0; row < rows(); ++row) padded_ = std::max(padded_, size(row));
-    const size_t multiple = padding->multiple_of;
-    if (multiple > 0 && padded_ % multiple != 0) padded_ += multiple - padded_ % multiple;
+    if (!padding || rows() == 0) return;
+    size_t longest = 0;
+    for (size_t row = 0; row < rows(); ++row) longest = std::max(longest, size(row));
+    padded_ = padded_length(longest, *padding);
     pads_left_ = padding->side == Side::left;
-    pad_id_ = padding->pad_id;
+    pad_id_ = uint32_t(padding->pad_id);
     pad_type_id_ = padding->pad_type_id;
 }
 

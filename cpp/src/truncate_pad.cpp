@@ -55,6 +55,11 @@ std::pair<size_t, size_t> longest_first(size_t first, size_t second, size_t max_
     return first > second ? std::make_pair(longer, shorter) : std::make_pair(shorter, longer);
 }
 
+void check_padded_length(size_t length) {
+    if (length > std::numeric_limits<uint32_t>::max())
+        throw Error(ErrorKind::argument, "padding to " + std::to_string(length) + " tokens, which is more than 2^32-1");
+}
+
 }  // namespace
 
 void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side) {
@@ -117,9 +122,16 @@ void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, siz
     cut_to(target, target->size() - surplus);
 }
 
+size_t padded_length(size_t longest, const Padding& padding) {
+    size_t length = padding.is_fixed ? padding.length : longest;
+    const size_t multiple = padding.multiple_of;
+    if (multiple > 0 && length % multiple > 0) length += multiple - length % multiple;  // wraps around in both
+    check_padded_length(length);
+    return length;
+}
+
 void pad(Encoding* encoding, size_t length, const Padding& padding) {
-    if (length > std::numeric_limits<uint32_t>::max())
-        throw Error(ErrorKind::argument, "padding to " + std::to_string(length) + " tokens, which is more than 2^32-1");
+    check_padded_length(length);
     for (Encoding& other : encoding->overflowing) pad(&other, length, padding);
     if (encoding->size() >= length) return;
     Encoding& e = *encoding;
@@ -149,13 +161,10 @@ void pad(Encoding* encoding, size_t length, const Padding& padding) {
 }
 
 void pad(std::vector<Encoding>* encodings, const Padding& padding) {
-    size_t length = padding.length;
-    if (!padding.is_fixed) {
-        length = 0;
-        for (const Encoding& encoding : *encodings) length = std::max(length, encoding.size());
-    }
-    const size_t multiple = padding.multiple_of;
-    if (multiple > 0 && length % multiple > 0) length += multiple - length % multiple;
+    if (encodings->empty()) return;
+    size_t longest = 0;
+    for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.size());
+    const size_t length = padded_length(longest, padding);
     for (Encoding& encoding : *encodings) pad(&encoding, length, padding);
 }
 

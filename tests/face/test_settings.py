@@ -21,6 +21,8 @@ PADDING = {
     "pad_type_id": 0,
     "pad_token": "[PAD]",
 }
+MODEL = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"(.)\1"}, "behavior": "Isolated", "invert": False}
 
 
 def with_settings(**settings: Any) -> str:
@@ -80,3 +82,47 @@ def test_sizes_that_are_none() -> None:
                     Tokenizer.from_str(source)
                 with pytest.raises(Exception, match="line 1 column"):
                     tokenizers.Tokenizer.from_str(source)
+
+
+@pytest.mark.parametrize(
+    ("length", "multiple", "wanted"),
+    [
+        (2**32, None, 2**32),
+        (2**64 - 1, None, 2**64 - 1),
+        (2**32 - 1, 2, 2**32),
+        (1, 2**32, 2**32),
+        (None, 2**32, 2**32),
+        (2**64 - 1, 2, None),  # the sum has 64 bits, and is 0
+        (0, 2**32, None),
+    ],
+)
+@pytest.mark.parametrize("pre_tokenizer", [None, SPLIT], ids=["native", "delegated"])
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_more_padding_than_there_can_be(
+    pre_tokenizer: Any, length: int | None, multiple: int | None, wanted: int | None
+) -> None:
+    """The reference asks for the memory, and ends the process."""
+    strategy = "BatchLongest" if length is None else {"Fixed": length}
+    padding = PADDING | {"strategy": strategy, "pad_to_multiple_of": multiple}
+    stored = json.dumps({"model": MODEL, "pre_tokenizer": pre_tokenizer, "padding": padding})
+    enabled = Tokenizer.from_str(json.dumps({"model": MODEL, "pre_tokenizer": pre_tokenizer}))
+    enabled.enable_padding(length=length, pad_to_multiple_of=multiple)
+    for ours in (Tokenizer.from_str(stored), enabled):
+        assert (ours.engine == "native") == (pre_tokenizer is None)
+        plain = ours.encode_ragged(["a"])[0].tolist()  # what is not padded goes on
+        assert plain == [0]
+        for call in (
+            lambda: ours.encode("a"),  # noqa: B023
+            lambda: ours.encode_batch(["a"])[0],  # noqa: B023
+            lambda: ours.encode_batch_fast(["a"])[0],  # noqa: B023
+        ):
+            if wanted is None:
+                assert call().ids == tokenizers.Tokenizer.from_str(stored).encode("a").ids == [0]
+                continue
+            with pytest.raises(ValueError, match=rf"padding to {wanted} tokens, which is more than 2\^32-1"):
+                call()
+        if pre_tokenizer is None and wanted is not None:
+            with pytest.raises(ValueError, match=rf"padding to {wanted} tokens"):
+                ours.encode_columns(["a"], padding=(length, "right", multiple, 0, 0))
+        ours.no_padding()
+        assert ours.encode("a").ids == [0]

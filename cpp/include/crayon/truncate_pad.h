@@ -38,6 +38,10 @@ void truncate(Encoding* first, Encoding* pair, const Truncation& truncation, siz
 void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side);
 void pad(Encoding* encoding, size_t length, const Padding& padding);
 
+// How many tokens each of a batch must have, when the longest has so many. Error(argument) when they are more than
+// 2^32-1, which the reference asks memory for until it ends.
+size_t padded_length(size_t longest, const Padding& padding);
+
 // tokenizers' pad_encodings: all of a batch, to the length that `padding` says.
 void pad(std::vector<Encoding>* encodings, const Padding& padding);
 
