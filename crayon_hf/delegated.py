@@ -14,7 +14,7 @@ from crayon_hf.added_tokens import AddedTokens
 from crayon_hf.byte_level import BYTE_LEVEL, spell
 from crayon_hf.components import COMPONENTS
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError, UnsupportedError, VocabularyError
-from crayon_hf.settings import check_reference_pads
+from crayon_hf.settings import Truncation, check_reference_pads
 from crayon_hf.warned import warn_caller
 
 if TYPE_CHECKING:
@@ -296,20 +296,22 @@ class TokenizersEngine(DelegatedEngine):
         return made
 
     def _make(self, special_as_text: bool, truncation: Any, padding: Any) -> tokenizers.Tokenizer:
+        import json
+
         import tokenizers
 
         # A token that the model knows gets the model's id: so they get those that they must have.
         tokens = self._added.for_json()
         ids = tokenizers.models.WordLevel({token["content"]: token["id"] for token in tokens})
         stock = tokenizers.Tokenizer(ids)
+        if truncation is not None:  # as a file has it: `enable_truncation` refuses strides that a file may have
+            document = {**json.loads(stock.to_str()), "truncation": Truncation(*truncation).as_json()}
+            stock = tokenizers.Tokenizer.from_str(json.dumps(document))
         stock.add_special_tokens(self._added.lasting_specials())
         stock.add_tokens(list(self._added.decoder().values()))
         stock.model = self._model
         for name, component in self._components.items():
             setattr(stock, name, component)
-        if truncation is not None:
-            max_length, stride, strategy, direction = truncation
-            stock.enable_truncation(max_length, stride=stride, strategy=strategy, direction=direction)
         if padding is not None:
             check_reference_pads(padding)
             names = ("length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")

@@ -126,3 +126,18 @@ def test_more_padding_than_there_can_be(
                 ours.encode_columns(["a"], padding=(length, "right", multiple, 0, 0))
         ours.no_padding()
         assert ours.encode("a").ids == [0]
+
+
+@pytest.mark.parametrize("pre_tokenizer", [{"type": "WhitespaceSplit"}, SPLIT], ids=["native", "delegated"])
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_a_stored_stride_that_does_not_fit(pre_tokenizer: Any) -> None:
+    """A file may have it: it says nothing of texts that are short enough."""
+    source = json.dumps(
+        {"model": MODEL, "pre_tokenizer": pre_tokenizer, "truncation": TRUNCATION | {"max_length": 2, "stride": 2}}
+    )
+    ours, reference = Tokenizer.from_str(source), tokenizers.Tokenizer.from_str(source)
+    assert (ours.engine == "native") == (pre_tokenizer is not SPLIT)
+    assert ours.truncation == reference.truncation
+    assert fields(ours.encode("a")) == fields(reference.encode("a"))
+    with pytest.raises(ValueError, match="stride"):
+        ours.encode("aa bb c")
