@@ -14,17 +14,6 @@
 namespace crayon {
 namespace {
 
-template <typename Make>
-std::shared_ptr<const Engine> named(const std::string& path, Make&& make) {
-    try {
-        return make();
-    } catch (const Error& error) {
-        // A cartridge with components that are not native here is damaged, or from another version.
-        if (error.kind() == ErrorKind::argument) throw;
-        throw Error(ErrorKind::cartridge, path + ": " + error.what());
-    }
-}
-
 template <typename Added>
 std::vector<uint32_t> special_ids(const Added& added) {
     std::vector<uint32_t> ids;

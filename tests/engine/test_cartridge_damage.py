@@ -37,6 +37,9 @@ def test_files_that_are_no_cartridges(tmp_path: Path) -> None:
         for verify in (False, True):
             with pytest.raises(CartridgeError, match=re.escape(str(path))):
                 _core.Engine.open(str(path), verify=verify)
+        for call in (_core.verify_cartridge, _core.cartridge_sections):
+            with pytest.raises(CartridgeError, match=f"^{re.escape(str(path))}: "):
+                call(str(path))
         with pytest.raises(CartridgeError):
             _core.Engine.from_bytes(content)
 

@@ -14,6 +14,7 @@
 #include "crayon/bytes.h"
 #include "crayon/cartridge_tables.h"
 #include "crayon/double_array.h"
+#include "crayon/error.h"
 #include "crayon/mapped_file.h"
 
 namespace crayon {
@@ -216,7 +217,19 @@ class Cartridge {
     std::array<Bytes, kSectionTypes> sections_{};
 };
 
-// The cartridge of a file. Error(cartridge) also when it is cut meanwhile; else as map_file and Cartridge.
+// make(), which reads the cartridge of the file `path`: what it finds wrong is Error(cartridge), and names the file.
+template <typename Make>
+auto named(const std::string& path, Make&& make) -> decltype(make()) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        // A cartridge with components that are not native here is damaged, or from another version.
+        if (error.kind() == ErrorKind::argument) throw;
+        throw Error(ErrorKind::cartridge, path + ": " + error.what());
+    }
+}
+
+// The cartridge of a file. Error(cartridge), which names it, also when it is cut meanwhile; else as map_file.
 Cartridge open_cartridge(const std::string& path);
 
 // Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the
