@@ -226,7 +226,7 @@ class ClassParser {
 }  // namespace
 
 ClassSet parse_class(Reader& reader) {
-    return ClassParser(reader, 0).run();
+    return ClassParser(reader, 1).run();
 }
 
 bool parse_set_escape(Reader& r, bool in_class, CharSet* set) {

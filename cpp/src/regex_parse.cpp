@@ -9,7 +9,7 @@ namespace crayon::regex {
 namespace {
 
 constexpr size_t kMaxPattern = 1 << 16;
-constexpr size_t kMaxDepth = 200;
+constexpr size_t kMaxGroupDepth = 200;
 constexpr uint32_t kMaxTimes = 100000;
 
 struct Options {
@@ -87,13 +87,13 @@ class Parser {
 
   private:
     NodePtr parse_alternatives() {
-        if (++depth_ > kMaxDepth) r_.unsupported("groups nested so deeply");
+        if (groups_++ > kMaxGroupDepth) r_.unsupported("groups nested so deeply");
         NodePtr node = parse_branch();
         if (r_.sees(U'|')) {
             node = make_node(NodeKind::alt, std::move(node));
             while (r_.take(U'|')) node->children.push_back(parse_branch());
         }
-        --depth_;
+        --groups_;
         return node;
     }
 
@@ -181,7 +181,7 @@ class Parser {
         *number = 0;
         while (!r_.done() && r_.chars[r_.at] >= U'0' && r_.chars[r_.at] <= U'9') {
             *number = *number * 10 + uint32_t(r_.chars[r_.at++] - U'0');
-            if (*number > kMaxTimes) r_.unsupported("a repeat of more than 100000 times");
+            if (*number > kMaxTimes) r_.refuse("a repeat of more than 100000 times");
         }
         return r_.at > begin;
     }
@@ -436,7 +436,7 @@ class Parser {
 
     Reader r_;
     Options options_;
-    size_t depth_ = 0;
+    size_t groups_ = 0;  // that are open, and one for the pattern itself
     size_t repeats_ = 0;
 };
 

@@ -15,7 +15,7 @@ from tokenizers import Regex
 from tokenizers.normalizers import Replace
 from tokenizers.pre_tokenizers import Split
 
-from crayon_hf import _core
+from crayon_hf import UnsupportedError, _core
 
 Span = tuple[int, int]
 
@@ -121,6 +121,8 @@ REFUSED += [
     "(?<=a\\z)",
     "{1}",
     "(?:^|a)*",
+    "a{100001}",
+    "a{,100001}",
 ]
 
 FOREIGN = [
@@ -135,7 +137,19 @@ FOREIGN = [
     r"(a)\g<1>",
     "(*FAIL)",
 ]
-FOREIGN += ["a{100001}", "(" * 3000 + ")" * 3000, "a" * 70000, "[" * 200 + "a" + "]" * 200, r"\cA", r"[\x{61 62}]"]
+FOREIGN += [r"\cA", r"[\x{61 62}]"]
+
+# How large a pattern may be: the limit, and how to write one of a size.
+LIMITS = {
+    "bytes": (1 << 16, lambda size: "a" * size),
+    "groups": (200, lambda size: "(?:" * size + "a" + ")" * size),
+    "captures": (200, lambda size: "(" * size + "a" + ")" * size),
+    "options": (200, lambda size: "(?i)" * size + "a"),
+    "look-ahead": (200, lambda size: "(?=" * size + "a" + ")" * size + "a"),
+    "classes": (100, lambda size: "[" * size + "a" + "]" * size),
+    "repeats of repeats": (100_000, lambda size: next(f"a{{{size // n}}}{{{n}}}" for n in (10, 11) if size % n == 0)),
+    "instructions": (50_000, lambda size: "." * (size - 1)),
+}
 
 
 class Reference:
@@ -235,6 +249,18 @@ def test_what_is_not_native_says_so(pattern: str) -> None:
         _core.regex_find_all(pattern, "a")
     assert pattern[:50] in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_how_large_a_pattern_may_be(what: str) -> None:
+    """At the limit it is native and right, beyond it delegated: the reference takes both."""
+    most, of_size = LIMITS[what]
+    text = "ba" * 2 + "a" * 3
+    reference = Reference(of_size(most))
+    reference.check(of_size(most), text)
+    Regex(of_size(most + 1))
+    with pytest.raises(UnsupportedError, match="not native"):
+        _core.regex_find_all(of_size(most + 1), text)
 
 
 ATOMS = [
