@@ -66,6 +66,31 @@ def test_the_most_merges() -> None:
         _core.compile_tokenizer_json(byte_level(BYTE_TOKENS | {"ab": 256}, f"[{merges}]").encode())
 
 
+def test_merges_that_were_made_to_collide() -> None:
+    """A search of the table of merges passes 1023 full places at most (cartridge_tables.h)."""
+    longest, slots = 1024, 2048  # of a table of that many merges, at most 60% full
+
+    def home(pair: tuple[int, int]) -> int:
+        return ((pair[0] << 21 | pair[1]) * 0x9E3779B97F4A7C15 % 2**64) >> 64 - slots.bit_length() + 1
+
+    spelled = {byte: character for character, byte in BYTE_TOKENS.items()}
+    pairs = sorted(((left, right) for left in range(256) for right in range(256)), key=home)
+    (*block, last), first = pairs[1 : longest + 2], pairs[0]
+    assert all(home(pair) <= place for place, pair in enumerate(block)), "they fill the table from its first place on"
+    assert home(first) == 0
+    for found_last, is_native in ((block[:-1], True), (block, False)):
+        merges = [(spelled[left], spelled[right]) for left, right in (*found_last, first)]
+        vocab = BYTE_TOKENS | {left + right: 256 + rank for rank, (left, right) in enumerate(merges)}
+        source = byte_level(vocab, json.dumps(merges))
+        if not is_native:
+            with pytest.raises(UnsupportedError, match="a vocabulary whose merges were made to collide"):
+                twins.compiled(source)
+            continue
+        engine, reference = twins.open_engine(source), tokenizers.Tokenizer.from_str(source)
+        text = " ".join(chr(byte) for byte in (*first, *last, *range(97, 123)))
+        assert engine.encode_ids(text) == reference.encode(text).ids
+
+
 def test_a_long_token() -> None:
     """There is no limit to it but that of all tokens together, 4 GiB: here 64 KiB by merging."""
     runs = ["a" * 2**k for k in range(17)]
