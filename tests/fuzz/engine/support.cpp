@@ -308,7 +308,8 @@ void check_decoding(const Engines& engines, const std::vector<int64_t>& ids, boo
         return outcome.error + "|" + text;
     };
     const std::string text = text_by(*engines.back(), 0);
-    require(text == text_by(*engines.front(), 0), "decode on another instruction set");
+    for (const EnginePtr& engine : engines)
+        require(text == text_by(*engine, 0), "decode on another instruction set", text);
     bool joins_bytes = true;
     const Outcome bytes = outcome_of([&](IdBuffer*) {
         std::string out;
