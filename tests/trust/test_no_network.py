@@ -119,4 +119,5 @@ def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> N
         targets = asked_by(IN_PYTHON)
         assert targets
         assert {target for target in targets if not is_of_the_repository(target)} <= {OF_THE_CLIENT}
-        assert asked_by(COMMAND, HF_HUB_OFFLINE="1") == set()
+        for program in (COMMAND, IN_PYTHON):
+            assert asked_by(program, HF_HUB_OFFLINE="1") == set()
