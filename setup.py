@@ -55,8 +55,14 @@ if SANITIZE:
 def compile_profiles(core: str, target: Path) -> None:
     """Compile the packaged profiles with the extension just built, so that the first opening only maps."""
     spec = importlib.util.spec_from_file_location("crayon_hf._core", core)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except ImportError as error:
+        raise SetupError(
+            f"{core}, which was built for {MACHINE}, does not load in this Python on {platform.machine()}, and the "
+            f"packaged profiles are compiled with it: build on a machine of that kind ({error})"
+        ) from error
     target.mkdir(parents=True, exist_ok=True)
     for source in sorted(Path("crayon_hf/profiles").glob("*.json")):
         cartridge = module.compile_tokenizer_json(source.read_bytes(), json.dumps({"name": source.stem}))

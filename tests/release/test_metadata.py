@@ -83,6 +83,14 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
     assert {(name, file) for name, file in unknown if name not in names} == set()
 
 
+def test_no_wheel_is_cross_compiled(said: dict[str, Any]) -> None:
+    """A build runs what it has built. Linux is built in containers, which are emulated as a whole."""
+    wheels = said["tool"]["cibuildwheel"]
+    assert "archs" not in wheels
+    assert wheels["macos"]["archs"] == ["native"]
+    assert wheels["windows"]["archs"] == ["AMD64"]
+
+
 def test_what_builds_is_pinned(said: dict[str, Any]) -> None:
     """Each with a digest, what the backend and `build` need among them, wherever cibuildwheel builds; lint tools with
     a version."""
