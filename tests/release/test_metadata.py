@@ -7,6 +7,7 @@ import importlib.metadata
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,21 +67,52 @@ def test_all_packages_are_named(said: dict[str, Any]) -> None:
         assert any(Path(name).match(pattern) for pattern in tool["package-data"].get(package, ())), (package, name)
 
 
+OF_PACKAGES = {
+    "awkward": "gigatoken",
+    "crayon": "xerv_crayon",
+    "tiktoken_ext": "tiktoken",
+    "yaml": "pyyaml",
+}
+"""Modules that are not called as what brings them is."""
+
+ONLY_IF_THERE = {"llama_cpp"}
+"""What `parity` compares with where somebody has installed it."""
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that a file names: by statements, and by strings that `import_module` and `find_spec` are given."""
+    assigned = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
+    constants = {getattr(node.targets[0], "id", ""): node.value.value for node in assigned}  # type: ignore[attr-defined]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or ""
+        elif isinstance(node, ast.Call) and node.args:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = node.args[0]
+            name = given.value if isinstance(given, ast.Constant) else constants.get(getattr(given, "id", ""))
+            if called in ("import_module", "find_spec", "__import__") and isinstance(name, str):
+                yield name
+
+
 def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
     """Whatever the package imports is its own, Python's, required, or an extra that it says is missing."""
     project = said["project"]
     needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
     names = {re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needs}
-    names |= {"yaml", "mistral_common", "google", "crayon_hf", "charset_normalizer"} | set(sys.stdlib_module_names)
-    unknown = set()
-    for directory in ("crayon_hf", "conversion"):
-        for path in (ROOT / directory).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                if isinstance(node, ast.ImportFrom) and not node.level:
-                    imported = [node.module or ""]
-                unknown |= {(name.partition(".")[0], path.name) for name in imported} if imported else set()
-    assert {(name, file) for name, file in unknown if name not in names} == set()
+    names |= {module for module, package in OF_PACKAGES.items() if package in names}
+    names |= {"crayon_hf", *ONLY_IF_THERE, *sys.stdlib_module_names}
+    found = {
+        (name.partition(".")[0], str(path.relative_to(ROOT)))
+        for directory in ("crayon_hf", "conversion", "parity")
+        for path in (ROOT / directory).rglob("*.py")
+        for name in imported(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert len(found) > 500
+    assert {("sentencepiece", "parity/sources.py"), ("tiktoken_ext", "parity/references.py")} <= found
+    assert sorted((name, file) for name, file in found if name not in names) == []
+    assert {*OF_PACKAGES, *ONLY_IF_THERE} <= {name for name, _ in found}
 
 
 def test_no_wheel_is_cross_compiled(said: dict[str, Any]) -> None:
