@@ -79,7 +79,9 @@ def rules_of(charsmap: bytes) -> Rules:
         for key, value in _keys(units):
             end = outputs.index(0, value)
             rules[key.decode()] = outputs[value:end].decode()
-    except (ValueError, IndexError, OverflowError) as error:  # UnicodeDecodeError is a ValueError
+    except OverflowError as error:
+        raise VocabularyError(f"the normalization rules are damaged: {error}") from error
+    except (ValueError, IndexError) as error:  # UnicodeDecodeError is a ValueError
         raise VocabularyError("the normalization rules are damaged: a rule is not UTF-8, or has no end") from error
     return rules
 
@@ -99,7 +101,7 @@ def _keys(units: Sequence[int]) -> Iterator[tuple[bytes, int]]:
         key, place = waiting.pop()
         reached += 1
         if reached > _MOST_PLACES or len(key) > _LONGEST_RULE:
-            raise OverflowError
+            raise OverflowError(f"more than {_MOST_PLACES} places, or a rule for more than {_LONGEST_RULE} bytes")
         unit = units[place]
         base = place ^ ((unit >> 10) << ((unit & 0x200) >> 6))
         if unit & 0x100:

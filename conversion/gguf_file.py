@@ -132,7 +132,7 @@ class _Reader:
         if count > (length - at) // 8:
             raise self._overrun(name)
         if count > MOST_STRINGS:
-            raise VocabularyError(f"the GGUF file is damaged: {name} has {count} strings")
+            raise VocabularyError(f"the GGUF file is damaged: {name} has {count} strings, of {MOST_STRINGS} at most")
         size_of = struct.Struct(self._order + "Q").unpack_from
         values: list[str] = []
         for number in range(count):

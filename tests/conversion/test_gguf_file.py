@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from crayon_hf import CrayonError, UnsupportedError, VocabularyError
 from crayon_hf.conversion.gguf import read_gguf
 from crayon_hf.conversion.gguf_file import read_metadata
+from crayon_hf.conversion.gguf_tokens import read_tokens
 from tests.conversion.gguf_files import write_gguf
 
 TYPES = gguf.GGUFValueType
@@ -236,15 +237,17 @@ def test_a_model_of_many_gigabytes_costs_its_metadata(small: Path, tmp_path: Pat
 
 def test_a_hole_that_says_it_is_metadata(tmp_path: Path) -> None:
     path = tmp_path / "hole.gguf"
-    for entries in (
-        [entry("tokenizer.x", ARRAY, array(STRING, 10**8))],
-        [entry("tokenizer.x", ARRAY, array(STRING, 2**23 + 1))],
-        [entry("tokenizer.x", STRING, struct.pack("<Q", 2**32))],
+    for item, message in (
+        (entry("tokenizer.x", ARRAY, array(STRING, 10**8)), "tokenizer.x does not end within 128 MB of metadata"),
+        (entry("tokenizer.x", ARRAY, array(STRING, 2**23 + 1)), "tokenizer.x has 8388609 strings, of 8388608 at most"),
+        (entry("tokenizer.x", STRING, struct.pack("<Q", 2**32)), "tokenizer.x does not end within 128 MB of metadata"),
     ):
-        with_entries(path, *entries)
+        with_entries(path, item)
         with path.open("r+b") as file:
             file.truncate(8 << 30)
-        fault(path)
+        assert message in fault(path)
+    with pytest.raises(UnsupportedError, match=r"^2097153 tokens: at most 2097152$"):
+        read_tokens({"tokenizer.ggml.tokens": [""] * (2**21 + 1)}, {})
     # As many empty strings as may be, and after them keys without letters.
     path.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, 2) + entry("tokenizer.x", ARRAY, array(STRING, 2**23)))
     with path.open("r+b") as file:
