@@ -28,6 +28,8 @@ OVERLAP = "section NAME overlaps what is before it"
 UNUSED = "there is unused space before ..."
 PROGRAM = "section program is missing or of a wrong size"
 CONTENT = "section NAME ..."
+ELEMENTS = "section NAME has N elements, expected N"
+MODEL = "... model ..."
 
 _OF_HEADER = {"file_size": (8, "Q"), "section_count": (16, "I"), "revision": (20, "I"), "checksum": (24, "Q")}
 _OF_ENTRY = {"type": (0, "I"), "flags": (4, "I"), "offset": (8, "Q"), "size": (16, "Q"), "checksum": (24, "Q")}
@@ -219,9 +221,10 @@ def _layouts(data: bytes) -> Iterator[Case]:
         )
         may_lack = name in _MAY_BE_EMPTY or not section.data
         error = ACCEPTED if may_lack else CARTRIDGE
+        promise = ELEMENTS if name in _COUNTED else MODEL if name == "pair_table" else ""
         if not (may_lack and section.data):
-            yield _case(f"no {name}", f"{name} is missing", missing, "", error)
-            yield _case(f"{name} empty", f"{name} has no bytes", emptied, "", error)
+            yield _case(f"no {name}", f"{name} is missing", missing, promise, error)
+            yield _case(f"{name} empty", f"{name} has no bytes", emptied, promise, error)
     # One section upon another, upon the table, upon the header: the checksum is that of the bytes that are there.
     place = 64 + 32 * (count - 1)
     size = rows[-1][2]
@@ -250,6 +253,9 @@ def _layouts(data: bytes) -> Iterator[Case]:
             damaged[offset + size // 2] ^= 1
             yield _case(f"{name} damaged", f"one bit of {name} is another", bytes(damaged), CHECKSUM, says=name)
 
+
+_COUNTED = ("merge_products", "token_offsets", "token_flags", "token_trim")
+"""The program says how many elements these have."""
 
 _MAY_BE_EMPTY = ("added_trie", "added_trie_normalized", "added_tokens", "raw_tokens")
 """Of these a file without added tokens has none; the file here has, so they are lies of contents.py."""

@@ -11,7 +11,7 @@ from typing import Any
 from tests.engine import cartridge_reader as plain
 from tests.engine import cartridge_text_lies
 from tests.engine.cartridge_cases import compiled, rewritten, sections_of
-from tests.engine.cartridge_lies import content_cases, program
+from tests.engine.cartridge_lies import components, content_cases, program
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, Case, file_of
 
@@ -27,6 +27,7 @@ def cases() -> Iterator[Case]:
     yield from _added(good.text_tables())
     yield from _growing(good.text_tables())
     yield from _charsmaps(good.text_tables())
+    yield from _models(good.text_tables("t5_like"))
 
 
 def known_lies() -> Iterator[Case]:
@@ -115,6 +116,12 @@ def _counts(data: bytes) -> Iterator[Case]:
         yield _case(
             f"program of {size}", f"program has {size} bytes", changed, "section program is missing or of a wrong size"
         )
+
+
+def _models(data: bytes) -> Iterator[Case]:
+    for id in (plain.Cartridge(data).n_ids, 2**32):
+        changed = rewritten(data, {"components": components(data, "model", "unk_id", value=id)})
+        yield _case(f"unk_id {id}", f"Unigram's unk_id is {id}", changed, "the model's unk_id is no token")
 
 
 def _added(data: bytes) -> Iterator[Case]:

@@ -26,6 +26,8 @@ def cases() -> Iterator[Case]:
     yield from _sizes()
     yield from _names()
     yield from _other_sources()
+    for what, make in {"a FIFO": _fifo("hostile.dat"), "a device": _link("hostile.dat", "/dev/zero")}.items():
+        yield Case(f"for the engine: {what}", what, make, CARTRIDGE, "not a regular file", only="engine")
 
 
 def _kinds(suffix: str) -> Iterator[Case]:
@@ -33,10 +35,6 @@ def _kinds(suffix: str) -> Iterator[Case]:
 
     def directory(place: Path) -> Path:
         (place / name).mkdir()
-        return place / name
-
-    def fifo(place: Path) -> Path:
-        os.mkfifo(place / name)
         return place / name
 
     def listening(place: Path) -> Path:
@@ -50,8 +48,16 @@ def _kinds(suffix: str) -> Iterator[Case]:
         return place / name
 
     yield Case(f"a directory {suffix}", "a directory that has a file's name", directory, VOCABULARY, NO_VOCABULARY)
-    yield Case(f"a FIFO {suffix}", "a pipe that nobody writes to", fifo, VOCABULARY, NO_FILE)
+    yield Case(f"a FIFO {suffix}", "a pipe that nobody writes to", _fifo(name), VOCABULARY, NO_FILE)
     yield Case(f"a socket {suffix}", "a socket", listening, VOCABULARY, NO_FILE)
+
+
+def _fifo(name: str) -> Callable[[Path], Path]:
+    def make(place: Path) -> Path:
+        os.mkfifo(place / name)
+        return place / name
+
+    return make
 
 
 def _link(name: str, target: str) -> Callable[[Path], Path]:

@@ -74,7 +74,7 @@ def ways_of(part: str, number: int, case: Case, path: Path) -> Iterator[str]:
         yield from ("converted", "convert") if case.promise == places.TOO_MANY else ("convert",)
     yield "tokenizer"
     way = IN_TURN[number % len(IN_TURN)]
-    if way != "profile" or (path.is_file() and path.stem == "hostile"):  # only a file is one, with a plain name
+    if way != "profile" or (os.path.isfile(path) and path.stem == "hostile"):  # only a file is one, with a plain name
         yield way
 
 

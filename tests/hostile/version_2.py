@@ -31,6 +31,8 @@ def cases() -> Iterator[Case]:
     yield from _sizes()
     yield from _tries()
     yield from _companions()
+    of_engine = "a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it"
+    yield _case("for the engine", "a good one", good.version_2(), of_engine)._replace(only="engine")
 
 
 def _case(name: str, wrong: str, data: bytes, promise: str, error: str = CARTRIDGE) -> Case:
