@@ -564,6 +564,16 @@ def write_cartridge_v2(
 def list_double_array(
     base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], values: npt.NDArray[np.int32]
 ) -> list[tuple[bytes, int]]: ...
+def match_backwards(
+    base: npt.NDArray[np.int32],
+    check: npt.NDArray[np.int32],
+    values: npt.NDArray[np.int32],
+    text: bytes,
+    start: int,
+    stop: int,
+) -> list[tuple[int, int]]:
+    """(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none."""
+
 def pretokenize(data: bytes, family: str, flavor: str = "oniguruma", cpu: str = "", capacity: int = 1024) -> list[int]:
     """End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set.
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../src/backward_match.h"
 #include "crayon/cartridge_v2.h"
 #include "crayon/double_array.h"
 #include "crayon/error.h"
@@ -99,6 +100,21 @@ std::vector<std::pair<py::bytes, int32_t>> list_double_array(const Int32Array& b
     return {keys.begin(), keys.end()};
 }
 
+std::vector<std::pair<uint32_t, int32_t>> match_backwards(const Int32Array& base, const Int32Array& check,
+                                                          const Int32Array& values, const py::bytes& text, size_t from,
+                                                          size_t to) {
+    const crayon::DoubleArray trie = trie_of(base, check, values);
+    const std::string_view view = text;
+    if (from > to || to > view.size())
+        throw crayon::Error(crayon::ErrorKind::argument, "from and to must be places of the text, in order");
+    std::vector<std::pair<uint32_t, int32_t>> found;
+    py::gil_scoped_release release;
+    std::vector<crayon::BackwardMatch::Match> matches;
+    crayon::BackwardMatch(crayon::view_of(trie)).match(view, from, to, &matches);
+    for (const auto& match : matches) found.emplace_back(match.size, match.value);
+    return found;
+}
+
 py::str json_normalize(const py::bytes& data) {
     const std::string_view text = data;
     std::string normalized;
@@ -122,6 +138,9 @@ void bind_structures(py::module_& m) {
           "A version 2 cartridge, the inverse of read_cartridge_v2.");
     m.def("list_double_array", &list_double_array, py::arg("base"), py::arg("check"), py::arg("values"),
           "Every (key, value) of a trie, sorted by key.");
+    m.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"), py::arg("text"),
+          py::arg("start"), py::arg("stop"),
+          "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
     m.def("json_normalize", &json_normalize, py::arg("data"),
           "The JSON document `data` without white space, by the reader that the compiler uses.");
 }

@@ -1,9 +1,11 @@
 #include "added_matcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 
+#include "backward_match.h"
 #include "crayon/error.h"
 #include "crayon/unicode.h"
 
@@ -40,10 +42,66 @@ bool word_after(Bytes text, size_t at) {
     return c.valid && is_word_char(c.code_point);
 }
 
+// What walks may take before BackwardMatch takes their place: published tokens never come near it.
+constexpr size_t kStepsForEach = 16, kStepsForAny = 1024;
+constexpr size_t kBlock = 1 << 14;  // bytes, at least, that BackwardMatch goes through at once
+
 }  // namespace
+
+// Made by the first text that asks for it, without a lock, which a fork could lose: who comes late throws its own away.
+struct AddedMatcher::Backward {
+    std::atomic<const BackwardMatch*> made{nullptr};
+
+    ~Backward() { delete made.load(); }
+    const BackwardMatch& of(const DoubleArrayView& trie) {
+        if (made.load(std::memory_order_acquire) == nullptr) {
+            auto own = std::make_unique<const BackwardMatch>(trie);
+            const BackwardMatch* none = nullptr;
+            if (made.compare_exchange_strong(none, own.get())) own.release();
+        }
+        return *made.load(std::memory_order_acquire);
+    }
+};
+
+// The longest content at places of one text, which must rise.
+class AddedMatcher::Longest {
+  public:
+    Longest(const AddedMatcher& matcher, Bytes text)
+        : matcher_(matcher), text_(text), steps_left_(kStepsForAny + kStepsForEach * text.size) {}
+
+    // {bytes, index}, or {0, -1}.
+    std::pair<size_t, int32_t> at(size_t place) {
+        if (backward_ == nullptr) {
+            if (steps_left_ > 0) {
+                size_t steps;
+                const auto match = matcher_.trie_.longest_match(text_.slice(place, text_.size), &steps);
+                steps_left_ -= std::min(steps, steps_left_);
+                return match;
+            }
+            backward_ = &matcher_.backward_->of(matcher_.trie_);
+        }
+        if (!backward_->works()) return matcher_.trie_.longest_match(text_.slice(place, text_.size));
+        if (place >= begin_ + block_.size()) {
+            begin_ = place;
+            const size_t size = std::max(kBlock, backward_->longest());
+            backward_->match(text_, place, place + std::min(size, text_.size - place), &block_);
+        }
+        const BackwardMatch::Match& match = block_[place - begin_];
+        return {match.size, match.value};
+    }
+
+  private:
+    const AddedMatcher& matcher_;
+    const Bytes text_;
+    size_t steps_left_;
+    const BackwardMatch* backward_ = nullptr;
+    size_t begin_ = 0;
+    std::vector<BackwardMatch::Match> block_;
+};
 
 AddedMatcher::AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens) : trie_(trie), tokens_(tokens) {
     if (trie_.size == 0) return;
+    backward_ = std::make_shared<Backward>();
     int count = 0;
     for (int b = 0; b < 256; ++b) {
         starts_[size_t(b)] = trie_.step(0, uint8_t(b)) >= 0;
@@ -73,8 +131,9 @@ bool AddedMatcher::begins_with(Bytes start) const {
 
 bool AddedMatcher::finds(Bytes text) const {
     if (empty()) return false;
+    Longest longest(*this, text);
     for (size_t at = next_candidate(text, 0); at < text.size; at = next_candidate(text, at + 1))
-        if (trie_.longest_match(text.slice(at, text.size)).first > 0) return true;
+        if (longest.at(at).first > 0) return true;
     return false;
 }
 
@@ -82,8 +141,9 @@ void AddedMatcher::split(Bytes text, bool special_as_text, std::vector<Segment>*
     out->clear();
     size_t done = 0;
     size_t spaces_end = 0;  // of the white space that an rstrip went through last: never gone through twice
+    Longest longest(*this, text);
     for (size_t at = next_candidate(text, 0); at < text.size;) {
-        const auto [length, index] = trie_.longest_match(text.slice(at, text.size));
+        const auto [length, index] = longest.at(at);
         if (length == 0) {
             at = next_candidate(text, at + 1);
             continue;

@@ -1,8 +1,9 @@
 // Finds added tokens in a text, as tokenizers' AddedVocabulary does: leftmost-longest over all contents, then the
-// conditions of each token (single_word, lstrip, rstrip).
+// conditions of each token (single_word, lstrip, rstrip). In time that is linear in the text, whatever the tokens.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "crayon/cartridge.h"
@@ -31,12 +32,16 @@ class AddedMatcher {
     void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;
 
   private:
+    class Longest;
+    struct Backward;
+
     size_t next_candidate(Bytes text, size_t from) const;
 
     DoubleArrayView trie_;
     Array<AddedToken> tokens_;
     std::array<bool, 256> starts_{};
     int only_start_ = -1;  // the byte that every content begins with, if there is one
+    std::shared_ptr<Backward> backward_;
 };
 
 }  // namespace crayon

@@ -50,16 +50,20 @@ struct DoubleArrayView {
             if ((node = step(node, b)) < 0) return -1;
         return values[node];
     }
-    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}.
-    std::pair<size_t, int32_t> longest_match(Bytes text) const {
+    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}. `steps`: how many were taken for it.
+    std::pair<size_t, int32_t> longest_match(Bytes text, size_t* steps) const {
         std::pair<size_t, int32_t> best{0, -1};
-        if (size == 0) return best;
-        int32_t node = 0;
-        for (size_t i = 0; i < text.size; ++i) {
-            if ((node = step(node, text[i])) < 0) break;
-            if (values[node] >= 0) best = {i + 1, values[node]};
+        size_t i = 0;
+        for (int32_t node = size == 0 ? -1 : 0; i < text.size && node >= 0; ++i) {
+            node = step(node, text[i]);
+            if (node >= 0 && values[node] >= 0) best = {i + 1, values[node]};
         }
+        *steps = i;
         return best;
+    }
+    std::pair<size_t, int32_t> longest_match(Bytes text) const {
+        size_t steps;
+        return longest_match(text, &steps);
     }
 };
 
