@@ -12,6 +12,7 @@ namespace gpu {
 namespace {
 
 constexpr uint32_t kCodePoints = 0x110000;
+constexpr size_t kStepsForEach = 64, kStepsForAny = 4096;  // of are_plain, through the trie
 
 bool is_nfc(const Engine& engine) {
     const json::Document components = json::parse(engine.components());
@@ -32,7 +33,7 @@ std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine
 }
 
 // Whether a match of the longest content is an added token wherever it stands: none has conditions, and no two can
-// overlap, so that it does not matter which is looked for first.
+// overlap, so that it does not matter which is looked for first. Not those for which that takes long to tell.
 bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
                const DoubleArrayView& trie) {
     bool some_normalized = false, some_not = false;
@@ -40,12 +41,15 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
         if (token.flags & (kSingleWord | kLstrip | kRstrip)) return false;
         (token.flags & kNormalized ? some_normalized : some_not) = true;
     }
+    size_t steps_left = kStepsForAny;
+    for (const auto& content : contents) steps_left += kStepsForEach * content.first.size();
     for (const auto& content : contents) {
         // Of two that begin in one place, those looked for in the text as it is come first, however long.
         for (size_t from = some_normalized && some_not ? 0 : 1; from < content.first.size(); ++from) {
             int32_t node = 0;
             size_t at = from;
             for (; at < content.first.size(); ++at) {
+                if (steps_left-- == 0) return false;
                 node = trie.step(node, uint8_t(content.first[at]));
                 if (node < 0) break;
                 if (trie.values[node] >= 0 && (from > 0 || at + 1 < content.first.size())) return false;
@@ -61,6 +65,10 @@ std::string reason_against(const Engine& engine) {
     if (!p.on_bytes()) return "its model works on text, not on bytes";
     if (p.pipeline.matches && engine.cartridge().program().max_token_bytes > kLongestToken)
         return "it has tokens of more than " + std::to_string(kLongestToken) + " bytes";
+    // Each place of a text that one may begin at is walked from.
+    for (const auto& content : added_contents(engine))
+        if (content.first.size() > kLongestToken)
+            return "it has added tokens of more than " + std::to_string(kLongestToken) + " bytes";
     if (!engine.family()) return "its pre-tokenizer is none of the published patterns";
     if (p.pipeline.add_prefix_space) return "a space is put in front of texts";
     if (p.pipeline.normalizer != nullptr && !is_nfc(engine)) return "its normalizer is not NFC";

@@ -21,6 +21,7 @@ from crayon_hf import (
     UnsupportedError,
     _core,
 )
+from tests.engine import twins
 
 TEXTS = [
     "The quick brown fox; it's what they've said, isn't it? 12345",
@@ -190,6 +191,29 @@ def test_vocabularies_that_no_device_has(wordpiece_like, engine):
     assert "text" in _core.why_not_on_device(word_piece)
     with pytest.raises(UnsupportedError, match="no device encodes with this vocabulary: its model works on text"):
         _core.DeviceEncoder(word_piece, _core.host_device(1 << 28))
+
+
+def with_added(*contents: str) -> _core.Engine:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    document = twins.byte_level_document(
+        added_tokens=[{"id": 256 + i, "content": content} | flags for i, content in enumerate(contents)]
+    )
+    return twins.open_engine(document)
+
+
+def test_long_added_tokens_are_the_cpus(engine):
+    """Each place of a text would be walked from for long."""
+    assert _core.why_not_on_device(with_added("a" * 1023 + "b")) == ""
+    assert _core.why_not_on_device(with_added("a" * 1024 + "b")) == "it has added tokens of more than 1024 bytes"
+
+
+def test_added_tokens_that_take_long_to_compare(engine):
+    """Where it is not known whether they overlap, texts that have them are the CPU's."""
+    added = with_added(*(f"{i}{'a' * 900}c" for i in range(8)), "a" * 800 + "b", "<m>")
+    encoder = _core.DeviceEncoder(added, _core.host_device(1 << 28))
+    texts = ["a" * 2000, f"3{'a' * 900}c<m>", "<m>"]
+    assert_same(encoder.encode_ragged(texts), added.encode_ragged(texts))
+    assert encoder.report["host_documents"] == 2
 
 
 def test_what_is_no_device(engine):
