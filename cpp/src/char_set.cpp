@@ -23,17 +23,31 @@ uint32_t read_leb128(const uint8_t** p) {
 
 // The characters by what they fold to, the other way round than the table.
 struct FoldIndex {
-    std::map<Folded, std::vector<CharSet::Range>> members;
+    // A character, and the number of a folding that it is a member of; in order.
+    struct Member {
+        uint32_t code_point, number;
+    };
+    std::map<Folded, uint32_t> numbers;
+    std::vector<CharSet> members;  // of each number
+    std::vector<Member> by_char;
     std::vector<Folded> longer;
 
     FoldIndex() {
+        std::vector<std::vector<CharSet::Range>> listed;
         for (const FullFold& fold : kFullFolds) {
             const Folded key{fold.to[0], fold.to[1], fold.to[2]};
-            std::vector<CharSet::Range>& ranges = members[key];
-            if (key[1] == 0 && ranges.empty()) ranges.push_back({key[0], key[0]});
-            if (key[1] != 0 && ranges.empty()) longer.push_back(key);
-            ranges.push_back({fold.from, fold.from});
+            const auto [it, fresh] = numbers.emplace(key, uint32_t(listed.size()));
+            if (fresh) listed.emplace_back();
+            if (fresh && key[1] == 0) listed.back().push_back({key[0], key[0]});
+            if (fresh && key[1] != 0) longer.push_back(key);
+            listed[it->second].push_back({fold.from, fold.from});
         }
+        for (const auto& ranges : listed) {
+            for (const CharSet::Range& r : ranges) by_char.push_back({r.first, uint32_t(members.size())});
+            members.push_back(CharSet::normalized(ranges));
+        }
+        std::sort(by_char.begin(), by_char.end(),
+                  [](const Member& a, const Member& b) { return a.code_point < b.code_point; });
         std::stable_sort(longer.begin(), longer.end(),
                          [](const Folded& a, const Folded& b) { return (a[2] != 0) < (b[2] != 0); });
     }
@@ -57,7 +71,8 @@ CharSet CharSet::everything() {
 }
 
 CharSet CharSet::normalized(std::vector<Range> ranges) {
-    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+    const auto before = [](const Range& a, const Range& b) { return a.first < b.first; };
+    if (!std::is_sorted(ranges.begin(), ranges.end(), before)) std::sort(ranges.begin(), ranges.end(), before);
     CharSet set;
     for (const Range& r : ranges) {
         if (!set.ranges_.empty() && r.first <= set.ranges_.back().last + 1)
@@ -159,9 +174,9 @@ Folded folded(uint32_t code_point) {
 }
 
 CharSet fold_members(const Folded& key) {
-    const auto& members = fold_index().members;
-    const auto it = members.find(key);
-    if (it != members.end()) return CharSet::normalized(it->second);
+    const FoldIndex& index = fold_index();
+    const auto it = index.numbers.find(key);
+    if (it != index.numbers.end()) return index.members[it->second];
     return key[1] == 0 ? CharSet::of(key[0]) : CharSet();
 }
 
@@ -170,10 +185,19 @@ const std::vector<Folded>& long_folds() {
 }
 
 void add_fold_equivalents(CharSet* set) {
+    const FoldIndex& index = fold_index();
+    std::vector<bool> met(index.members.size());
+    auto range = set->ranges().begin();
+    for (const FoldIndex::Member& member : index.by_char) {
+        while (range != set->ranges().end() && range->last < member.code_point) ++range;
+        if (range == set->ranges().end()) break;
+        if (range->first <= member.code_point) met[member.number] = true;
+    }
     std::vector<CharSet::Range> added;
-    for (const auto& [key, ranges] : fold_index().members) {
-        const auto in_set = [set](const CharSet::Range& r) { return set->contains(r.first); };
-        if (std::any_of(ranges.begin(), ranges.end(), in_set)) added.insert(added.end(), ranges.begin(), ranges.end());
+    for (size_t i = 0; i < met.size(); ++i) {
+        if (!met[i]) continue;
+        const std::vector<CharSet::Range>& members = index.members[i].ranges();
+        added.insert(added.end(), members.begin(), members.end());
     }
     set->add(CharSet::normalized(std::move(added)));
 }

@@ -51,7 +51,6 @@ class Compiler {
         if (takes_all_after_look_ahead(*root))
             fail(ErrorKind::unsupported, pattern, "look-ahead before all that is left of the text");
         measure(*root);
-        code_.word_set = add_set(*named_set("\\w"));
         const Next success{Next::Kind::success};
         emit(*root, success);
         append(Op::match);
@@ -70,51 +69,46 @@ class Compiler {
     }
 
     First first(const Node& node) {
+        std::vector<CharSet::Range> ranges;
         First out;
+        out.nullable = list_first(node, &ranges);
+        work(ranges.size());
+        out.set = CharSet::normalized(std::move(ranges));
+        return out;
+    }
+
+    // Appends what can come first; whether nothing need come.
+    bool list_first(const Node& node, std::vector<CharSet::Range>* out) {
         work(1);
         switch (node.kind) {
             case NodeKind::string:
-                if (node.text.empty())
-                    out.nullable = true;
-                else
-                    out.set = CharSet::of(node.text[0]);
-                break;
+                if (node.text.empty()) return true;
+                out->push_back({uint32_t(node.text[0]), uint32_t(node.text[0])});
+                return false;
             case NodeKind::set:
                 work(node.set->ranges().size());
-                out.set = *node.set;
-                break;
+                out->insert(out->end(), node.set->ranges().begin(), node.set->ranges().end());
+                return false;
             case NodeKind::list:
-                out.nullable = true;
-                for (size_t i = 0; i < node.children.size() && out.nullable; ++i) {
-                    First one = first(*node.children[i]);
-                    add(&out.set, one.set);
-                    out.nullable = one.nullable;
-                }
-                break;
-            case NodeKind::alt:
-                for (const NodePtr& child : node.children) {
-                    First one = first(*child);
-                    add(&out.set, one.set);
-                    out.nullable = out.nullable || one.nullable;
-                }
-                break;
+                return std::all_of(node.children.begin(), node.children.end(),
+                                   [&](const NodePtr& child) { return list_first(*child, out); });
+            case NodeKind::alt: {
+                bool nullable = false;
+                for (const NodePtr& child : node.children) nullable |= list_first(*child, out);
+                return nullable;
+            }
             case NodeKind::repeat:
-                out = first(node.child());
-                out.nullable = out.nullable || node.min == 0;
-                break;
+                return list_first(node.child(), out) || node.min == 0;
             case NodeKind::atomic:
             case NodeKind::group:
-                return first(node.child());
+                return list_first(node.child(), out);
             case NodeKind::look:
                 // What look-ahead asks for must come, whatever else must.
-                if (!node.behind && !node.negative) return first(node.child());
-                out.nullable = true;
-                break;
+                return node.behind || node.negative || list_first(node.child(), out);
             case NodeKind::anchor:
-                out.nullable = true;
                 break;
         }
-        return out;
+        return true;
     }
 
     void add(CharSet* to, const CharSet& set) {
@@ -192,6 +186,12 @@ class Compiler {
         return one_char.kind == NodeKind::set ? add_set(*one_char.set) : add_set(CharSet::of(one_char.text[0]));
     }
 
+    void need_word_set() {
+        if (has_word_set_) return;
+        code_.word_set = add_set(*named_set("\\w"));
+        has_word_set_ = true;
+    }
+
     void count_table() {
         if (++tables_ > kMaxTables) fail(ErrorKind::unsupported, pattern_, "too many parts");
     }
@@ -250,6 +250,7 @@ class Compiler {
                 emit_look(node);
                 break;
             case NodeKind::anchor:
+                if (node.anchor == Anchor::word_boundary || node.anchor == Anchor::no_word_boundary) need_word_set();
                 append(Op(int(Op::begin_line) + int(node.anchor)));
                 break;
         }
@@ -412,6 +413,7 @@ class Compiler {
     std::string_view pattern_;
     Code code_;
     std::map<std::string, uint32_t> set_numbers_;
+    bool has_word_set_ = false;
     size_t work_ = 0;
     size_t tables_ = 0;
 };

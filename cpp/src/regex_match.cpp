@@ -1,19 +1,39 @@
 // The face of regular expressions: one search, or all of them in a row.
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include "crayon/regex.h"
 #include "regex_machine.h"
 #include "regex_program.h"
 
 namespace crayon {
 
-Regex::Regex(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
+Regex::Regex(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 Regex::~Regex() = default;
 
 Regex Regex::compile(std::string_view pattern) {
-    auto program = std::make_unique<Program>();
-    program->code = regex::compile(pattern);
-    return Regex(std::move(program));
+    // A thread's own, so that there is no lock, which a fork could lose.
+    static thread_local std::map<std::string, std::weak_ptr<const Program>, std::less<>> known;
+    static thread_local size_t most_known = 0;
+    auto place = known.find(pattern);
+    if (place != known.end()) {
+        if (auto program = place->second.lock()) return Regex(std::move(program));
+    }
+    auto made = std::make_unique<Program>();
+    made->code = regex::compile(pattern);
+    const std::shared_ptr<const Program> program = std::move(made);
+    if (place == known.end()) {
+        if (known.size() >= most_known) {
+            for (auto it = known.begin(); it != known.end();) it = it->second.expired() ? known.erase(it) : ++it;
+            most_known = std::max(size_t(32), 2 * known.size());
+        }
+        place = known.emplace(pattern, std::weak_ptr<const Program>()).first;
+    }
+    place->second = program;
+    return Regex(program);
 }
 
 Regex Regex::literal(std::string_view text) {

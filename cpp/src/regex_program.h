@@ -102,9 +102,9 @@ struct Code {
     std::vector<Choice> choices;
     std::vector<ByteSet> filters;
     uint32_t registers = 0;
-    uint32_t word_set = 0;
-    bool anywhere = true;  // a match can be empty or begin with any byte
-    ByteSet first{};       // otherwise: the bytes it begins with
+    uint32_t word_set = 0;  // where a word boundary is asked for
+    bool anywhere = true;   // a match can be empty or begin with any byte
+    ByteSet first{};        // otherwise: the bytes it begins with
     std::vector<Need> needs;
 };
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 from collections.abc import Iterator
 
@@ -16,6 +17,8 @@ from tokenizers.normalizers import Replace
 from tokenizers.pre_tokenizers import Split
 
 from crayon_hf import UnsupportedError, _core
+from tests.engine import twins
+from tests.engine.cartridge_cases import child
 
 Span = tuple[int, int]
 
@@ -235,6 +238,16 @@ def test_properties_over_every_character(name: str) -> None:
     assert matches(rf"\p{{{name}}}+", text) == [span for _, span in split.pre_tokenize_str(text)]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [r"[\p{L}\p{M}]+", r"\p{L}+", r"[\p{Lu}\d]+", r"[^\p{Ll}]+", r"[\p{Lt}ﬀß]", r"\p{Ll}++|[ǆ-ǌ]", r"\b[[:upper:]]"],
+)
+def test_sets_of_any_case_over_every_character(pattern: str) -> None:
+    text = "".join(f"{chr(c)} s" if c % 5 == 0 else chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000)
+    split = Split(Regex(f"(?i){pattern}"), behavior="removed", invert=True)
+    assert matches(f"(?i){pattern}", text) == [span for _, span in split.pre_tokenize_str(text)]
+
+
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_oniguruma_refuses_is_refused(pattern: str) -> None:
     with pytest.raises(Exception, match=r"."):
@@ -449,3 +462,29 @@ def test_a_search_that_is_given_up_names_the_pattern() -> None:
 def test_long_texts_do_not_exhaust_the_stack() -> None:
     text = "ab" * 200_000
     assert _core.regex_find_all("(?:a|b|cd)*", text) == [(0, len(text))]
+
+
+# -- many patterns in one file
+
+MANY = """
+import json, resource, sys
+from crayon_hf import _core
+document = json.loads(sys.stdin.buffer.read())
+patterns = [{"Regex": r"(?i)[\\p{L}\\p{M}]+"}, {"Regex": r"(?i)\\p{Lu}\\b"}]
+kind = {"type": "Split", "behavior": "Isolated", "invert": False}
+steps = [{"pattern": patterns[i % 2]} | kind for i in range(20_000)]
+document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*steps, document["pre_tokenizer"]]}
+used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+resource.setrlimit(resource.RLIMIT_CPU, (used + 20, used + 20))
+engine = _core.Engine.from_bytes(_core.compile_tokenizer_json(json.dumps(document).encode()))
+print(engine.encode_ids("aB c"))
+"""
+
+
+def test_a_pattern_that_a_file_names_often_is_compiled_once() -> None:
+    """To compile each takes minutes, in a process that has seconds."""
+    pytest.importorskip("resource")
+    document = twins.byte_level_document()
+    done = child(MANY, lines=json.dumps(document).encode())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [document["model"]["vocab"][twins.spell(c.encode())] for c in "aB c"]

@@ -18,7 +18,8 @@ class Regex {
     };
 
     // Error(vocabulary) for what Oniguruma refuses, Error(unsupported) for syntax that is not native; the message
-    // quotes the pattern and names the construct.
+    // quotes the pattern and names the construct. Equal patterns that one thread compiles are one program, as long as
+    // there is one.
     static Regex compile(std::string_view pattern);
     // A pattern that matches these bytes and nothing else.
     static Regex literal(std::string_view text);
@@ -35,8 +36,8 @@ class Regex {
 
   private:
     struct Program;
-    explicit Regex(std::unique_ptr<const Program> program);
-    std::unique_ptr<const Program> program_;
+    explicit Regex(std::shared_ptr<const Program> program);
+    std::shared_ptr<const Program> program_;
 };
 
 }  // namespace crayon
