@@ -122,11 +122,17 @@ size_t AddedMatcher::next_candidate(Bytes text, size_t from) const {
     return from;
 }
 
-bool AddedMatcher::begins_with(Bytes start) const {
-    int32_t node = trie_.size == 0 ? -1 : 0;
-    for (const uint8_t byte : start)
-        if (node >= 0) node = trie_.step(node, byte);
-    return node >= 0;
+bool AddedMatcher::may_go_on(Bytes text, size_t longest, size_t* steps_left) const {
+    const size_t first = text.size > longest ? text.size - longest : 0;
+    const auto take = [steps_left](size_t steps) { return (*steps_left -= std::min(steps, *steps_left)) == 0; };
+    if (take(text.size - first)) return true;
+    for (size_t at = next_candidate(text, first); at < text.size; at = next_candidate(text, at + 1)) {
+        size_t end = at;
+        int32_t node = 0;
+        while (end < text.size && node >= 0) node = trie_.step(node, text[end++]);
+        if (node >= 0 || take(end - at)) return true;
+    }
+    return false;
 }
 
 bool AddedMatcher::finds(Bytes text) const {

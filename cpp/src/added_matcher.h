@@ -23,8 +23,9 @@ class AddedMatcher {
     AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
 
     bool empty() const { return trie_.size == 0; }
-    // Whether some content begins with these bytes, or is them.
-    bool begins_with(Bytes start) const;
+    // Whether some content may begin with a stretch of at most `longest` bytes that ends the text, or be it. Takes what
+    // looking takes from `steps_left`; what is not found out because none are left may be.
+    bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
     // Whether some content stands in the text.
     bool finds(Bytes text) const;
     // Replaces `out` by segments that cover `text` in order. Neighbours may overlap in white space that rstrip took and

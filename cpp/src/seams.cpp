@@ -36,6 +36,12 @@ Border border_at(Bytes text, size_t at) {
     return border;
 }
 
+// Steps that looking for one seam may take. With long added tokens each place may take as many as they have bytes: so
+// that the time stays linear in the text, places are not looked at any more then, and are no seams.
+size_t steps_for(Bytes text) {
+    return 65536 + 64 * text.size;
+}
+
 }  // namespace
 
 // Which pairs of classes no alternative of a pattern matches as neighbours. The pretoken before the border then ends in
@@ -87,11 +93,10 @@ Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_t
         Tokens& tokens = has_flag(token, kNormalized) ? normalized_ : plain_;
         const std::string content =
             has_flag(token, kNormalized) ? vocabulary.text_of(token.id) : vocabulary.content_of(token.id);
-        tokens.longest = std::max(tokens.longest, content.size());
+        tokens.add(content);
         tokens.strip |= has_flag(token, kLstrip | kRstrip);
         tokens.single_word |= has_flag(token, kSingleWord);
         has_digits |= std::any_of(content.begin(), content.end(), [](char c) { return c >= '0' && c <= '9'; });
-        tokens.contents.push_back(content);
     }
     const Pipeline& pipeline = p_.pipeline;
     groups_digits_ =
@@ -122,6 +127,7 @@ bool Seams::any_usual() const {
 size_t Seams::last(Bytes text, bool continues) const {
     if (!exist_ || text.empty()) return 0;
     if (matches_whole_) return last_match(text);
+    size_t steps_left = steps_for(text);
     std::vector<Segment> uncut;
     if (shifts_) uncut = shifted_pieces(text, continues);
     for (size_t at = text.size; at > 0;) {
@@ -129,7 +135,7 @@ size_t Seams::last(Bytes text, bool continues) const {
         while (!uncut.empty() && uncut.back().start >= at) uncut.pop_back();
         if (!uncut.empty() && at < uncut.back().stop)
             at = uncut.back().start;
-        else if (at > 0 && divides(text, at))
+        else if (at > 0 && divides(text, at, &steps_left))
             return at;
     }
     return 0;
@@ -142,9 +148,10 @@ size_t Seams::last_inside(Bytes stretch) const {
     size_t first = std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
     if (groups_digits_)
         while (first < stretch.size && uint8_t(stretch[first] - '0') < 10) ++first;
+    size_t steps_left = steps_for(stretch);
     for (size_t at = stretch.size; at > first;) {
         at = size_t(character_before(stretch.begin(), stretch.begin() + at) - stretch.begin());
-        if (at > first && divides(stretch, at)) return at;
+        if (at > first && divides(stretch, at, &steps_left)) return at;
     }
     return 0;
 }
@@ -180,12 +187,13 @@ size_t Seams::last_match(Bytes text) const {
     for_each_plain(vocabulary.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
         for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, goes_on, match);
     });
+    size_t steps_left = steps_for(text);
     for (; !starts.empty(); starts.pop_back()) {
         const size_t at = starts.back();
         if ((text[at] & 0xC0) == 0x80) continue;  // inside a character
         const Border border = border_at(text, at);
-        if (plain_.divide(vocabulary.matcher(), text, at, border) &&
-            normalized_.divide(vocabulary.normalized_matcher(), text, at, border))
+        if (plain_.divide(vocabulary.matcher(), text, at, border, &steps_left) &&
+            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, &steps_left))
             return at;
     }
     return 0;
@@ -202,12 +210,13 @@ std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
     return pieces;
 }
 
-bool Seams::divides(Bytes text, size_t at) const {
+bool Seams::divides(Bytes text, size_t at, size_t* steps_left) const {
     const Border border = border_at(text, at);
     if (!steps_divide(border) && !ends_digit_group(text, at)) return false;
     const Vocabulary& vocabulary = *p_.vocabulary;
-    return plain_.divide(vocabulary.matcher(), text, at, border) &&
-           (p_.pipeline.normalizer != nullptr || normalized_.divide(vocabulary.normalized_matcher(), text, at, border));
+    return plain_.divide(vocabulary.matcher(), text, at, border, steps_left) &&
+           (p_.pipeline.normalizer != nullptr ||
+            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, steps_left));
 }
 
 bool Seams::steps_divide(Border border) const {
@@ -216,13 +225,13 @@ bool Seams::steps_divide(Border border) const {
         if (!pipeline.normalizer->divides(&border)) return false;
         // The normalized text is known for a few characters only. No token can reach up to the border when none has
         // the character before it; the other conditions are those of Tokens::divide.
-        if (!normalized_.contents.empty()) {
+        if (normalized_.longest > 0) {
             const uint32_t before = border.before[0];
             if (before == kUnknownChar || normalized_.any_has(before)) return false;
             if (normalized_.strip && is_white_space(before)) return false;
             std::string after;
             append_utf8(border.after[0], &after);
-            if (normalized_.single_word && is_word_char(before) && normalized_.begin_with(uint8_t(after[0])))
+            if (normalized_.single_word && is_word_char(before) && normalized_.first_bytes[uint8_t(after[0])])
                 return false;
         }
     }
@@ -251,16 +260,16 @@ bool Seams::ends_digit_group(Bytes text, size_t at) const {
     return char_class(p_.flavor, character_at(before, text.end()).code_point) != CharClass::number;
 }
 
-bool Seams::Tokens::begin_with(uint8_t byte) const {
-    return std::any_of(contents.begin(), contents.end(),
-                       [byte](const std::string& c) { return uint8_t(c[0]) == byte; });
-}
-
-bool Seams::Tokens::any_has(uint32_t code_point) const {
-    std::string bytes;
-    append_utf8(code_point, &bytes);
-    return std::any_of(contents.begin(), contents.end(),
-                       [&](const std::string& c) { return c.find(bytes) != std::string::npos; });
+void Seams::Tokens::add(const std::string& content) {
+    longest = std::max(longest, content.size());
+    first_bytes[uint8_t(content[0])] = true;
+    const Bytes bytes(content);
+    for (const uint8_t* p = bytes.begin(); p < bytes.end();) {
+        const Decoded c = decode_utf8(p, bytes.end());
+        if (c.valid && characters.size() <= c.code_point) characters.resize(c.code_point + 1);
+        if (c.valid) characters[c.code_point] = true;
+        p += c.size;
+    }
 }
 
 // Added tokens are found in the parts as they are in the whole when none reaches over the border or up to it, whatever
@@ -268,13 +277,12 @@ bool Seams::Tokens::any_has(uint32_t code_point) const {
 // too, because they, as well, hide others inside them. Three conditions look at neighbours. White space that a token
 // takes along ends at the border when another character stands before that. A token that has to be a word and begins at
 // the border looks at the character before; one that ends there is ruled out above.
-bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border) const {
+bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border,
+                           size_t* steps_left) const {
     if (matcher.empty()) return true;
     if (strip && is_white_space(border.before[0])) return false;
-    if (single_word && is_word_char(border.before[0]) && begin_with(text[at])) return false;
-    for (size_t from = at > longest ? at - longest : 0; from < at; ++from)
-        if (matcher.begins_with(text.slice(from, at))) return false;
-    return true;
+    if (single_word && is_word_char(border.before[0]) && first_bytes[text[at]]) return false;
+    return !matcher.may_go_on(text.slice(0, at), longest, steps_left);
 }
 
 }  // namespace crayon

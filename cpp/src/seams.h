@@ -1,6 +1,7 @@
 // Finds the seams of a text (crayon/seams.h) for one engine.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -31,17 +32,18 @@ class Seams {
 
     // The added tokens that are looked for in one of the two texts.
     struct Tokens {
-        std::vector<std::string> contents;
         size_t longest = 0;
         bool strip = false, single_word = false;
+        std::array<bool, 256> first_bytes{};
+        std::vector<bool> characters;  // that contents have; none where there are none
 
-        bool begin_with(uint8_t byte) const;
-        bool any_has(uint32_t code_point) const;
-        bool divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border) const;
+        void add(const std::string& content);
+        bool any_has(uint32_t code_point) const { return code_point < characters.size() && characters[code_point]; }
+        bool divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border, size_t* steps_left) const;
     };
 
     bool any_usual() const;
-    bool divides(Bytes text, size_t at) const;
+    bool divides(Bytes text, size_t at, size_t* steps_left) const;
     bool steps_divide(Border border) const;
     bool ends_digit_group(Bytes text, size_t at) const;
     template <typename OnPlain>

@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 from crayon_hf import _core
 from tests.engine import twins
 from tests.engine.cartridge_cases import child
-from tests.engine.test_added_tokens import COMBINATIONS, FLAGS, Maker, check_all, with_tokens
+from tests.engine.test_added_tokens import COMBINATIONS, FLAGS, Maker, check_all, gpt2_split, with_tokens
 
 cpu = twins.cpu
 
@@ -139,3 +139,26 @@ def test_time_is_linear(name: str) -> None:
     assert done.returncode == 0, done.stderr
     expected = -(-4_000_000 // 199) if name == "prefixes" else 4_000_000
     assert int(done.stdout) == expected
+
+
+CUT = """
+import resource, sys
+from crayon_hf import _core
+engine = _core.Engine.from_bytes(sys.stdin.buffer.read())
+used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+resource.setrlimit(resource.RLIMIT_CPU, (used + 20, used + 20))
+text = (" a" * 2_000 + " c") * 400
+ids, _ = engine.encode_ragged([text])
+assert ids.tolist() == engine.encode_ids(text)
+print(len(ids))
+"""
+
+
+def test_time_to_find_where_a_long_text_can_be_cut_is_linear() -> None:
+    """Nowhere between its words: at each of them added tokens may go on, and another one all but does for long."""
+    pytest.importorskip("resource")
+    tokens = [AddedToken(content, normalized=False) for content in (" a" * 4_000 + "b", "a b", " a d", "c b")]
+    document = with_tokens(tokens, pre_tokenizer=gpt2_split())
+    done = child(CUT, lines=_core.compile_tokenizer_json(document.encode()))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 400 * 2_002
