@@ -513,9 +513,6 @@ class HeldFile:
 
     def __init__(self, path: str | bytes | os.PathLike[str], is_directory: bool = False) -> None: ...
     def fileno(self) -> int: ...
-    def sync(self) -> None:
-        """fsync. OSError where there is none."""
-
     def is_ours(self) -> bool:
         """False when somebody closed the descriptor, whoever may have its number now."""
 

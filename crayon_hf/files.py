@@ -97,7 +97,7 @@ def try_lock(descriptor: int) -> bool:
 def sync_directory(directory: str) -> None:
     """Make a rename durable, where the system has a way to."""
     with contextlib.suppress(OSError):
-        _core.HeldFile(directory, is_directory=True).sync()
+        os.fsync(_core.HeldFile(directory, is_directory=True))
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:

@@ -20,7 +20,6 @@ void bind_files(py::module_& m) {
              py::arg("path"), py::arg("is_directory") = false)
         .def("fileno", &HeldFile::descriptor)
         .def("is_ours", &HeldFile::is_ours, py::call_guard<py::gil_scoped_release>())
-        .def("sync", &HeldFile::sync, py::call_guard<py::gil_scoped_release>())
         .def_static("count", &HeldFile::count);
     m.def(
         "open_regular",

@@ -42,8 +42,6 @@ bool HeldFile::is_ours() const {
     return false;
 }
 
-void HeldFile::sync() const {}
-
 #else
 
 int open_regular(const std::string& path) {
@@ -82,10 +80,6 @@ HeldFile::~HeldFile() {
 bool HeldFile::is_ours() const {
     struct stat found {};
     return ::fstat(descriptor_, &found) == 0 && uint64_t(found.st_dev) == device_ && uint64_t(found.st_ino) == inode_;
-}
-
-void HeldFile::sync() const {
-    if (::fsync(descriptor_) != 0) raise(errno, "fsync");
 }
 
 #endif

@@ -23,8 +23,6 @@ class HeldFile {
     int descriptor() const { return descriptor_; }
     // A program that closes all descriptors closes this one, and another file may have the number after that.
     bool is_ours() const;
-    // Makes what was renamed in a directory durable.
-    void sync() const;
 
     // How many there are in this process.
     static int64_t count();
