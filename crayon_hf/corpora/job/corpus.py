@@ -15,7 +15,7 @@ from crayon_hf.corpora.cores import cores
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.belongings import refuse_taken, taken
 from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
-from crayon_hf.corpora.job.failures import Failure, failure_of, raise_for
+from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
@@ -354,6 +354,9 @@ def _here(
                 report = functools.partial(progress, task)
                 yield task, run_shard(task.files, task.output, options, encoding, batch_bytes, progress=report)
             except Exception as error:
+                interrupt = interrupt_behind(error)
+                if interrupt is not None:
+                    raise interrupt from None
                 failure = failure_of(error)
                 yield task, failure
                 if failure.stops_all:

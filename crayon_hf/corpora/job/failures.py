@@ -39,6 +39,15 @@ def failure_of(error: Exception) -> Failure:
     return Failure("error", str(error) if known and str(error) else f"{type(error).__name__}: {error}")
 
 
+def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The Ctrl-C that an error took the place of: where one comes as a waiting thread takes its lock again, Python's
+    `threading` says that it releases a lock that nobody has."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__context__
+    return seen
+
+
 def death(task: str, code: int) -> Failure:
     """A worker that ended with a task in its hands; `code` as `subprocess` has it."""
     if code >= 0:

@@ -292,6 +292,24 @@ def test_progress(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
         assert json.loads(json.dumps(summary.as_json()))["tokens"] == summary.counts.tokens
 
 
+def test_an_interrupt_that_an_error_took_the_place_of(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """As `threading` does where a Ctrl-C comes as a lock is taken again."""
+
+    def progress(seen: JobProgress) -> None:
+        if seen.counts.documents == 0:  # not within a task yet
+            return
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    with pytest.raises(KeyboardInterrupt):
+        job(inputs, tmp_path / "out", gpt2_like, batch_bytes=500, progress=progress)
+    job(inputs, tmp_path / "out", gpt2_like)
+    job(inputs, tmp_path / "whole", gpt2_like)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
 def test_a_runner(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Another engine does the tasks, in any order; what it does not do, or cannot, is reported."""
 
