@@ -18,8 +18,12 @@ hundred thousand, is several times that."""
 MEMORY = ("anonymous", "in_use")
 COUNT_SLACK = {"descriptors": 4, "threads": 1, "children": 1, "maps": 100}
 
-_TRIM_THRESHOLD = -1
-"""glibc's M_TRIM_THRESHOLD."""
+ENVIRONMENT = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": str(128 << 10)}
+"""Of a process whose memory is measured. Python takes its small objects from malloc, too, so that what is in use is all
+there is. And malloc keeps little of what is freed: by itself it has eight arenas for each core, one for every thread at
+the same time, and at the end of each it keeps up to 64 MiB, so much as it was taught by large blocks that were freed.
+`malloc_trim` leaves those ends alone. A process whose threads come and go then grows for hours until each arena has had
+its largest work, though nothing is in use there."""
 
 
 def of_libc(name: str) -> Any:
@@ -37,18 +41,6 @@ class _Mallinfo2(ctypes.Structure):
             *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
         )
     )
-
-
-def give_back_at_once() -> None:
-    """Have glibc's malloc give back what is freed at the end of an arena, in this process from now on.
-
-    By itself it keeps up to 64 MiB there, in the arena of every thread that ever was (eight for each core): so much as
-    it was taught by large blocks that were freed. `malloc_trim` leaves those ends alone. A process whose threads come
-    and go then grows for hours until each arena has had its largest work, though nothing is in use there.
-    """
-    mallopt = of_libc("mallopt")
-    if mallopt is not None:
-        mallopt(_TRIM_THRESHOLD, 128 << 10)  # where it begins. Once it is set, it stays
 
 
 def _in_use() -> int:
@@ -69,7 +61,7 @@ class Sample(NamedTuple):
     process's own depends on what other processes there are. `maps` counts files that stay mapped."""
     in_use: int
     """Bytes that malloc gave out and did not get back: what grows with `anonymous` is leaked, what does not is free,
-    and kept by malloc. 0 without glibc 2.33. Python's small objects are not among them."""
+    and kept by malloc. 0 without glibc 2.33. Python's small objects are among them in the `ENVIRONMENT`."""
     descriptors: int
     threads: int
     children: int

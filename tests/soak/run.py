@@ -208,7 +208,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
     given = parser.parse_args(arguments)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    flatness.give_back_at_once()
     # A shell starts what is in the background with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="crayon-soak-", ignore_cleanup_errors=True) as home:
@@ -222,5 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    if flatness.ENVIRONMENT.items() - os.environ.items():  # which is read as a process starts
+        sys.stdout.flush()
+        os.execve(sys.executable, sys.orig_argv, {"HF_HUB_OFFLINE": "1", **os.environ, **flatness.ENVIRONMENT})
     sys.exit(main())
