@@ -25,8 +25,9 @@ from .records import DEFAULT, FieldDifference, Item, Mode, Outcome, TokenizersSi
 
 Open = Callable[[str], Any]
 
-SAID_AGAIN = 16
-"""So often the reference is asked again, before a difference from it is believed."""
+SAID_AGAIN = 40
+"""So often the reference is asked again, before a difference from it is believed. What is chance with it is often one of
+two, and a run may meet hundreds of that."""
 
 # The variants that one case takes in turn, so that a run over many cases meets all of them.
 VARIANTS = (
