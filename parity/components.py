@@ -26,8 +26,8 @@ from .records import DEFAULT, FieldDifference, Item, Mode, Outcome, TokenizersSi
 Open = Callable[[str], Any]
 
 SAID_AGAIN = 40
-"""So often the reference is asked again, before a difference from it is believed. What is chance with it is often one of
-two, and a run may meet hundreds of that."""
+"""So often the reference is asked again, before a difference from it is believed. Chance often has two results there,
+and a run may meet it hundreds of times."""
 
 # The variants that one case takes in turn, so that a run over many cases meets all of them.
 VARIANTS = (
