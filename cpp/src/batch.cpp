@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <new>
 
 #include "crayon/error.h"
 #include "text_tasks.h"
@@ -20,6 +21,23 @@ size_t core_count() {
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
 #endif
     return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Room for the ids of the bytes that are left, if they are like those that are done: growing step by step copies, and
+// takes new pages each time. What is not needed is never touched, and what is not to be had may not be needed.
+void reserve_rest(IdBuffer* ids, size_t done, size_t left) {
+    const double for_byte = std::min(0.5, double(ids->size()) / double(done));
+    try {
+        ids->reserve_more(size_t(for_byte * 1.0625 * double(left)));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+size_t bytes_of(const std::vector<TextView>& texts, const TextTask& task) {
+    size_t bytes = 0;
+    for (size_t i = task.begin; i < task.end; ++i) bytes += texts[i].bytes();
+    if (task.is_part) bytes = size_t(double(bytes) * double(task.to - task.from) / double(texts[task.begin].size));
+    return bytes;
 }
 
 }  // namespace
@@ -60,22 +78,30 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
         const Engine::Lease lease(engine);
         engine.cartridge().read(
             [&] {
+                size_t done = 0;
                 for (const TextView& text : texts) {
                     engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
                     out.splits.push_back(int64_t(out.ids.size()));
+                    const size_t before = done;
+                    done += text.size;
+                    if (before < kTaskBytes && done >= kTaskBytes) reserve_rest(&out.ids, done, bytes - done);
                 }
             },
             &*lease, &out);
         return out;
     }
+    size_t done = 0;
     encode_texts(engine, texts, options, threads, 1, [&](const TextTask* tasks, const auto* parts, size_t n) {
+        const size_t before_all = done;
         for (size_t t = 0; t < n; ++t) {
             const TextIds& part = *parts[t];
             const int64_t before = int64_t(out.ids.size());
             out.ids.append(part.ids.data(), part.ids.size());
             if (tasks[t].is_last)
                 for (const size_t end : part.ends) out.splits.push_back(before + int64_t(end));
+            done += bytes_of(texts, tasks[t]);
         }
+        if (before_all == 0) reserve_rest(&out.ids, done, bytes - done);
     });
     return out;
 }

@@ -327,14 +327,15 @@ void Engine::merge_by(const MergeTables& merges, Bytes pretoken, MergeWay way, S
         case MergeWay::short_arrays:
             return out->advance(merger.merge_short(merges, pretoken, to));
         case MergeWay::together: {
-            // With all that it begins with, so that there are several, of different sizes.
             if (pretoken.size > kWordKeyBytes)
                 throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
-            std::vector<uint32_t> ids(pretoken.size * MergeTask::kRoom);
+            // With all its parts, so that there are more than are merged in turn, of different sizes.
             std::vector<MergeTask> tasks;
-            for (size_t size = 1; size <= pretoken.size; ++size)
-                tasks.push_back(
-                    {word_key(pretoken.data, size, pretoken.end()), &ids[(size - 1) * MergeTask::kRoom], 0});
+            for (size_t start = pretoken.size; start-- > 0;)
+                for (size_t size = 1; size <= pretoken.size - start; ++size)
+                    tasks.push_back({word_key(pretoken.data + start, size, pretoken.end()), nullptr, 0});
+            std::vector<uint32_t> ids(tasks.size() * MergeTask::kRoom);
+            for (size_t i = 0; i < tasks.size(); ++i) tasks[i].out = &ids[i * MergeTask::kRoom];
             merges.batch(merges, tasks.data(), tasks.size());
             std::copy_n(tasks.back().out, tasks.back().count, to);
             return out->advance(tasks.back().count);

@@ -44,7 +44,7 @@ MergeTables MergeTables::of(const Cartridge& c) {
     t.slot_mask = c.pair_table.size - 1;
     t.slot_shift = 64 - log2_of(c.pair_table.size);
     t.n_merges = uint32_t(c.merge_products.size);
-    if (!c.live_slots.empty()) {
+    if (!c.live_slots.empty() && t.n_merges > 0) {  // a search may read the first product
         t.live_pilots = c.live_pilots.data;
         t.live_slots = c.live_slots.data;
         t.live_pilot_shift = 64 - log2_of(c.live_pilots.size);
@@ -56,7 +56,9 @@ MergeTables MergeTables::of(const Cartridge& c) {
 void MergeTables::choose_batch(CpuLevel level) {
     batch = merge_batch_scalar;
 #if CRAYON_X86_64
-    if ((level == CpuLevel::avx2 || level == CpuLevel::avx512) && live_slots != nullptr) batch = merge_batch_avx2;
+    if (live_slots == nullptr) return;
+    if (level == CpuLevel::avx2) batch = merge_batch_avx2;
+    if (level == CpuLevel::avx512) batch = merge_batch_avx512;
 #else
     (void)level;
 #endif

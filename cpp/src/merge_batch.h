@@ -22,6 +22,8 @@ struct MergeTask {
 // Each way gives what merge_short gives.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
-void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);  // needs MergeTables::live_slots
+// These need MergeTables::live_slots.
+void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);
+void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);
 
 }  // namespace crayon

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "crayon/bytes.h"
+#include "prefetch.h"
 #include "word_table.h"
 #include "zeroed_memory.h"
 
@@ -34,10 +34,13 @@ class PieceRing {
         return word_hash(load(last) ^ h, load(last + 8));
     }
 
+    void prefetch_slots(uint64_t hash) const {
+        if (n_words_ > 0) prefetch(slots_ + first_slot(hash));
+    }
     // Where the record of a piece begins, or kNone.
     uint64_t find(Bytes piece, uint64_t hash) const {
-        if (slots_.empty()) return kNone;
-        const uint64_t* const bucket = &slots_[first_slot(hash)];
+        if (n_words_ == 0) return kNone;
+        const uint64_t* const bucket = slots_ + first_slot(hash);
         for (size_t i = 0; i < kWays; ++i) {
             const uint64_t at = bucket[i] & kPositions;
             if (bucket[i] >> kPositionBits != tag(hash) || !is_live(at)) continue;
@@ -96,6 +99,7 @@ class PieceRing {
 
   private:
     static constexpr size_t kWays = 4;
+    static constexpr size_t kWordsToSlot = 8;
     static constexpr uint32_t kPositionBits = 48;
     static constexpr uint64_t kPositions = (uint64_t(1) << kPositionBits) - 1;
     static constexpr size_t kSlack = 4;  // words behind a record that copy() may read
@@ -109,27 +113,29 @@ class PieceRing {
     }
     static size_t words_of(size_t bytes) { return (bytes + 3) / 4; }
     static uint64_t tag(uint64_t hash) { return hash >> kPositionBits; }
-    size_t first_slot(uint64_t hash) const { return (hash & (slots_.size() - 1)) & ~(kWays - 1); }
+    size_t first_slot(uint64_t hash) const { return hash & (n_words_ / kWordsToSlot - 1) & ~uint64_t(kWays - 1); }
 
     // In the place of the oldest; dead and empty ones are older than all others.
     void place(uint64_t hash, uint64_t at) {
-        uint64_t* const bucket = &slots_[first_slot(hash)];
+        uint64_t* const bucket = slots_ + first_slot(hash);
         uint64_t* oldest = bucket;
         for (size_t i = 1; i < kWays; ++i)
             if ((bucket[i] & kPositions) < (*oldest & kPositions)) oldest = bucket + i;
         *oldest = tag(hash) << kPositionBits | at;
     }
-    // The ring is full for the first time: what it has stays where it is.
+    // The ring is full for the first time: what it has stays where it is. In few steps, the last one in large pages.
     void grow() {
-        const size_t size = n_words_ == 0 ? kFirstWords : n_words_ * 4 < kMostWords ? n_words_ * 4 : kMostWords;
-        std::vector<uint64_t> slots(size / 8, 0);
-        ZeroedMemory larger(size * sizeof *words_);
+        const size_t size = n_words_ == 0 ? kFirstWords : n_words_ == kFirstWords ? 4 * kFirstWords : kMostWords;
+        const size_t n_slots = size / kWordsToSlot;
+        ZeroedMemory larger(n_slots * sizeof *slots_ + size * sizeof *words_);
         if (larger.data() == nullptr) throw std::bad_alloc();
-        if (n_words_ > 0) std::memcpy(larger.data(), words_, n_words_ * sizeof *words_);
+        uint64_t* const slots = static_cast<uint64_t*>(larger.data());
+        uint32_t* const words = reinterpret_cast<uint32_t*>(slots + n_slots);
+        if (n_words_ > 0) std::memcpy(words, words_, n_words_ * sizeof *words_);
         memory_ = std::move(larger);
-        words_ = static_cast<uint32_t*>(memory_.data());
+        slots_ = slots;
+        words_ = words;
         n_words_ = size;
-        slots_.swap(slots);
         for (uint64_t at = kFirst; at < head_;) {
             const uint32_t header = words_[at], bytes = header & kSizes, count = header >> kCountShift;
             place(hash({reinterpret_cast<const uint8_t*>(&words_[at + 1]), bytes}), at);
@@ -139,9 +145,9 @@ class PieceRing {
 
     static constexpr uint64_t kFirst = 1;
     ZeroedMemory memory_;
+    uint64_t* slots_ = nullptr;  // buckets of kWays
     uint32_t* words_ = nullptr;  // records: what kSizes says, the bytes, the ids
     size_t n_words_ = 0;
-    std::vector<uint64_t> slots_;
     uint64_t head_ = kFirst;  // where the next record begins, in words since the first; a ring is what it wraps to
 };
 

@@ -89,9 +89,8 @@ inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
 }
 
 // The entry of a pretoken of more than kWordKeyBytes and up to PieceRing::kLongest bytes.
-WordEntry make_long(const SegmentTables& t, Bytes word, WordKey key, Scratch& s) {
+WordEntry make_long(const SegmentTables& t, Bytes word, uint64_t hash, WordKey key, Scratch& s) {
     uint32_t ids[PieceRing::kLongest + kWordIds];
-    const uint64_t hash = PieceRing::hash(word);
     uint64_t at = s.ring.find(word, hash);
     size_t count;
     if (at != PieceRing::kNone) {
@@ -106,8 +105,7 @@ WordEntry make_long(const SegmentTables& t, Bytes word, WordKey key, Scratch& s)
 }
 
 // The entry of a pretoken of up to kWordKeyBytes that a task made more ids of than an entry has room for.
-WordEntry keep_in_ring(const MergeTask& task, Bytes word, Scratch& s) {
-    const uint64_t hash = PieceRing::hash(word);
+WordEntry keep_in_ring(const MergeTask& task, Bytes word, uint64_t hash, Scratch& s) {
     uint64_t at = s.ring.find(word, hash);
     if (at == PieceRing::kNone) at = s.ring.insert(word, hash, task.out, task.count);
     return at != PieceRing::kNone ? entry_of_kind(task.word, kInRing, at) : entry_of_kind(task.word, kNotKept);
@@ -154,24 +152,38 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
         n_waiting += word_ids(made) == kTask;
         recent = uint16_t(j);
     }
+    // From here on b.hashes has those of the ring.
+    const auto ask_ring = [&](size_t j) {
+        b.hashes[j] = PieceRing::hash(word_at(b.missed[j]));
+        s.ring.prefetch_slots(b.hashes[j]);
+    };
     t.merges.batch(t.merges, s.tasks, n_tasks);
     // First without the ring: if there is no memory for it, nothing is left waiting.
-    for (size_t k = 0; k < n_waiting; ++k) {
-        WordEntry& made = b.made[b.waiting[k]];
-        const MergeTask& task = s.tasks[made.ids[0]];
-        b.task[k] = &task;
-        made = task.count <= kWordIds ? make_word_entry(task.word, task.out, task.count)
-                                      : entry_of_kind(task.word, kNotKept);
-    }
+    size_t n_kept = 0;
     for (size_t k = 0; k < n_waiting; ++k) {
         const size_t j = b.waiting[k];
-        if (b.task[k]->count > kWordIds) b.made[j] = keep_in_ring(*b.task[k], word_at(b.missed[j]), s);
+        WordEntry& made = b.made[j];
+        const MergeTask& task = s.tasks[made.ids[0]];
+        if (task.count <= kWordIds) {
+            made = make_word_entry(task.word, task.out, task.count);
+            continue;
+        }
+        made = entry_of_kind(task.word, kNotKept);
+        ask_ring(j);
+        b.task[n_kept] = &task;
+        b.waiting[n_kept++] = uint32_t(j);
+    }
+    for (size_t k = 0; k < n_long; ++k)
+        if (word_at(b.missed[b.longs[k]]).size <= PieceRing::kLongest) ask_ring(b.longs[k]);
+    for (size_t k = 0; k < n_kept; ++k) {
+        const size_t j = b.waiting[k];
+        b.made[j] = keep_in_ring(*b.task[k], word_at(b.missed[j]), b.hashes[j], s);
     }
     for (size_t k = 0; k < n_long; ++k) {
-        const size_t i = b.missed[b.longs[k]];
+        const size_t j = b.longs[k], i = b.missed[j];
         const Bytes word = word_at(i);
-        b.made[b.longs[k]] =
-            word.size <= PieceRing::kLongest ? make_long(t, word, b.keys[i], s) : entry_of_kind({0, 0}, kNotKept);
+        b.made[j] = word.size <= PieceRing::kLongest ? make_long(t, word, b.hashes[j], b.keys[i], s)
+                                                     : entry_of_kind({0, 0}, kNotKept);
     }
 }
 

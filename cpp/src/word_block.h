@@ -17,10 +17,10 @@ struct WordBlock {
     uint32_t buckets[kBlock];          // of the cache
     const WordEntry* entries[kBlock];  // in the cache, or in `made`
     uint32_t missed[kBlock];           // indexes of those that the cache did not have
-    uint64_t hashes[kBlock];           // of the missed
+    uint64_t hashes[kBlock];           // of the missed: the word table's, then the ring's
     uint32_t longs[kBlock];            // of the missed, those of more than kWordKeyBytes
     uint32_t waiting[kBlock];          // of the missed, those that are merged
-    const MergeTask* task[kBlock];     // of the waiting: what makes them
+    const MergeTask* task[kBlock];     // of those of the waiting that go into the ring: what made them
     // Entries for the missed. What an earlier block left here is as true as ever: a word that is missed twice in short
     // succession is made once.
     WordEntry made[kBlock] = {};

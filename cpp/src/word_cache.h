@@ -77,9 +77,10 @@ class WordCache {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
-        // To the size of a large page, and then to the whole: pages of 4 KiB would cost more than they save.
+        // Once more in small pages, to the size of a large page, and then to the whole: many pages of 4 KiB cost more
+        // than they save.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
-        const uint64_t more = n * 4 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? kHugeBuckets : kMostBuckets;
+        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? kHugeBuckets : kMostBuckets;
         ZeroedMemory larger = allocate(more);
         if (larger.data() == nullptr) return;
         const ZeroedMemory kept = std::move(memory_);
