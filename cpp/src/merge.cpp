@@ -77,12 +77,18 @@ size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     };
     size_t end = kWindow, overlap = kOverlap;
     size_t n = merge_whole(tables, bytes.slice(0, end), out);
+    Bytes merged;  // what window_ has the m ids of
+    size_t m = 0;
     while (end < bytes.size) {
         size_t left = n, start = end;  // out[left] begins at byte `start`
         while (left > 0 && end - start < overlap) start -= size_of(out[--left]);
         const size_t stop = std::min(bytes.size, end + std::max(kWindow, 2 * overlap) - overlap);
-        window_.resize(stop - start);
-        const size_t m = merge_whole(tables, bytes.slice(start, stop), window_.data());
+        const Bytes window = bytes.slice(start, stop);
+        if (window.view() != merged.view()) {  // long runs of a letter, or of a few, come round
+            window_.resize(window.size);
+            m = merge_whole(tables, window, window_.data());
+            merged = window;
+        }
         size_t right = 0, left_at = start, right_at = start;
         const auto common = [&] { return left_at == right_at && out[left] == window_[right]; };
         if (left > 0) {

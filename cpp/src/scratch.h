@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class Scratch {
 
     Merger merger;
     WordCache cache;
+    std::optional<WordCache> parts;  // of what merging makes of parts of long pretokens
     PieceRing ring;
     size_t ends[kBlock + 1];
     WordBlock<kBlock> block;

@@ -3,6 +3,7 @@
 // large for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <utility>
@@ -19,7 +20,7 @@ class WordCache {
     static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
     static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
 
-    WordCache() {
+    explicit WordCache(uint64_t most_buckets = kMostBuckets) : most_(most_buckets) {
         if (!start(allocate(kFirstBuckets), kFirstBuckets)) throw std::bad_alloc();
     }
 
@@ -31,6 +32,12 @@ class WordCache {
     static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
     uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
 
+    // By one key, wherever it is; null when it is not.
+    const WordEntry* find(uint64_t at, WordKey key) const {
+        for (const WordEntry& entry : buckets_[at].entries)
+            if (word_matches(entry, key)) return &entry;
+        return find_displaced(at, key);
+    }
     // Where entries go that have to leave a bucket.
     const Bucket* beside(uint64_t at) const { return buckets_ + (at ^ 1); }
     // An entry that had to leave its bucket for a newer one, if it is still in the bucket beside it; else null.
@@ -55,7 +62,7 @@ class WordCache {
         place = oldest;
     }
     void grow_if_crowded() {
-        if (lost_ > size_ / 2 && size_ < kMostBuckets) grow();
+        if (lost_ > size_ / 2 && size_ < most_) grow();
     }
 
   private:
@@ -80,7 +87,7 @@ class WordCache {
         // Once more in small pages, to the size of a large page, and then to the whole: many pages of 4 KiB cost more
         // than they save.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
-        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? kHugeBuckets : kMostBuckets;
+        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : most_;
         ZeroedMemory larger = allocate(more);
         if (larger.data() == nullptr) return;
         const ZeroedMemory kept = std::move(memory_);
@@ -90,6 +97,7 @@ class WordCache {
                 if (entry->key[1] != 0) insert(hash(key_of(*entry)) >> shift_, *entry);
     }
 
+    uint64_t most_;  // buckets, 4 * kFirstBuckets or more
     ZeroedMemory memory_;
     Bucket* buckets_ = nullptr;
     uint64_t size_ = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -145,6 +146,35 @@ def test_a_long_pretoken() -> None:
 
 
 # -- published vocabularies
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_that_come_again(seed: int) -> None:
+    """Parts are remembered, more of them than there is room for; some become more ids than an entry has room for."""
+    rng = random.Random(seed)
+    every = [chr(c) for c in (*range(0x20, 0xD800), *range(0xE000, 0x12000))]
+    source = random_document(seed)
+    source["model"]["ignore_merges"] = seed % 2 == 1
+    for char in rng.sample(every, 3000):  # tokens that merging makes of two or three ids, or never
+        source["model"]["vocab"].setdefault(twins.spell(char.encode()), len(source["model"]["vocab"]))
+    engine = _core.Engine.from_bytes(twins.compiled(json.dumps(source)))
+    known: dict[bytes, list[int]] = {}
+
+    def want(data: bytes) -> list[int]:
+        out: list[int] = []
+        for start, end in pairwise([0, *engine.cuts(data), len(data)]):
+            part = data[start:end]
+            if part not in known:
+                known[part] = list(engine.merge_pretoken(part, Way.sweeps))
+            out += known[part]
+        return out
+
+    few = rng.choices(every, k=30)
+    texts = ["".join(rng.choices(few, k=rng.randrange(20, 300))) for _ in range(60)]
+    texts += ["".join(rng.sample(every, len(every))) for _ in range(2)]
+    for text in [*texts, *texts[::-1]]:
+        assert engine.encode_bytes(text.encode()) == want(text.encode())
+    assert len(known) > 40_000
 
 
 def published(shared: Path, name: str) -> str:

@@ -147,6 +147,24 @@ def test_fallback_on_many_vocabularies() -> None:
     assert min(seen.values()) > 10
 
 
+# -- windows
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 7, 64, 997, 3840, 4096, 5000])
+def test_windows_that_come_round(period: int) -> None:
+    """A long run of the same letters, whole and with some changed: as if all were merged at once."""
+    rng = random.Random(period)
+    for letters in ALPHABETS:
+        document = twins.byte_level_document(twins.random_merges(rng, letters, 25, longest=9, ordered=period % 2 == 0))
+        engine = twins.open_engine(document)
+        run = b"".join(rng.choices(letters, k=period)) * (40_000 // (period * len(letters[0])) + 1)
+        changed = bytearray(run)
+        for at in rng.sample(range(len(run)), 3):
+            changed[at] ^= 3
+        for data in (run, bytes(changed), run[:4097], run[::-1]):
+            assert engine.merge_pretoken(data, Way.usual) == engine.merge_pretoken(data, Way.heap)
+
+
 # -- merges that never happen
 
 

@@ -362,6 +362,12 @@ def test_random_patterns(pattern: str, texts: list[str]) -> None:
         with pytest.raises(ValueError, match="regular expression"):
             _core.regex_find_all(pattern, "")
         return
+    try:
+        _core.regex_find_all(pattern, "")
+    except UnsupportedError as error:
+        if "look-behind that may be empty or not" not in str(error):
+            raise
+        return
     for text in texts:
         reference.check(pattern, text)
 
