@@ -39,13 +39,20 @@ size_t Merger::merge_symbols(const MergeTables& tables, const uint32_t* symbols,
                              uint32_t* starts) {
     size_t end = std::min(size, kWindow), overlap = kOverlap;
     size_t n = merge_window(tables, symbols, end, out, starts);
+    const uint32_t *merged = symbols, *merged_end = symbols;  // what window_ has the m ids of
+    size_t m = 0;
     while (end < size) {
         size_t left = n, start = end;
         while (left > 0 && end - start < overlap) start = starts[--left];
         const size_t stop = std::min(size, end + std::max(kWindow, 2 * overlap) - overlap);
-        window_.resize(stop - start);
-        window_starts_.resize(stop - start);
-        const size_t m = merge_window(tables, symbols + start, stop - start, window_.data(), window_starts_.data());
+        const uint32_t* const window = symbols + start;
+        if (!std::equal(window, symbols + stop, merged, merged_end)) {
+            window_.resize(stop - start);
+            window_starts_.resize(stop - start);
+            m = merge_window(tables, window, stop - start, window_.data(), window_starts_.data());
+            merged = window;
+            merged_end = symbols + stop;
+        }
         size_t right = 0;
         if (left > 0) {
             // A token of both that begins and ends at the same symbols.
