@@ -26,11 +26,18 @@ size_t core_count() {
 // Room for the ids of the bytes that are left, if they are like those that are done: growing step by step copies, and
 // takes new pages each time. What is not needed is never touched, and what is not to be had may not be needed.
 void reserve_rest(IdBuffer* ids, size_t done, size_t left) {
+    if (done == 0) return;
     const double for_byte = std::min(0.5, double(ids->size()) / double(done));
     try {
         ids->reserve_more(size_t(for_byte * 1.0625 * double(left)));
     } catch (const std::bad_alloc&) {
     }
+}
+
+// After a guess that was much too large.
+void give_back_rest(IdBuffer* ids) {
+    constexpr size_t kLarge = size_t(1) << 18;
+    if (ids->capacity() > kLarge && ids->capacity() / 2 > ids->size()) ids->shrink_to_fit();
 }
 
 size_t bytes_of(const std::vector<TextView>& texts, const TextTask& task) {
@@ -88,6 +95,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
                 }
             },
             &*lease, &out);
+        give_back_rest(&out.ids);
         return out;
     }
     size_t done = 0;
@@ -103,6 +111,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
         }
         if (before_all == 0) reserve_rest(&out.ids, done, bytes - done);
     });
+    give_back_rest(&out.ids);
     return out;
 }
 

@@ -80,6 +80,7 @@ class GrowingIds {
         size_t capacity = capacity_ + capacity_ / 2;
         if (capacity < needed) capacity = needed;
         if (capacity < 1024) capacity = 1024;
+        if (capacity > SIZE_MAX / sizeof *data_) throw std::bad_alloc();
         void* larger = huge_memory(capacity * sizeof *data_);  // null for what is small
         if (larger != nullptr) {
             if (size_ > 0) std::memcpy(larger, data_, size_ * sizeof *data_);
