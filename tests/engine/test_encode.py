@@ -159,6 +159,19 @@ def test_ragged_arrays_outlive_the_engine() -> None:
     assert splits[-1] == len(flat)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("first", ["", "\x01\x02\x03", " the nation"], ids=["nothing", "an id for each byte", "words"])
+def test_first_texts_that_are_not_like_the_rest(gpt2_both: twins.Both, first: str, threads: int) -> None:
+    """Room for all ids is guessed from the first texts."""
+    engine = gpt2_both.engine
+    rest = [" the nation" * 500, "\x01" * 5000, "", "é the" * 700] * 60
+    for texts in ([first] * 6000 + rest, [first * 30_000, *rest], [first * 300_000], rest + [first] * 6000):
+        flat, splits = engine.encode_ragged(texts, threads=threads)
+        want = {text: engine.encode_ids(text) for text in set(texts)}
+        assert splits.tolist() == np.cumsum([0] + [len(want[text]) for text in texts]).tolist()
+        assert flat.tolist() == [i for text in texts for i in want[text]]
+
+
 # -- offsets
 
 
