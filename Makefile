@@ -1,7 +1,6 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
-CPP = cpp/include/crayon/*.h cpp/src/*.h cpp/src/*.cpp cpp/gpu/*.h cpp/gpu/*.cpp cpp/bindings/*.h cpp/bindings/*.cpp \
-	cpp/device_module/*.cpp cuda/*.cu hip/*.hip tests/fuzz/engine/*.h tests/fuzz/engine/*.cpp
+CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp")
 
 .PHONY: help build test lint format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 

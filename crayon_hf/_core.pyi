@@ -322,7 +322,7 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]: ...
-    # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace.h says what the fields are)
+    # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace/trace.h says what the fields are)
     @property
     def model_type(self) -> str:
         """The type of the model, as a tokenizer.json calls it."""

@@ -1,6 +1,6 @@
 """A file to ids without holding the file, its text or its ids in memory: one chunk after the other.
 
-Chunks end at places where cutting changes no id (``cpp/include/crayon/seams.h``), so the ids of all chunks together are
+Chunks end at places where cutting changes no id (``cpp/src/engine/seams.h``), so the ids of all chunks together are
 those of the whole text.
 """
 

@@ -66,7 +66,7 @@ def run(name: str, check: Check) -> int:
     """The number of files that do not compile; what the compiler says of them is printed."""
     with tempfile.TemporaryDirectory() as directory:
         root = as_msvc(Path(directory)) if name == "msvc" else ROOT / "cpp"
-        found = sorted([*root.glob("src/*.cpp"), *root.glob("gpu/*.cpp")])
+        found = sorted([*root.glob("src/**/*.cpp"), *root.glob("gpu/*.cpp")])
         sources = [path for path in found if check.is_x86 or not simd_of(path)]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             said = list(threads.map(lambda source: compile_one(check, root, source), sources))

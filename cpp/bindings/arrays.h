@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "crayon/id_buffer.h"
+#include "crayon/support/id_buffer.h"
 
 namespace crayon::python {
 

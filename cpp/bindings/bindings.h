@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "crayon/bytes.h"
-#include "crayon/encoding.h"
-#include "crayon/engine.h"
-#include "crayon/text_view.h"
-#include "crayon/truncate_pad.h"
+#include "crayon/batch/text_view.h"
+#include "crayon/engine/engine.h"
+#include "crayon/post/encoding.h"
+#include "crayon/post/truncate_pad.h"
+#include "crayon/support/bytes.h"
 
 namespace crayon::python {
 
@@ -30,7 +30,7 @@ void bind_spans(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
 void bind_stream(py::module_& m);
-void bind_training(py::module_& m);
+void bind_word_counter(py::module_& m);
 void bind_train(py::module_& m);
 void bind_json_lines(py::module_& m);
 void bind_device(py::module_& m);

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "bindings.h"
-#include "crayon/error.h"
-#include "crayon/unicode.h"
-#include "prefetch.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "support/prefetch.h"
 
 namespace crayon::python {
 

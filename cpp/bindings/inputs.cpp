@@ -1,6 +1,6 @@
 #include "inputs.h"
 
-#include "crayon/error.h"
+#include "crayon/support/error.h"
 
 namespace crayon::python {
 

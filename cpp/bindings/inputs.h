@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "crayon/batch.h"
+#include "crayon/batch/batch.h"
 
 namespace crayon::python {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <system_error>
 
-#include "../gpu/memory.h"
 #include "bindings.h"
-#include "crayon/error.h"
+#include "crayon/support/error.h"
+#include "gpu/memory.h"
 
 namespace py = pybind11;
 
@@ -117,7 +117,7 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_encoding(m);
     crayon::python::bind_engine(m);
     crayon::python::bind_stream(m);
-    crayon::python::bind_training(m);
+    crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);
     crayon::python::bind_device(m);

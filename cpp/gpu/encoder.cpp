@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "crayon/error.h"
+#include "crayon/support/error.h"
 #include "partition.h"
 
 namespace crayon {

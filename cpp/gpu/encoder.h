@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "crayon/batch.h"
+#include "crayon/batch/batch.h"
 #include "vocabulary_upload.h"
 
 namespace crayon {

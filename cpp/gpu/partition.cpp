@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "../src/engine_parts.h"
-#include "crayon/error.h"
-#include "crayon/unicode.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/engine_parts.h"
 
 namespace crayon {
 namespace gpu {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "crayon/device_code.h"
+#include "crayon/support/device_code.h"
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define CRAYON_ON_DEVICE 1

@@ -1,7 +1,7 @@
 // Text in a GPU's memory, as the rules of scan_rules.h read it.
 #pragma once
 
-#include "../src/scan_rules.h"
+#include "scan/scan_rules.h"
 #include "team.h"
 #include "work.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "../src/engine_parts.h"
-#include "crayon/json.h"
-#include "crayon/normalize.h"
+#include "crayon/json/json.h"
+#include "crayon/normalizers/normalize.h"
+#include "engine/engine_parts.h"
 
 namespace crayon {
 

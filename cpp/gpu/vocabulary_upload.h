@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "crayon/engine.h"
+#include "crayon/engine/engine.h"
 #include "memory.h"
 
 namespace crayon {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "crayon/cartridge_tables.h"
-#include "crayon/double_array.h"
+#include "crayon/cartridge/cartridge_tables.h"
+#include "crayon/cartridge/double_array.h"
 
 namespace crayon {
 namespace gpu {
@@ -22,7 +22,7 @@ constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // b
 
 // The vocabulary, uploaded once. Sections of the cartridge as they are, but for the added tokens.
 struct Tables {
-    const uint8_t* class_index;   // crayon/unicode.h, as in scan_chars.h: [8704]
+    const uint8_t* class_index;   // crayon/unicode/unicode.h, as in scan_chars.h: [8704]
     const uint8_t* class_blocks;  // [231][128]
     const WordEntry* words;
     uint64_t word_bucket_mask;

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "crayon/pretokenize.h"
-#include "scan_rules.h"
+#include "crayon/scan/pattern_families.h"
+#include "scan/scan_rules.h"
 
 namespace crayon {
 namespace {

@@ -37,9 +37,9 @@ def simd_flags() -> dict[str, list[str]]:
 
 def build(compiler: str, target: Path) -> Path:
     """The program, from the scanners and what they need alone."""
-    sources = [ROOT / "cpp" / "src" / f"{name}.cpp" for name in ("cpu", "error", "pretokenize", "unicode")]
-    sources = [path for path in sources if path.exists()]
-    sources += [*sorted((ROOT / "cpp" / "src").glob("scan_*.cpp")), Path(__file__).with_name("scan_check.cpp")]
+    library = ROOT / "cpp" / "src"
+    sources = [library / "support" / "cpu.cpp", library / "unicode" / "unicode.cpp"]
+    sources += [*sorted((library / "scan").glob("*.cpp")), Path(__file__).with_name("scan_check.cpp")]
     x86_64 = "aarch64" not in compiler and os.uname().machine in ("x86_64", "amd64")
     common = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/cpp/include", f"-I{ROOT}/cpp/src"]
     objects = []

@@ -91,7 +91,7 @@ def build(targets: list[str], directory: Path, jobs: int, is_quick: bool = False
         return [*all_flags, *(special[0] if special else [])]
 
     library: list[tuple[Path, Path, list[str]]] = []
-    sources = [*SOURCES.glob("*.cpp"), *KERNELS.glob("*.cpp")]
+    sources = [*SOURCES.rglob("*.cpp"), *KERNELS.glob("*.cpp")]
     for source in sorted(sources, key=lambda path: -path.stat().st_size):
         flags = flags_of(source)
         if flags is not None:

@@ -1,4 +1,4 @@
-"""Measures the character classes of the reference tokenizers and writes cpp/src/unicode_classes.inc.
+"""Measures the character classes of the reference tokenizers and writes cpp/src/unicode/unicode_classes.inc.
 
 Each library carries its own Unicode version, so nothing here comes from Python's tables: every class is read off the
 behaviour of the installed `tokenizers` and `tiktoken`, for every code point.
@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
 
-OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode_classes.inc"
+OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "unicode_classes.inc"
 CODE_POINTS = 0x110000
 SURROGATES = range(0xD800, 0xE000)
 BLOCK = 128

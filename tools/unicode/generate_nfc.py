@@ -1,4 +1,4 @@
-"""Measures NFC, NFD, NFKC and NFKD of the installed ``tokenizers`` and writes ``cpp/src/nfc_tables.inc``.
+"""Measures NFC, NFD, NFKC and NFKD of the installed ``tokenizers`` and writes ``cpp/src/unicode/nfc_tables.inc``.
 
 The reference carries Unicode tables of its own version, so nothing here is taken from a Unicode data file: every
 decomposition is the NFD or NFKD of a code point, every composition is one that the reference performs, and every
@@ -20,7 +20,7 @@ import table_file
 import tokenizers
 from tokenizers import normalizers
 
-TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "nfc_tables.inc"
+TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "nfc_tables.inc"
 BLOCK = 64
 HANGUL = range(0xAC00, 0xD7A4)
 JAMO_V = range(0x1161, 0x1176)

@@ -18,7 +18,7 @@ import tokenizers
 from charsmap import charsmap
 from tokenizers import normalizers
 
-TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "normalize_tables.inc"
+TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "normalizers" / "normalize_tables.inc"
 CODE_POINTS, BLOCK = 0x110000, 64
 # normalize_chars.h names these again.
 GRAPHEME = ["other", "control", "extend", "zwj", "spacing_mark", "prepend", "l", "v", "t", "lv", "lvt", "pictograph"]

@@ -1,4 +1,4 @@
-"""Measures the character sets of the reference's pre-tokenizers and writes cpp/src/pre_tokenizer_classes.inc.
+"""Measures the character sets of the reference's pre-tokenizers and writes cpp/src/unicode/pre_tokenizer_classes.inc.
 
 `Whitespace`, `WhitespaceSplit`, `Punctuation`, `Digits` and `UnicodeScripts` of the installed `tokenizers` each carry a
 Unicode version of their own, so every set is read off their behaviour, for every code point.
@@ -17,7 +17,7 @@ import table_file
 from generate_classes import BLOCK, CODE_POINTS, batches, pack, rows
 from tokenizers import pre_tokenizers
 
-OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "pre_tokenizer_classes.inc"
+OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "pre_tokenizer_classes.inc"
 
 # The bits of a table entry; char_tables.h has them too.
 WHITE = 0x01  # white space of WhitespaceSplit and BertPreTokenizer

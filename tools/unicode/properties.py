@@ -1,5 +1,5 @@
 r"""Measures the character properties and the case folding of Oniguruma as the installed `tokenizers` carries it, and
-writes cpp/src/unicode_properties.inc: every name that \p{...} and [[:...:]] know, with the code points it stands for.
+writes cpp/src/unicode/unicode_properties.inc: every name that \p{...} and [[:...:]] know, with the code points it stands for.
 
 The names come from the strings of the compiled library; Oniguruma itself says which of them it knows.
 
@@ -18,7 +18,7 @@ import tokenizers
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
-OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode_properties.inc"
+OUTPUT = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "unicode_properties.inc"
 SURROGATES = range(0xD800, 0xE000)
 EVERYTHING = "".join(chr(c) for c in range(0x110000) if c not in SURROGATES)
 POSIX = ["alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph"]

@@ -1,7 +1,7 @@
 // Any bytes as a cartridge: refused with Error(cartridge), or safe to encode and decode with.
 // Input: a byte, then the file. With the byte's lowest bit the checksums are made right first.
-#include "crayon/certificate.h"
-#include "crayon/error.h"
+#include "crayon/compiler/certificate.h"
+#include "crayon/support/error.h"
 #include "signed.h"
 #include "support.h"
 

@@ -1,7 +1,7 @@
 // Any bytes as a version 2 cartridge: refused with Error(cartridge), or read, listed and written back bit for bit.
-#include "crayon/cartridge_v2.h"
+#include "crayon/cartridge/cartridge_v2.h"
 
-#include "crayon/error.h"
+#include "crayon/support/error.h"
 #include "support.h"
 
 using namespace crayon;

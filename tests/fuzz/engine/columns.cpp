@@ -2,12 +2,12 @@
 // Input: what to try, options, then the data.
 #include <algorithm>
 
-#include "crayon/batch.h"
-#include "crayon/error.h"
-#include "crayon/json.h"
-#include "crayon/json_lines.h"
-#include "crayon/spans.h"
-#include "crayon/unicode.h"
+#include "crayon/batch/batch.h"
+#include "crayon/batch/json_lines.h"
+#include "crayon/batch/spans.h"
+#include "crayon/json/json.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
 #include "support.h"
 
 using namespace crayon;

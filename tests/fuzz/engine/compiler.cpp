@@ -1,9 +1,9 @@
 // Any tokenizer.json: refused as malformed or as not native, or compiled to a cartridge that verifies, that has no
 // mismatch with it, and that encodes a text alike by every way. One that ends with a line break is read as tiktoken's.
-#include "crayon/compiler.h"
+#include "crayon/compiler/compiler.h"
 
-#include "crayon/error.h"
-#include "crayon/mismatch.h"
+#include "crayon/compiler/compare_source.h"
+#include "crayon/support/error.h"
 #include "json_mutator.h"
 #include "support.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "crayon/error.h"
-#include "crayon/json.h"
+#include "crayon/json/json.h"
+#include "crayon/support/error.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

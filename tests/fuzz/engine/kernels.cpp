@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "crayon/batch.h"
-#include "crayon/error.h"
+#include "crayon/batch/batch.h"
+#include "crayon/support/error.h"
 #include "gpu/boundaries.h"
 #include "gpu/encoder.h"
 #include "gpu/host_device.h"

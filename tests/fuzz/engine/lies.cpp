@@ -1,8 +1,8 @@
 // Cartridges with right checksums over wrong data: a compiled vocabulary, in which an input changes single elements.
 // What is opened all the same gives one text one sequence of ids by every way, like any other cartridge.
 // Input: vocabulary, options, how many changes, these, then a text.
-#include "crayon/compiler.h"
-#include "crayon/error.h"
+#include "crayon/compiler/compiler.h"
+#include "crayon/support/error.h"
 #include "signed.h"
 #include "support.h"
 

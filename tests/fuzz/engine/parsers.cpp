@@ -4,15 +4,15 @@
 #include <map>
 #include <set>
 
-#include "crayon/double_array.h"
-#include "crayon/encoding.h"
-#include "crayon/error.h"
-#include "crayon/json.h"
-#include "crayon/normalizers.h"
-#include "crayon/pre_tokenizers.h"
-#include "crayon/rank_merges.h"
-#include "crayon/regex.h"
-#include "crayon/unicode.h"
+#include "crayon/bpe/rank_merges.h"
+#include "crayon/cartridge/double_array.h"
+#include "crayon/json/json.h"
+#include "crayon/normalizers/normalizers.h"
+#include "crayon/post/encoding.h"
+#include "crayon/pre_tokenizers/pre_tokenizers.h"
+#include "crayon/regex/regex.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
 #include "json_mutator.h"
 #include "support.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crayon/cartridge.h"
+#include "crayon/cartridge/cartridge.h"
 
 namespace crayon::fuzz {
 

@@ -5,14 +5,14 @@
 #include <exception>
 #include <map>
 
-#include "crayon/batch.h"
-#include "crayon/columns.h"
-#include "crayon/compiler.h"
-#include "crayon/error.h"
-#include "crayon/spans.h"
-#include "crayon/stream_encoder.h"
-#include "crayon/trace.h"
-#include "crayon/unicode.h"
+#include "crayon/batch/batch.h"
+#include "crayon/batch/columns.h"
+#include "crayon/batch/spans.h"
+#include "crayon/batch/stream_encoder.h"
+#include "crayon/compiler/compiler.h"
+#include "crayon/support/error.h"
+#include "crayon/trace/trace.h"
+#include "crayon/unicode/unicode.h"
 
 namespace crayon::fuzz {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "crayon/cpu.h"
-#include "crayon/engine.h"
+#include "crayon/engine/engine.h"
+#include "crayon/support/cpu.h"
 
 namespace crayon::fuzz {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "crayon/error.h"
-#include "crayon/training.h"
-#include "crayon/word_counter.h"
+#include "crayon/support/error.h"
+#include "crayon/training/training.h"
+#include "crayon/training/word_counter.h"
 #include "support.h"
 
 using namespace crayon;

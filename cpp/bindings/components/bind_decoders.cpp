@@ -1,0 +1,35 @@
+// Decoders, for tests and tools.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <vector>
+
+#include "crayon/decoders/decoders.h"
+#include "crayon/json/json.h"
+
+namespace py = pybind11;
+
+void bind_decoders(py::module_& m) {
+    m.def(
+        "decode_chain",
+        [](const std::string& component, std::vector<std::string> tokens) {
+            const py::gil_scoped_release release;
+            const crayon::json::Document document = crayon::json::parse(component);
+            crayon::make_decoder(document.root)->decode(&tokens);
+            return tokens;
+        },
+        py::arg("component"), py::arg("tokens"),
+        "What a decoder (JSON, as in tokenizer.json) makes of tokens' strings.");
+    m.def(
+        "decode_tokens",
+        [](const std::string& component, std::vector<std::string> tokens) {
+            const py::gil_scoped_release release;
+            const crayon::json::Document document = crayon::json::parse(component);
+            crayon::make_decoder(document.root)->decode(&tokens);
+            std::string text;
+            for (const std::string& token : tokens) text += token;
+            return text;
+        },
+        py::arg("component"), py::arg("tokens"), "The same as one text.");
+}

@@ -1,0 +1,76 @@
+// Normalizers, for tests and tools.
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crayon/json/json.h"
+#include "crayon/normalizers/normalize.h"
+#include "crayon/normalizers/normalizers.h"
+
+namespace py = pybind11;
+
+namespace {
+
+py::list pairs_of(const std::vector<crayon::Alignment>& alignments) {
+    py::list pairs(alignments.size());
+    for (size_t i = 0; i < alignments.size(); ++i) pairs[i] = py::make_tuple(alignments[i].start, alignments[i].end);
+    return pairs;
+}
+
+std::unique_ptr<crayon::Normalizer> normalizer_from(std::string_view component) {
+    const crayon::json::Document document = crayon::json::parse(component);
+    return crayon::make_normalizer(document.root);
+}
+
+}  // namespace
+
+void bind_normalize(py::module_& m) {
+    m.def(
+        "normalize_nfc",
+        [](const py::bytes& text) {
+            const std::string_view view = text;
+            std::string normalized;
+            std::vector<crayon::Alignment> alignments;
+            {
+                py::gil_scoped_release release;
+                crayon::normalize_nfc(view, &normalized, &alignments);
+            }
+            return py::make_tuple(py::bytes(normalized), pairs_of(alignments));
+        },
+        py::arg("text"),
+        "The NFC form by the reference's tables, and for each of its bytes the original byte range it is aligned "
+        "with.");
+    m.def(
+        "nfc_quick_check",
+        [](const py::bytes& text) {
+            const std::string_view view = text;
+            py::gil_scoped_release release;
+            return crayon::is_nfc_quick(view);
+        },
+        py::arg("text"), "True when NFC surely leaves the text as it is.");
+    m.def(
+        "normalize",
+        [](std::string_view component, std::string_view text, bool aligned) {
+            crayon::AlignedText result;
+            {
+                py::gil_scoped_release release;
+                const auto normalizer = normalizer_from(component);
+                result.assign(text, aligned);
+                normalizer->normalize(&result);
+            }
+            return py::make_tuple(py::str(result.text), pairs_of(result.alignments));
+        },
+        py::arg("component"), py::arg("text"), py::arg("aligned") = true,
+        "What the normalizer of a tokenizer.json (JSON text) makes of a text, and for each byte of that, unless not "
+        "aligned, the original byte range it is aligned with.");
+    m.def(
+        "normalizer_leaves",
+        [](std::string_view component, std::string_view text) {
+            py::gil_scoped_release release;
+            return normalizer_from(component)->leaves(text);
+        },
+        py::arg("component"), py::arg("text"), "True when the normalizer surely leaves the text as it is.");
+}

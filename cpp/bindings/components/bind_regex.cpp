@@ -1,0 +1,36 @@
+// Regular expressions, for tests and tools.
+#include <pybind11/pybind11.h>
+
+#include <string_view>
+#include <vector>
+
+#include "crayon/regex/regex.h"
+
+namespace py = pybind11;
+
+namespace {
+
+py::list find_all(const crayon::Regex& regex, std::string_view text) {
+    std::vector<crayon::Regex::Match> matches;
+    {
+        py::gil_scoped_release release;
+        regex.find_all(text, &matches);
+    }
+    py::list spans(matches.size());
+    for (size_t i = 0; i < matches.size(); ++i) spans[i] = py::make_tuple(matches[i].start, matches[i].end);
+    return spans;
+}
+
+}  // namespace
+
+void bind_regex(py::module_& m) {
+    m.def(
+        "regex_find_all",
+        [](std::string_view pattern, std::string_view text) { return find_all(crayon::Regex::compile(pattern), text); },
+        py::arg("pattern"), py::arg("text"),
+        "The matches of an Oniguruma pattern, one after the other, as pairs of byte offsets.");
+    m.def(
+        "regex_literal_find_all",
+        [](std::string_view literal, std::string_view text) { return find_all(crayon::Regex::literal(literal), text); },
+        py::arg("literal"), py::arg("text"), "The places of a string, one after the other, as pairs of byte offsets.");
+}

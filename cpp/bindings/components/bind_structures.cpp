@@ -1,0 +1,146 @@
+// The data structures that cartridges are made of, for tests, converters and tools.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "crayon/bpe/rank_merges.h"
+#include "crayon/cartridge/cartridge_v2.h"
+#include "crayon/cartridge/double_array.h"
+#include "crayon/json/json.h"
+#include "crayon/support/error.h"
+#include "engine/backward_match.h"
+
+namespace py = pybind11;
+
+namespace {
+
+// No forcecast: an array of another kind of number is a TypeError, not a silent truncation.
+using Int32Array = py::array_t<int32_t, py::array::c_style>;
+
+std::vector<int32_t> copy_of(const Int32Array& array, const char* name) {
+    if (array.ndim() != 1)
+        throw crayon::Error(crayon::ErrorKind::argument, std::string(name) + " must have one dimension");
+    return {array.data(), array.data() + array.size()};
+}
+
+py::array_t<int32_t> array_of(const std::vector<int32_t>& values) {
+    return py::array_t<int32_t>(py::ssize_t(values.size()), values.data());
+}
+
+py::tuple arrays_of(const crayon::DoubleArray& trie) {
+    return py::make_tuple(array_of(trie.base), array_of(trie.check), array_of(trie.values));
+}
+
+// A copy, so that nobody can change the arrays while the GIL is released.
+crayon::DoubleArray trie_of(const Int32Array& base, const Int32Array& check, const Int32Array& values) {
+    crayon::DoubleArray trie;
+    trie.base = copy_of(base, "base");
+    trie.check = copy_of(check, "check");
+    trie.values = copy_of(values, "values");
+    if (trie.base.size() != trie.check.size() || trie.base.size() != trie.values.size())
+        throw crayon::Error(crayon::ErrorKind::argument, "base, check and values must have the same length");
+    if (trie.base.size() > size_t(INT32_MAX))
+        throw crayon::Error(crayon::ErrorKind::argument, "more slots than 32-bit indices reach");
+    return trie;
+}
+
+std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> merges_from_ranks(const std::vector<py::bytes>& tokens) {
+    const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> merges;
+    py::gil_scoped_release release;
+    for (const crayon::RankMerge& merge : crayon::merges_from_ranks(views))
+        merges.emplace_back(merge.left, merge.right, merge.product);
+    return merges;
+}
+
+py::tuple build_double_array(const std::vector<std::pair<py::bytes, int32_t>>& keys) {
+    const std::vector<std::pair<std::string_view, int32_t>> views(keys.begin(), keys.end());
+    crayon::DoubleArray trie;
+    {
+        py::gil_scoped_release release;
+        trie = crayon::build_double_array(views);
+    }
+    return arrays_of(trie);
+}
+
+py::tuple read_cartridge_v2(const py::bytes& data) {
+    const std::string_view file = data;
+    crayon::DoubleArray trie;
+    {
+        py::gil_scoped_release release;
+        trie = crayon::read_cartridge_v2(file);
+    }
+    return arrays_of(trie);
+}
+
+py::bytes write_cartridge_v2(const Int32Array& base, const Int32Array& check, const Int32Array& values) {
+    const crayon::DoubleArray trie = trie_of(base, check, values);
+    std::string file;
+    {
+        py::gil_scoped_release release;
+        file = crayon::write_cartridge_v2(trie);
+    }
+    return file;
+}
+
+std::vector<std::pair<py::bytes, int32_t>> list_double_array(const Int32Array& base, const Int32Array& check,
+                                                             const Int32Array& values) {
+    const crayon::DoubleArray trie = trie_of(base, check, values);
+    std::vector<std::pair<std::string, int32_t>> keys;
+    {
+        py::gil_scoped_release release;
+        keys = crayon::list_double_array(
+            {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())});
+    }
+    return {keys.begin(), keys.end()};
+}
+
+std::vector<std::pair<uint32_t, int32_t>> match_backwards(const Int32Array& base, const Int32Array& check,
+                                                          const Int32Array& values, const py::bytes& text, size_t from,
+                                                          size_t to) {
+    const crayon::DoubleArray trie = trie_of(base, check, values);
+    const std::string_view view = text;
+    if (from > to || to > view.size())
+        throw crayon::Error(crayon::ErrorKind::argument, "from and to must be places of the text, in order");
+    std::vector<std::pair<uint32_t, int32_t>> found;
+    py::gil_scoped_release release;
+    std::vector<crayon::BackwardMatch::Match> matches;
+    crayon::BackwardMatch(crayon::view_of(trie)).match(view, from, to, &matches);
+    for (const auto& match : matches) found.emplace_back(match.size, match.value);
+    return found;
+}
+
+py::str json_normalize(const py::bytes& data) {
+    const std::string_view text = data;
+    std::string normalized;
+    {
+        py::gil_scoped_release release;
+        normalized = crayon::json::serialize(crayon::json::parse(text).root);
+    }
+    return normalized;
+}
+
+}  // namespace
+
+void bind_structures(py::module_& m) {
+    m.def("merges_from_ranks", &merges_from_ranks, py::arg("tokens"),
+          "(left, right, product) indices into `tokens` (in order of rank), one per token that merging can reach.");
+    m.def("build_double_array", &build_double_array, py::arg("keys"),
+          "(base, check, values) of the packed trie; keys sorted bytewise and unique.");
+    m.def("read_cartridge_v2", &read_cartridge_v2, py::arg("data"),
+          "(base, check, values) of a version 2 cartridge, verified.");
+    m.def("write_cartridge_v2", &write_cartridge_v2, py::arg("base"), py::arg("check"), py::arg("values"),
+          "A version 2 cartridge, the inverse of read_cartridge_v2.");
+    m.def("list_double_array", &list_double_array, py::arg("base"), py::arg("check"), py::arg("values"),
+          "Every (key, value) of a trie, sorted by key.");
+    m.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"), py::arg("text"),
+          py::arg("start"), py::arg("stop"),
+          "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
+    m.def("json_normalize", &json_normalize, py::arg("data"),
+          "The JSON document `data` without white space, by the reader that the compiler uses.");
+}

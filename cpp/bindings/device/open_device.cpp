@@ -1,0 +1,75 @@
+#include "open_device.h"
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+#include <cstring>
+
+#include "gpu/memory.h"
+
+namespace crayon::python {
+namespace {
+
+constexpr char kPrefix[] = "crayon_hf.gpu.Device/";
+
+long process() {
+#ifdef _WIN32
+    return 0;  // nothing forks there
+#else
+    return long(getpid());
+#endif
+}
+
+gpu::Device* device_in(const py::object& capsule) {
+    if (!PyCapsule_CheckExact(capsule.ptr()))
+        throw py::type_error("device is " + type_name(capsule) + ", expected what a device module's open() gives");
+    const char* const name = PyCapsule_GetName(capsule.ptr());
+    if (name == nullptr || std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0)
+        throw py::type_error("device is a capsule of something else, expected what a device module's open() gives");
+    if (std::strcmp(name, device_capsule_name()) != 0)
+        throw gpu::DeviceError(
+            gpu::Status::unusable,
+            std::string("the device has interface ") + (name + sizeof kPrefix - 1) +
+                ", and this build of crayon_hf has " + std::to_string(gpu::kDeviceAbi) +
+                ": its extension modules were built from different sources; install it again, whole");
+    return static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule.ptr(), name));
+}
+
+}  // namespace
+
+const char* device_capsule_name() {
+    static const std::string name = kPrefix + std::to_string(gpu::kDeviceAbi);
+    return name.c_str();
+}
+
+OpenDevice::OpenDevice(py::object capsule)
+    : capsule_(std::move(capsule)), device_(device_in(capsule_)), process_(process()) {}
+
+OpenDevice::~OpenDevice() {
+    // The last array may go in a thread without the GIL, or after Python itself, which then has to be left alone.
+    if (Py_IsInitialized() == 0) {
+        (void)capsule_.release();
+        return;
+    }
+    const py::gil_scoped_acquire acquire;
+    capsule_ = py::object();
+}
+
+std::string OpenDevice::label() const {
+    return std::string(device_->kind()) + ":" + std::to_string(device_->index());
+}
+
+bool OpenDevice::is_here() const {
+    return process_ == process();
+}
+
+void OpenDevice::check_process() const {
+    if (!is_here())
+        throw gpu::DeviceError(gpu::Status::lost,
+                               label() + " was opened by process " + std::to_string(process_) +
+                                   ", and a child that was forked from it cannot use it: start the child with "
+                                   "multiprocessing's \"spawn\" or \"forkserver\", or encode on the CPU there");
+}
+
+}  // namespace crayon::python

@@ -1,0 +1,38 @@
+// Devices as other modules hand them over, kept while anything of theirs is used.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bindings/bindings.h"
+#include "gpu/device.h"
+
+namespace crayon::python {
+
+// The name of a capsule that has a gpu::Device*, and destroys it in the end.
+const char* device_capsule_name();
+
+class OpenDevice {
+  public:
+    // DeviceUnavailableError for a capsule of a module that was built from another device.h.
+    explicit OpenDevice(py::object capsule);
+    ~OpenDevice();
+    OpenDevice(const OpenDevice&) = delete;
+    OpenDevice& operator=(const OpenDevice&) = delete;
+
+    gpu::Device* get() const { return device_; }
+    std::string label() const;  // "cuda:0"
+    // False in a child of a fork: what is the device's can neither be used nor released there.
+    bool is_here() const;
+    // DeviceLostError where it is not here.
+    void check_process() const;
+
+  private:
+    py::object capsule_;
+    gpu::Device* device_;
+    long process_;
+};
+
+using DevicePtr = std::shared_ptr<const OpenDevice>;
+
+}  // namespace crayon::python

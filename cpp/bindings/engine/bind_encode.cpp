@@ -1,0 +1,230 @@
+// Engine's ways of encoding.
+#include <pybind11/stl.h>
+
+#include "bindings/arrays.h"
+#include "bindings/inputs.h"
+#include "crayon/batch/batch.h"
+
+namespace crayon::python {
+namespace {
+
+using EnginePtr = std::shared_ptr<const Engine>;
+
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text) {
+    EncodeOptions options;
+    options.add_special_tokens = add_special_tokens;
+    options.special_as_text = special_as_text;
+    return options;
+}
+
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
+                         const py::object& padding) {
+    EncodeOptions options = options_of(add_special_tokens, special_as_text);
+    options.truncation = truncation_of(truncation);
+    options.padding = padding_of(padding);
+    return options;
+}
+
+// Gives take(text, ids, count) each text's ids, whole, under the GIL.
+template <typename Take>
+class TextTaker {
+  public:
+    explicit TextTaker(const Take& take) : take_(take) {}
+    void operator()(const std::vector<ReadyIds>& ready) {
+        const py::gil_scoped_acquire acquire;
+        for (const ReadyIds& part : ready) {
+            if (part.is_last && parts_.empty()) {
+                take_(part.text, part.ids, part.size);
+                continue;
+            }
+            parts_.insert(parts_.end(), part.ids, part.ids + part.size);
+            if (!part.is_last) continue;
+            take_(part.text, parts_.data(), parts_.size());
+            std::vector<int32_t>().swap(parts_);
+        }
+    }
+
+  private:
+    const Take& take_;
+    std::vector<int32_t> parts_;
+};
+
+bool are_texts(const py::tuple& items) {
+    for (size_t i = 0; i < items.size(); ++i)
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(items.ptr(), py::ssize_t(i)))) return false;
+    return true;
+}
+
+// Encodings with ids alone.
+py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const EncodeOptions& options,
+                           size_t threads) {
+    TextBatch batch(items, replaces_surrogates(*self));
+    py::list out;
+    batch.run([&](const std::vector<TextView>& views) {
+        const auto take = [&](size_t i, const int32_t* ids, size_t n) {
+            const auto text = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(items.ptr(), py::ssize_t(i)));
+            py::object encoding = new_encoding(PyEncoding(std::vector<int32_t>(ids, ids + n), text, options, self));
+            PyList_SET_ITEM(out.ptr(), py::ssize_t(i), encoding.release().ptr());
+        };
+        {
+            const py::gil_scoped_acquire acquire;
+            out = py::list(views.size());
+        }
+        encode_each(*self, views, options, threads, TextTaker(take));
+    });
+    return out;
+}
+
+}  // namespace
+
+void bind_encode(EngineClass& c) {
+    c.def(
+        "encode",
+        [](const EnginePtr& self, py::object sequence, py::object pair, bool is_pretokenized, bool special,
+           bool as_text, const py::object& truncation, const py::object& padding) {
+            Texts texts(replaces_surrogates(*self));
+            const Sequence first = sequence_of(sequence, is_pretokenized, "sequence", &texts);
+            Sequence second;
+            if (!pair.is_none()) second = sequence_of(pair, is_pretokenized, "pair", &texts);
+            const Sequence* other = pair.is_none() ? nullptr : &second;
+            const EncodeOptions options = options_of(special, as_text, truncation, padding);
+            const py::gil_scoped_release release;
+            const Engine::Lease lease(*self);
+            return PyEncoding{self->encode(first, other, options, *lease), self};
+        },
+        py::arg("sequence"), py::arg("pair") = py::none(), py::arg("is_pretokenized") = false,
+        py::arg("add_special_tokens") = true, py::arg("special_as_text") = false, py::arg("truncation") = py::none(),
+        py::arg("padding") = py::none());
+    c.def(
+        "encode_batch",
+        [](const EnginePtr& self, py::object inputs, bool is_pretokenized, bool special, bool as_text, bool offsets,
+           size_t threads, const py::object& truncation, const py::object& padding) {
+            const py::tuple items = items_of(inputs, "input");
+            EncodeOptions options = options_of(special, as_text, truncation, padding);
+            options.offsets = offsets;
+            if (!offsets && !is_pretokenized && are_texts(items) && can_wait(*self, options))
+                return waiting_encodings(self, items, options, threads);
+            Texts texts(replaces_surrogates(*self));
+            std::vector<Input> batch;
+            batch.reserve(items.size());
+            for (size_t i = 0; i < items.size(); ++i)
+                batch.push_back(
+                    input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
+            std::vector<Encoding> encodings;
+            {
+                const py::gil_scoped_release release;
+                encodings = encode_batch(*self, batch, options, threads);
+            }
+            py::list out;
+            for (Encoding& encoding : encodings) out.append(PyEncoding{std::move(encoding), self});
+            return out;
+        },
+        py::arg("inputs"), py::arg("is_pretokenized") = false, py::arg("add_special_tokens") = true,
+        py::arg("special_as_text") = false, py::arg("offsets") = true, py::arg("threads") = 0,
+        py::arg("truncation") = py::none(), py::arg("padding") = py::none());
+    c.def(
+        "encode_ids",
+        [](const Engine& self, py::object text, bool special, bool as_text) {
+            Texts texts(replaces_surrogates(self));
+            const Bytes bytes = texts.add(text, "text", true);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.encode_ids(bytes, options_of(special, as_text), *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("text"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false);
+    c.def(
+        "encode_lists",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            TextBatch batch(texts, replaces_surrogates(self));
+            py::list out;
+            batch.run([&](const std::vector<TextView>& views) {
+                const auto take = [&](size_t i, const int32_t* ids, size_t n) {
+                    PyList_SET_ITEM(out.ptr(), py::ssize_t(i), list_of_ids(ids, n).release().ptr());
+                };
+                {
+                    const py::gil_scoped_acquire acquire;
+                    out = py::list(views.size());
+                }
+                encode_each(self, views, options_of(special, as_text), threads, TextTaker(take));
+            });
+            return out;
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
+    c.def(
+        "encode_bytes",
+        [](const Engine& self, const py::bytes& data) {
+            const std::string_view bytes(data);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.encode_raw(bytes, *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("data"));
+    py::enum_<Engine::MergeWay>(c, "MergeWay")
+        .value("usual", Engine::MergeWay::usual)
+        .value("short_arrays", Engine::MergeWay::short_arrays)
+        .value("together", Engine::MergeWay::together)
+        .value("sweeps", Engine::MergeWay::sweeps)
+        .value("heap", Engine::MergeWay::heap);
+    c.def(
+        "merge_pretoken",
+        [](const Engine& self, const py::bytes& pretoken, Engine::MergeWay way) {
+            const std::string_view bytes(pretoken);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(self);
+                self.merge_pretoken(bytes, way, *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("pretoken"), py::arg("way"));
+    c.def(
+        "cuts", [](const Engine& self, const py::bytes& pretoken) { return self.cuts(std::string_view(pretoken)); },
+        py::arg("pretoken"));
+    c.def(
+        "encode_ragged",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            TextBatch batch(texts, replaces_surrogates(self));
+            Ragged ragged;
+            batch.run([&](const std::vector<TextView>& views) {
+                ragged = encode_ragged(self, views, options_of(special, as_text), threads);
+            });
+            return py::make_tuple(array_of(std::move(ragged.ids)), array_of(std::move(ragged.splits)));
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
+    c.def(
+        "count_tokens",
+        [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {
+            TextBatch batch(texts, replaces_surrogates(self));
+            std::vector<int64_t> counts;
+            batch.run([&](const std::vector<TextView>& views) {
+                counts = count_tokens(self, views, options_of(special, as_text), threads);
+            });
+            return counts;
+        },
+        py::arg("texts"), py::arg("add_special_tokens") = true, py::arg("special_as_text") = false,
+        py::arg("threads") = 0);
+    c.def(
+        "post_process",
+        [](const EnginePtr& self, const PyEncoding& encoding, const py::object& pair, bool special,
+           const py::object& truncation, const py::object& padding) {
+            const EncodeOptions options = options_of(special, false, truncation, padding);
+            Encoding first = encoding_for(encoding, self), second;
+            if (!pair.is_none()) second = encoding_for(pair.cast<const PyEncoding&>(), self);
+            return PyEncoding{self->post_process(std::move(first), pair.is_none() ? nullptr : &second, options), self};
+        },
+        py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true,
+        py::arg("truncation") = py::none(), py::arg("padding") = py::none());
+}
+
+}  // namespace crayon::python

@@ -1,0 +1,329 @@
+#include <pybind11/stl.h>
+
+#include <limits>
+#include <optional>
+
+#include "bindings/bindings.h"
+#include "crayon/post/post_process.h"
+#include "crayon/support/error.h"
+#include "post/post_process_json.h"
+
+namespace crayon::python {
+namespace {
+
+template <typename T>
+py::list list_of(const std::vector<T>& values) {
+    py::list out(values.size());
+    for (size_t i = 0; i < values.size(); ++i) out[i] = py::int_(values[i]);
+    return out;
+}
+
+// Negative values stand for nothing.
+py::list list_with_none(const std::vector<int32_t>& values) {
+    py::list out(values.size());
+    for (size_t i = 0; i < values.size(); ++i) out[i] = values[i] < 0 ? py::object(py::none()) : py::int_(values[i]);
+    return out;
+}
+
+py::object pair_or_none(const std::optional<Offset>& offset) {
+    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
+}
+
+py::list tokens_of(const PyEncoding& self) {
+    py::list out(self.encoding().size());
+    for_each_text(self.encoding(), strings_of(self),
+                  [&](size_t i, const std::string& text) { out[i] = py::str(text); });
+    return out;
+}
+
+py::list offsets_of(const PyEncoding& self) {
+    py::list out(self.encoding().offsets.size());
+    for (size_t i = 0; i < self.encoding().offsets.size(); ++i)
+        out[i] = py::make_tuple(self.encoding().offsets[i].start, self.encoding().offsets[i].end);
+    return out;
+}
+
+py::list overflowing_of(const PyEncoding& self) {
+    py::list out;
+    for (const Encoding& other : self.encoding().overflowing) out.append(PyEncoding{other, self.engine()});
+    return out;
+}
+
+// An unsigned integer, with the errors that the reference raises for what is none.
+template <typename T = size_t>
+T number_from(py::handle object) {
+    const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+    if (!index) throw py::error_already_set();
+    const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (value > std::numeric_limits<T>::max()) {
+        PyErr_SetString(PyExc_OverflowError, "number too large to fit in target type");
+        throw py::error_already_set();
+    }
+    return T(value);
+}
+
+std::string text_from(py::handle object) {
+    if (!PyUnicode_Check(object.ptr())) throw py::type_error(type_name(object) + " is not an instance of 'str'");
+    return py::cast<std::string>(object);
+}
+
+const PyEncoding& encoding_from(py::handle object) {
+    if (!py::isinstance<PyEncoding>(object))
+        throw py::type_error(type_name(object) + " is not an instance of 'Encoding'");
+    return py::cast<const PyEncoding&>(object);
+}
+
+// The engine that all of them share, or none.
+std::shared_ptr<const Engine> common_engine(const std::vector<const PyEncoding*>& encodings) {
+    for (const PyEncoding* encoding : encodings)
+        if (encoding->engine() != encodings[0]->engine()) return nullptr;
+    return encodings.empty() ? nullptr : encodings[0]->engine();
+}
+
+PyEncoding merge(py::handle encodings, py::handle growing_offsets) {
+    if (!PySequence_Check(encodings.ptr()) || PyUnicode_Check(encodings.ptr()))
+        throw py::type_error(type_name(encodings) + " is not a sequence of 'Encoding'");
+    if (!PyBool_Check(growing_offsets.ptr()))
+        throw py::type_error(type_name(growing_offsets) + " is not an instance of 'bool'");
+    const py::tuple items(py::reinterpret_borrow<py::object>(encodings));
+    std::vector<const PyEncoding*> parts;
+    for (const py::handle item : items) parts.push_back(&encoding_from(item));
+    PyEncoding out{Encoding(), common_engine(parts)};
+    for (const PyEncoding* part : parts)
+        append(&out.encoding(), encoding_for(*part, out.engine()), growing_offsets.ptr() == Py_True);
+    return out;
+}
+
+void pad_encoding(PyEncoding& self, py::handle length, const py::kwargs& options) {
+    Padding padding;
+    for (const auto& [key, value] : options) {
+        const std::string name = text_from(key);
+        if (name == "direction")
+            padding.side = padding_side(text_from(value));
+        else if (name == "pad_id")
+            padding.pad_id = int32_t(number_from<uint32_t>(value));
+        else if (name == "pad_type_id")
+            padding.pad_type_id = number_from<uint32_t>(value);
+        else if (name == "pad_token")
+            padding.pad_token = text_from(value);
+        else
+            py::print("Ignored unknown kwarg option " + name);  // as the reference does
+    }
+    pad(&self.encoding(), number_from(length), padding);
+}
+
+void truncate_encoding(PyEncoding& self, py::handle max_length, py::handle stride, py::handle direction) {
+    const size_t length = number_from(max_length), overlap = number_from(stride);
+    truncate(&self.encoding(), length, overlap, truncation_side(text_from(direction)));
+}
+
+py::bytes state_of(const PyEncoding& self) {
+    return to_json(self.encoding(), strings_of(self));
+}
+
+void set_state(PyEncoding& self, const py::bytes& state) {
+    try {
+        self = {encoding_from_json(std::string_view(state)), nullptr};
+    } catch (const Error& error) {
+        throw Error(ErrorKind::argument, std::string("Error while attempting to unpickle Encoding: ") + error.what());
+    }
+}
+
+void bind_lists(py::class_<PyEncoding, EncodingHolder>& c) {
+    c.def_property_readonly("ids", &ids_of);
+    c.def_property_readonly("tokens", &tokens_of);
+    c.def_property_readonly("offsets", &offsets_of);
+    c.def_property_readonly("type_ids", [](const PyEncoding& self) { return list_of(self.encoding().type_ids); });
+    c.def_property_readonly("attention_mask",
+                            [](const PyEncoding& self) { return list_of(self.encoding().attention); });
+    c.def_property_readonly("special_tokens_mask",
+                            [](const PyEncoding& self) { return list_of(self.encoding().special); });
+    c.def_property_readonly("word_ids", [](const PyEncoding& self) { return list_with_none(self.encoding().words); });
+    c.def_property_readonly("words", [](const PyEncoding& self) {
+        const char* message =
+            "Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.";
+        if (PyErr_WarnEx(PyExc_DeprecationWarning, message, 1) != 0) throw py::error_already_set();
+        return list_with_none(self.encoding().words);
+    });
+    c.def_property_readonly("sequence_ids",
+                            [](const PyEncoding& self) { return list_with_none(sequence_ids(self.encoding())); });
+    c.def_property_readonly("n_sequences", [](const PyEncoding& self) { return n_sequences(self.encoding()); });
+    c.def_property_readonly("overflowing", &overflowing_of);
+}
+
+void bind_lookups(py::class_<PyEncoding, EncodingHolder>& c) {
+    const auto sequence = py::arg("sequence_index") = 0;
+    c.def(
+        "word_to_tokens",
+        [](const PyEncoding& self, py::handle word, py::handle sequence) {
+            return word_to_tokens(self.encoding(), number_from<uint32_t>(word), number_from(sequence));
+        },
+        py::arg("word_index"), sequence);
+    c.def(
+        "word_to_chars",
+        [](const PyEncoding& self, py::handle word, py::handle sequence) {
+            return pair_or_none(word_to_chars(self.encoding(), number_from<uint32_t>(word), number_from(sequence)));
+        },
+        py::arg("word_index"), sequence);
+    c.def(
+        "token_to_sequence",
+        [](const PyEncoding& self, py::handle token) { return token_to_sequence(self.encoding(), number_from(token)); },
+        py::arg("token_index"));
+    c.def(
+        "token_to_chars",
+        [](const PyEncoding& self, py::handle token) {
+            return pair_or_none(token_to_chars(self.encoding(), number_from(token)));
+        },
+        py::arg("token_index"));
+    c.def(
+        "token_to_word",
+        [](const PyEncoding& self, py::handle token) { return token_to_word(self.encoding(), number_from(token)); },
+        py::arg("token_index"));
+    c.def(
+        "char_to_token",
+        [](const PyEncoding& self, py::handle position, py::handle sequence) {
+            return char_to_token(self.encoding(), number_from(position), number_from(sequence));
+        },
+        py::arg("char_pos"), sequence);
+    c.def(
+        "char_to_word",
+        [](const PyEncoding& self, py::handle position, py::handle sequence) {
+            return char_to_word(self.encoding(), number_from(position), number_from(sequence));
+        },
+        py::arg("char_pos"), sequence);
+}
+
+// The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
+void bind_steps(py::module_& m) {
+    const auto read = [](const std::string& component) {
+        const json::Document document = json::parse(component);
+        return read_post_processor(document.root);
+    };
+    m.def(
+        "post_process_encodings",
+        [read](const std::string& component, const PyEncoding& first, const PyEncoding* pair, bool special) {
+            // With strings of their own no vocabulary is asked for the white space of tokens.
+            Encoding a = encoding_for(first, nullptr), b;
+            if (pair != nullptr) b = encoding_for(*pair, nullptr);
+            const PostProcessor processor = component == "null" ? PostProcessor() : read(component);
+            return PyEncoding{
+                post_process(processor, TrimInfo(), std::move(a), pair != nullptr ? &b : nullptr, special), nullptr};
+        },
+        py::arg("component"), py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true);
+    m.def(
+        "count_special_tokens",
+        [read](const std::string& component, bool is_pair) { return count_added_tokens(read(component), is_pair); },
+        py::arg("component"), py::arg("is_pair"));
+    m.def(
+        "special_frames",
+        [read](const std::string& component) {
+            const auto list = [](const std::vector<SpecialId>& run) {
+                py::list out;
+                for (const SpecialId& special : run) out.append(py::make_tuple(special.id, special.type_id));
+                return out;
+            };
+            const PostProcessor processor = component == "null" ? PostProcessor() : read(component);
+            py::object one = py::none(), two = py::none();
+            if (const auto f = single_frame_of(processor))
+                one = py::make_tuple(list(f->before), list(f->after), f->type_id, f->bare_type_id);
+            if (const auto f = pair_frame_of(processor))
+                two = py::make_tuple(list(f->before), list(f->between), list(f->after),
+                                     py::make_tuple(f->type_ids[0], f->type_ids[1]),
+                                     py::make_tuple(f->bare_type_ids[0], f->bare_type_ids[1]));
+            return py::make_tuple(one, two);
+        },
+        py::arg("component"),
+        "What a post-processor puts around a single sequence and around a pair, when that is all that it does to ids.");
+    m.def(
+        "truncate_encodings",
+        [](PyEncoding& first, PyEncoding* pair, size_t max_length, size_t stride, const std::string& strategy,
+           const std::string& direction, size_t added) {
+            const Truncation truncation{max_length, stride, truncation_strategy(strategy), truncation_side(direction)};
+            truncate(&first.encoding(), pair != nullptr ? &pair->encoding() : nullptr, truncation, added);
+        },
+        py::arg("encoding"), py::arg("pair") = py::none(), py::arg("max_length") = 512, py::arg("stride") = 0,
+        py::arg("strategy") = "longest_first", py::arg("direction") = "right", py::arg("added") = 0);
+    m.def(
+        "pad_encodings",
+        [](const std::vector<PyEncoding*>& encodings, const std::optional<size_t>& length, size_t multiple_of,
+           const std::string& direction) {
+            Padding padding;
+            padding.is_fixed = length.has_value();
+            padding.length = length.value_or(0);
+            padding.multiple_of = multiple_of;
+            padding.side = padding_side(direction);
+            std::vector<Encoding> all;
+            for (const PyEncoding* encoding : encodings) all.push_back(encoding->encoding());
+            pad(&all, padding);
+            for (size_t i = 0; i < all.size(); ++i) encodings[i]->encoding() = std::move(all[i]);
+        },
+        py::arg("encodings"), py::arg("length") = py::none(), py::arg("multiple_of") = 0,
+        py::arg("direction") = "right");
+}
+
+}  // namespace
+
+py::list ids_of(const PyEncoding& self) {
+    const std::vector<int32_t>& ids = self.ids();
+    return list_of_ids(ids.data(), ids.size());
+}
+
+TokenStringOf strings_of(const PyEncoding& self) {
+    return [engine = self.engine().get()](uint32_t id) { return engine != nullptr ? engine->id_to_token(id) : ""; };
+}
+
+Encoding encoding_for(const PyEncoding& encoding, const std::shared_ptr<const Engine>& engine) {
+    Encoding out = encoding.encoding();
+    if (engine == nullptr || encoding.engine() != engine) own_texts(&out, strings_of(encoding));
+    return out;
+}
+
+Side truncation_side(const std::string& name) {
+    if (name != "left" && name != "right") throw py::value_error("Invalid truncation direction value : " + name);
+    return name == "left" ? Side::left : Side::right;
+}
+
+Side padding_side(const std::string& name) {
+    if (name != "left" && name != "right")
+        throw py::value_error("Unknown `direction`: `" + name + "`. Use one of `left` or `right`");
+    return name == "left" ? Side::left : Side::right;
+}
+
+Truncation::Strategy truncation_strategy(const std::string& name) {
+    if (name == "longest_first") return Truncation::Strategy::longest_first;
+    if (name == "only_first") return Truncation::Strategy::only_first;
+    if (name == "only_second") return Truncation::Strategy::only_second;
+    throw py::value_error("Unknown `strategy`: `" + name +
+                          "`. Use one of `longest_first`, `only_first`, or `only_second`");
+}
+
+void bind_encoding(py::module_& m) {
+    py::class_<PyEncoding, EncodingHolder> c(m, "Encoding");
+    c.def(py::init<>());
+    bind_lists(c);
+    bind_lookups(c);
+    c.def_static("merge", &merge, py::arg("encodings"), py::arg("growing_offsets") = true);
+    c.def(
+        "set_sequence_id",
+        [](PyEncoding& self, py::handle sequence) { set_sequence(&self.encoding(), number_from(sequence)); },
+        py::arg("sequence_id"));
+    c.def("pad", &pad_encoding, py::arg("length"));
+    c.def("truncate", &truncate_encoding, py::arg("max_length"), py::arg("stride") = 0, py::arg("direction") = "right");
+    c.def("__len__", [](const PyEncoding& self) { return self.ids().size(); });
+    c.def("__repr__", [](const PyEncoding& self) {
+        return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
+               ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";
+    });
+    c.def("__copy__", [](const PyEncoding& self) { return PyEncoding(self); });
+    c.def(
+        "__deepcopy__", [](const PyEncoding& self, py::handle) { return PyEncoding(self); }, py::arg("memo"));
+    c.def("__getstate__", &state_of);
+    // By its own name pybind11 would take it for a constructor, and not call it on what is constructed.
+    c.attr("__setstate__") = py::cpp_function(&set_state, py::name("set_state"), py::is_method(c), py::arg("state"));
+    c.def("__reduce__",
+          [](py::handle self) { return py::make_tuple(py::type::of(self), py::tuple(), self.attr("__getstate__")()); });
+    bind_steps(m);
+}
+
+}  // namespace crayon::python

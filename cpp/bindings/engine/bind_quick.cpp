@@ -1,0 +1,185 @@
+// The calls that small inputs make, without the way through pybind11's dispatcher, which takes longer than their work.
+// Each takes the usual arguments itself, and gives all others to the function of the same name that was bound before:
+// what is said of wrong ones is said there.
+#include "bindings/inputs.h"
+
+namespace crayon::python {
+
+void translate(std::exception_ptr pointer);  // of module.cpp
+
+namespace {
+
+using EnginePtr = std::shared_ptr<const Engine>;
+using Method = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+constexpr size_t kSmallText = 2048;                // characters
+constexpr size_t kWaitingText = size_t(64) << 20;  // an encoding that waits keeps no larger text
+
+template <typename T>
+T* value_of(PyObject* self) {
+    return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr<T>();
+}
+
+EnginePtr engine_of(PyObject* self) {
+    return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().holder<std::shared_ptr<Engine>>();
+}
+
+// A bound function by the way of pybind11.
+struct Bound {
+    PyObject* function = nullptr;  // takes self first; never freed, like the type that it belongs to
+
+    PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const {
+        std::vector<PyObject*> all{self};
+        all.insert(all.end(), args, args + n + (names != nullptr ? PyTuple_GET_SIZE(names) : 0));
+        return PyObject_Vectorcall(function, all.data(), size_t(n) + 1, names);
+    }
+};
+Bound encode_bound, encode_ids_bound, decode_bound;
+
+template <typename Work>
+PyObject* guarded(Work&& work) {
+    try {
+        return work();
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (const py::builtin_exception& error) {
+        error.set_error();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (...) {
+        try {
+            translate(std::current_exception());
+        } catch (const std::exception& error) {
+            PyErr_SetString(PyExc_RuntimeError, error.what());
+        }
+    }
+    return nullptr;
+}
+
+bool is_flag(PyObject* object) {
+    return object == Py_True || object == Py_False;
+}
+
+// A text's ids, to be read before anything else is called. Of small texts they are all in one place, under the GIL.
+class QuickIds {
+  public:
+    // False for a text that is no str, or has surrogates.
+    bool encode(const Engine& engine, PyObject* text, const EncodeOptions& options) {
+        if (!PyUnicode_CheckExact(text)) return false;
+        const TextView view = view_of(text);
+        try {
+            const MaybeRelease release(view.bytes());
+            if (view.bytes() <= kSmallText) {
+                static IdBuffer small;
+                small.clear();
+                small.trim(8 * kSmallText);
+                ids_ = &small;
+            }
+            const Engine::Lease lease(engine);
+            engine.encode_ids(reader_.read(view, 0, view.size), options, *lease, ids_);
+            return true;
+        } catch (const NotUnicode&) {
+            return false;
+        }
+    }
+    const int32_t* data() const { return ids_->data(); }
+    size_t size() const { return ids_->size(); }
+
+  private:
+    Utf8Reader reader_;
+    IdBuffer own_;
+    IdBuffer* ids_ = &own_;
+};
+
+PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    const Engine* const engine = value_of<Engine>(self);
+    if (names == nullptr && n == 7 && engine != nullptr && PyUnicode_CheckExact(args[0]) && args[1] == Py_None &&
+        args[2] == Py_False && is_flag(args[3]) && is_flag(args[4]) && args[5] == Py_None && args[6] == Py_None &&
+        size_t(PyUnicode_GET_LENGTH(args[0])) <= kWaitingText) {
+        return guarded([&]() -> PyObject* {
+            EncodeOptions options;
+            options.add_special_tokens = args[3] == Py_True;
+            options.special_as_text = args[4] == Py_True;
+            QuickIds ids;
+            if (!can_wait(*engine, options) || !ids.encode(*engine, args[0], options))
+                return encode_bound.call(self, args, n, names);
+            std::vector<int32_t> own(ids.data(), ids.data() + ids.size());
+            const auto text = py::reinterpret_borrow<py::object>(args[0]);
+            return new_encoding(PyEncoding(std::move(own), text, options, engine_of(self))).release().ptr();
+        });
+    }
+    return encode_bound.call(self, args, n, names);
+}
+
+PyObject* encode_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    const Engine* const engine = value_of<Engine>(self);
+    if (names == nullptr && n >= 1 && n <= 3 && engine != nullptr && (n < 2 || is_flag(args[1])) &&
+        (n < 3 || is_flag(args[2]))) {
+        return guarded([&]() -> PyObject* {
+            EncodeOptions options;
+            options.add_special_tokens = n < 2 || args[1] == Py_True;
+            options.special_as_text = n >= 3 && args[2] == Py_True;
+            QuickIds ids;
+            if (!ids.encode(*engine, args[0], options)) return encode_ids_bound.call(self, args, n, names);
+            return list_of_ids(ids.data(), ids.size()).release().ptr();
+        });
+    }
+    return encode_ids_bound.call(self, args, n, names);
+}
+
+PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    const Engine* const engine = value_of<Engine>(self);
+    if (names == nullptr && n >= 1 && n <= 3 && engine != nullptr && (n < 2 || is_flag(args[1])) &&
+        (n < 3 || (PyUnicode_Check(args[2]) && PyUnicode_CompareWithASCIIString(args[2], "error") == 0))) {
+        return guarded([&]() -> PyObject* {
+            const Ids ids = ids_from(args[0]);
+            DecodedText text;
+            {
+                const MaybeRelease release(ids.view.size);
+                engine->decode(ids.view, n < 2 || args[1] == Py_True, false, &text);
+            }
+            return str_of(text).release().ptr();
+        });
+    }
+    return decode_bound.call(self, args, n, names);
+}
+
+PyObject* ids_of_encoding(PyObject* self, void*) {
+    const PyEncoding* const encoding = value_of<PyEncoding>(self);
+    if (encoding == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
+        return nullptr;
+    }
+    return guarded([&] { return ids_of(*encoding).release().ptr(); });
+}
+
+void replace(py::handle type, const char* name, Method method, Bound* bound) {
+    const py::object before = py::getattr(type, name);
+    static std::vector<std::unique_ptr<PyMethodDef>> defs;  // live as long as the types
+    static std::vector<std::unique_ptr<std::string>> docs;
+    docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
+    defs.push_back(std::make_unique<PyMethodDef>());
+    *defs.back() = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(method)),
+                    METH_FASTCALL | METH_KEYWORDS, docs.back()->c_str()};
+    bound->function = py::object(before).release().ptr();
+    const auto made = py::reinterpret_steal<py::object>(
+        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), defs.back().get()));
+    if (!made) throw py::error_already_set();
+    py::setattr(type, name, made);
+}
+
+}  // namespace
+
+void bind_quick(EngineClass& c) {
+    replace(c, "encode", &encode, &encode_bound);
+    replace(c, "encode_ids", &encode_ids, &encode_ids_bound);
+    replace(c, "decode", &decode, &decode_bound);
+    static PyGetSetDef ids{"ids", &ids_of_encoding, nullptr, nullptr, nullptr};
+    const py::object type = py::type::of<PyEncoding>();
+    const auto made =
+        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &ids));
+    if (!made) throw py::error_already_set();
+    py::setattr(type, "ids", made);
+}
+
+}  // namespace crayon::python

@@ -1,0 +1,41 @@
+#include "bindings/inputs.h"
+
+namespace crayon::python {
+
+bool can_wait(const Engine& engine, const EncodeOptions& options) {
+    return engine.single_frame() != nullptr && !engine.is_random() && !options.truncation && !options.padding;
+}
+
+void PyEncoding::encode_whole() const {
+    Texts texts(replaces_surrogates(*engine_));
+    const Bytes bytes = texts.add(text_, "text", false);
+    EncodeOptions options;
+    options.add_special_tokens = special_;
+    options.special_as_text = as_text_;
+    options.offsets = offsets_;
+    std::unique_ptr<Encoding> full;
+    const std::shared_ptr<const Engine> engine = engine_;
+    {
+        const MaybeRelease release(bytes.size);
+        const Engine::Lease lease(*engine);
+        full = std::make_unique<Encoding>(engine->encode({{bytes}, false}, nullptr, options, *lease));
+    }
+    if (full_ != nullptr) return;  // another thread was here meanwhile
+    full_ = std::move(full);
+    std::vector<int32_t>().swap(ids_);
+    text_ = py::object();
+}
+
+py::object new_encoding(PyEncoding&& encoding) {
+    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<PyEncoding>().release().ptr());
+    auto value = std::make_unique<PyEncoding>(std::move(encoding));
+    PyObject* const made = py::detail::make_new_instance(type);
+    if (made == nullptr) throw py::error_already_set();
+    auto at = reinterpret_cast<py::detail::instance*>(made)->get_value_and_holder();
+    at.value_ptr() = value.get();
+    new (std::addressof(at.holder<EncodingHolder>())) EncodingHolder(std::move(value));
+    at.set_holder_constructed();
+    return py::reinterpret_steal<py::object>(made);
+}
+
+}  // namespace crayon::python

@@ -1,0 +1,66 @@
+// Batches as the columns that a model takes (input_ids, attention_mask, ...), without an Encoding per text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "crayon/engine/engine.h"
+
+namespace crayon {
+
+enum class Column { input_ids, token_type_ids, attention_mask, special_tokens_mask };
+
+// The ids of a batch, with special tokens and truncated; padding is done when a row is written.
+class Columns {
+  public:
+    size_t rows() const { return splits_.size() - 1; }
+    // How many values a row has, padding included.
+    size_t row_size(size_t row) const { return padded_ > size(row) ? padded_ : size(row); }
+    // Whether all rows have the same size.
+    bool is_rectangular() const;
+    // Writes row_size(row) values.
+    template <typename T>
+    void write(Column column, size_t row, T* out) const;
+
+  private:
+    friend std::optional<Columns> encode_columns(const Engine&, const std::vector<Bytes>&, const std::vector<Bytes>*,
+                                                 const EncodeOptions&, size_t);
+    size_t size(size_t row) const { return size_t(splits_[row + 1] - splits_[row]); }
+    void pad(const std::optional<Padding>& padding);
+
+    IdBuffer ids_;
+    std::vector<int64_t> splits_{0};
+    std::vector<uint32_t> first_sizes_;  // of pairs: tokens of the first sequence
+    PairFrame frame_;                    // of what was done: with or without special tokens, for one sequence or two
+    bool is_pair_ = false;
+    size_t padded_ = 0;
+    bool pads_left_ = false;
+    uint32_t pad_id_ = 0;
+    uint32_t pad_type_id_ = 0;
+};
+
+// `second` is null, or has a text for each of `first`. Nothing when columns alone cannot say it as Encodings would: a
+// post-processor that is no frame, truncation with a stride, or one that fails.
+std::optional<Columns> encode_columns(const Engine& engine, const std::vector<Bytes>& first,
+                                      const std::vector<Bytes>* second, const EncodeOptions& options, size_t threads);
+
+// One text's row, for the shortest way there is: no truncation, no padding.
+class Row {
+  public:
+    size_t size() const { return ids_.size(); }
+    const int32_t* ids() const { return ids_.data(); }
+    // Writes size() values.
+    void write(Column column, int32_t* out) const;
+
+  private:
+    friend std::optional<Row> encode_row(const Engine&, Bytes, const EncodeOptions&);
+    IdBuffer ids_;
+    const SingleFrame* frame_ = nullptr;  // of the engine
+    bool is_framed_ = false;
+};
+
+// Nothing when the post-processor is no frame. The row must not outlive the engine.
+std::optional<Row> encode_row(const Engine& engine, Bytes text, const EncodeOptions& options);
+
+}  // namespace crayon

@@ -1,0 +1,47 @@
+// Texts as spans of one buffer: encoded, checked and found where they lie, with no object for a text.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "crayon/batch/text_view.h"
+#include "crayon/engine/engine.h"
+#include "crayon/support/bytes.h"
+#include "crayon/support/id_buffer.h"
+
+namespace crayon {
+
+// The texts data[begins[i], ends[i]), as bytes of UTF-8 that nobody checked. They may overlap. Error(argument) names
+// the first that is no span of the data.
+std::vector<TextView> texts_of_spans(Bytes data, const int64_t* begins, const int64_t* ends, size_t n);
+
+// Ids that follow every text, such as an end-of-text token.
+struct Suffix {
+    std::vector<int64_t> ids;
+    bool after_empty = true;  // also after a text that has no ids
+};
+
+template <typename Id>
+struct SpanIds {
+    GrowingIds<Id> ids;
+    std::vector<int64_t> splits;  // one more than texts; text i has ids[splits[i]] to ids[splits[i + 1]]
+};
+
+// The ids of encode_ragged (batch.h), for Id int32_t, uint32_t or uint16_t. `texts` are bytes. Error(utf8) names the
+// first text that is not UTF-8, and its first invalid byte; Error(argument) an id that is too large for Id.
+template <typename Id>
+SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
+                         const Suffix& suffix, size_t threads);
+
+// For each text of bytes the offset of its first byte that is not UTF-8, or -1.
+std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads);
+
+struct SpanList {
+    std::vector<int64_t> begins, ends;
+};
+
+// Data cut at each separator, of which those that overlap count from the left. What follows the last one is a span
+// unless it is empty. Error(argument) for an empty separator.
+SpanList split_spans(Bytes data, Bytes separator, size_t threads);
+
+}  // namespace crayon

@@ -1,0 +1,23 @@
+// CRAYON's own cartridges, version 2: "CRAY", uint32 version, uint32 N, then base, check and values, each N int32,
+// all little-endian, nothing after.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "crayon/cartridge/double_array.h"
+#include "crayon/support/bytes.h"
+
+namespace crayon {
+
+// Error(cartridge) when the magic, the version or the size is wrong or the arrays fail verify_double_array.
+DoubleArray read_cartridge_v2(Bytes file);
+
+// The inverse of read_cartridge_v2, bit for bit.
+std::string write_cartridge_v2(const DoubleArray& trie);
+
+// Every (key, value) of a trie, keys sorted bytewise.
+std::vector<std::pair<std::string, int32_t>> list_double_array(const DoubleArrayView& trie);
+
+}  // namespace crayon

@@ -1,0 +1,78 @@
+// A double-array trie over byte strings (J. Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array
+// Structure", 1989), in the layout of CRAYON's cartridges.
+//
+// Root is node 0 and base[0] == 1. Node c is the child of p by byte b iff c == base[p] + b and check[c] == p.
+// check is -1 on free slots (and on the root). values is the value of the string that ends at a node, -1 when none.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "crayon/support/bytes.h"
+#include "crayon/support/device_code.h"
+
+namespace crayon {
+
+struct DoubleArray {
+    std::vector<int32_t> base, check, values;  // of one length
+    size_t used = 0;                           // nodes in use, the root included
+    double density() const { return base.empty() ? 0 : double(used) / double(base.size()); }
+};
+
+// Sorts keys bytewise, equal ones by value.
+void sort_keys(std::vector<std::pair<std::string_view, int32_t>>* keys);
+
+// Keys must be sorted bytewise, unique and not empty; values must be >= 0. Error(vocabulary) otherwise.
+// First-fit packing, parents with most children first, with a free list that is cached between placements.
+DoubleArray build_double_array(const std::vector<std::pair<std::string_view, int32_t>>& keys);
+
+// The trie used in place from a mapped file. Every step checks its bounds, so that even arrays that were never verified
+// cannot make it read outside them.
+struct DoubleArrayView {
+    const int32_t* base = nullptr;
+    const int32_t* check = nullptr;
+    const int32_t* values = nullptr;
+    uint32_t size = 0;
+
+    // The child of `node` by `byte`, or -1.
+    CRAYON_DEVICE int32_t step(int32_t node, uint8_t byte) const {
+        const int64_t next = int64_t(base[node]) + byte;
+        if (next <= 0 || next >= size || check[next] != node) return -1;
+        return int32_t(next);
+    }
+    // The value of exactly `key`, or -1.
+    int32_t find(Bytes key) const {
+        if (size == 0) return -1;
+        int32_t node = 0;
+        for (uint8_t b : key)
+            if ((node = step(node, b)) < 0) return -1;
+        return values[node];
+    }
+    // The longest key that is a prefix of `text`: {length, value}, or {0, -1}. `steps`: how many were taken for it.
+    std::pair<size_t, int32_t> longest_match(Bytes text, size_t* steps) const {
+        std::pair<size_t, int32_t> best{0, -1};
+        size_t i = 0;
+        for (int32_t node = size == 0 ? -1 : 0; i < text.size && node >= 0; ++i) {
+            node = step(node, text[i]);
+            if (node >= 0 && values[node] >= 0) best = {i + 1, values[node]};
+        }
+        *steps = i;
+        return best;
+    }
+    std::pair<size_t, int32_t> longest_match(Bytes text) const {
+        size_t steps;
+        return longest_match(text, &steps);
+    }
+};
+
+inline DoubleArrayView view_of(const DoubleArray& trie) {
+    return {trie.base.data(), trie.check.data(), trie.values.data(), uint32_t(trie.base.size())};
+}
+
+// Checks everything that a view relies on: equal lengths, base[0] == 1, every parent in range, no cycle (every used
+// node's chain of parents reaches the root), values in [-1, value_limit). Error(cartridge) names the first fault.
+void verify_double_array(const DoubleArrayView& trie, int64_t value_limit);
+
+}  // namespace crayon

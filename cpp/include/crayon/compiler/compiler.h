@@ -1,0 +1,23 @@
+// tokenizer.json -> version 3 cartridge.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "crayon/scan/pattern_families.h"
+
+namespace crayon {
+
+struct CompileOptions {
+    std::string metadata = "{}";  // JSON object, stored as it is
+    Flavor flavor = Flavor::oniguruma;
+    std::array<uint8_t, 32> source_digest{};  // SHA-256 of the tokenizer.json
+};
+
+// The bytes of the cartridge: a function of the arguments alone. Error(vocabulary) for a malformed source,
+// Error(unsupported) for a component that is not native.
+std::string compile_tokenizer_json(std::string_view tokenizer_json, const CompileOptions& options);
+
+}  // namespace crayon

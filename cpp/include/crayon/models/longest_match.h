@@ -1,0 +1,48 @@
+// Greedy tokenization: at each place of a text the longest token that the text goes on with.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "crayon/cartridge/double_array.h"
+#include "crayon/support/bytes.h"
+#include "crayon/support/id_buffer.h"
+
+namespace crayon {
+
+// Ids from `first` on are given as `id`.
+struct UnknownIds {
+    uint32_t first = 0xFFFFFFFFu;
+    uint32_t id = 0;
+    uint32_t operator()(uint32_t token) const { return token < first ? token : id; }
+};
+
+// A view of a trie, which it must not outlive. Immutable.
+class LongestMatch {
+  public:
+    LongestMatch() = default;
+    // Keys with one of the values `never` do not match, as if the trie had them not.
+    explicit LongestMatch(const DoubleArrayView& trie, const std::vector<uint32_t>& never = {});
+
+    // The longest key that `text` begins with: {bytes, value}, or {0, -1}.
+    std::pair<size_t, int32_t> at(Bytes text) const;
+
+    // Cuts `text` from the left and appends the values. Returns where it ended: at the end, or where no key matches.
+    // The time is at most the text's size times that of the longest key.
+    size_t cut(Bytes text, IdBuffer* out) const;
+
+    bool is_never(int32_t value) const {
+        const size_t word = uint32_t(value) >> 6;
+        return word < never_.size() && (never_[word] >> (uint32_t(value) & 63) & 1);
+    }
+
+  private:
+    template <bool kFiltered>
+    size_t cut_all(Bytes text, IdBuffer* out) const;
+
+    DoubleArrayView trie_;
+    std::vector<uint64_t> never_;  // a bit for each value, up to the largest
+};
+
+}  // namespace crayon

@@ -1,0 +1,58 @@
+// Pretokenizer scanners: where a published `Split` pattern cuts a text.
+//
+// A scanner works on bytes. Valid UTF-8 is cut exactly as the reference's regular expression cuts it; a byte that is
+// not part of a valid UTF-8 sequence counts as one character that is neither letter, number nor white space.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "crayon/support/bytes.h"
+#include "crayon/support/cpu.h"
+
+namespace crayon {
+
+// The values are stored in cartridges: never renumber.
+enum class Family : uint32_t {
+    whole = 0,   // no pattern: the segment is one pretoken
+    gpt2 = 1,    // ByteLevel(use_regex), r50k_base, p50k_base
+    cl100k = 2,  // tiktoken's cl100k_base (with its `\s++$` rule)
+    llama3 = 3,  // cl100k as converted for Hugging Face: digits in groups of up to three
+    qwen2 = 4,   // the same with single digits
+    o200k = 5,   // case-aware words
+    tekken = 6,  // the same without contractions, with single digits
+};
+constexpr uint32_t kFamilyCount = 7;
+
+// Which regular-expression engine, hence which Unicode version and character sets, defines the classes.
+enum class Flavor : uint32_t {
+    oniguruma = 0,   // Hugging Face tokenizers 0.23
+    rust_regex = 1,  // tiktoken 0.14
+};
+constexpr uint32_t kFlavorCount = 2;
+
+const char* family_name(Family family);
+bool family_of_name(std::string_view name, Family* family);
+
+// Finds the family of a `Split` regex by its exact text as published. Returns false when the pattern is not known.
+bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family);
+
+// The pattern that means this family to Oniguruma, for writing a tokenizer.json; "" for Family::whole. (The regex crate
+// reads it the same.)
+const char* canonical_pattern(Family family);
+
+// Every pattern that family_of_pattern knows for a flavor.
+std::vector<std::string_view> known_patterns(Flavor flavor);
+
+// Cuts `text` from `pos` (a pretoken start) and stores the end offsets of up to `capacity` consecutive pretokens.
+// Returns how many were stored: fewer than `capacity` only when the end of the text was reached. Scanning can go on at
+// ends[count - 1]: no pattern looks behind a pretoken's start. `size` must be the true end of the segment, because
+// patterns look ahead to it. Never reads outside text[0, size).
+using ScanFunction = size_t (*)(const uint8_t* text, size_t size, size_t pos, size_t* ends, size_t capacity);
+
+// The scanner for a family on an instruction set; the set must be one that this CPU has.
+ScanFunction find_scanner(Family family, Flavor flavor, CpuLevel level);
+
+}  // namespace crayon

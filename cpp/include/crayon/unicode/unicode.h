@@ -1,0 +1,50 @@
+// Character properties as the references see them. The tables were measured from the references over every code point
+// (tools/unicode/), because each library carries its own Unicode version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "crayon/scan/pattern_families.h"
+
+namespace crayon {
+
+// One class per code point, enough for every published pretokenizer pattern.
+enum class CharClass : uint8_t {
+    other = 0,    // punctuation, symbols, controls, unassigned
+    upper = 1,    // \p{Lu} \p{Lt}
+    lower = 2,    // \p{Ll}
+    letter = 3,   // \p{Lm} \p{Lo}: letters that are both "upper" and "lower" to o200k and tekken
+    mark = 4,     // \p{M}
+    number = 5,   // \p{N}
+    space = 6,    // \s except CR and LF
+    newline = 7,  // CR, LF
+};
+
+CharClass char_class(Flavor flavor, uint32_t code_point);
+
+// Rust's regex \w and \s, which `single_word`, `lstrip` and `rstrip` of added tokens use.
+bool is_word_char(uint32_t code_point);
+bool is_white_space(uint32_t code_point);
+
+struct Decoded {
+    uint32_t code_point;  // meaningless when !valid
+    uint32_t size;        // bytes consumed: 1 when !valid
+    bool valid;
+};
+
+// Decodes one character at p < end: shortest form only, no surrogates, at most U+10FFFF (Unicode 15, table 3-7).
+Decoded decode_utf8(const uint8_t* p, const uint8_t* end);
+
+// The same from the other side: the character that ends at `p` (begin < p).
+Decoded decode_utf8_before(const uint8_t* begin, const uint8_t* p);
+
+// Offset of the first byte that is not valid UTF-8, or `size` when all of it is. Fast on ASCII.
+size_t utf8_error(const uint8_t* text, size_t size);
+
+// text[0,size) with every maximal invalid subpart replaced by U+FFFD, as Rust's String::from_utf8_lossy and Python's
+// errors="replace" do.
+std::string utf8_lossy(const uint8_t* text, size_t size);
+
+}  // namespace crayon

@@ -1,0 +1,182 @@
+#include "crayon/batch/batch.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <new>
+
+#include "batch/text_tasks.h"
+#include "crayon/support/error.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace crayon {
+namespace {
+
+size_t core_count() {
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Room for the ids of the bytes that are left, if they are like those that are done: growing step by step copies, and
+// takes new pages each time. What is not needed is never touched, and what is not to be had may not be needed.
+void reserve_rest(IdBuffer* ids, size_t done, size_t left) {
+    if (done == 0) return;
+    const double for_byte = std::min(0.5, double(ids->size()) / double(done));
+    try {
+        ids->reserve_more(size_t(for_byte * 1.0625 * double(left)));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+// After a guess that was much too large.
+void give_back_rest(IdBuffer* ids) {
+    constexpr size_t kLarge = size_t(1) << 18;
+    if (ids->capacity() > kLarge && ids->capacity() / 2 > ids->size()) ids->shrink_to_fit();
+}
+
+size_t bytes_of(const std::vector<TextView>& texts, const TextTask& task) {
+    size_t bytes = 0;
+    for (size_t i = task.begin; i < task.end; ++i) bytes += texts[i].bytes();
+    if (task.is_part) bytes = size_t(double(bytes) * double(task.to - task.from) / double(texts[task.begin].size));
+    return bytes;
+}
+
+}  // namespace
+
+size_t thread_count(size_t threads) {
+    constexpr size_t kMost = 1024;
+    if (threads != 0) return std::min(threads, kMost);
+    if (const char* text = std::getenv("CRAYON_NUM_THREADS"); text != nullptr && *text != '\0') {
+        const std::string digits(text);
+        const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos && digits.size() < 10;
+        const unsigned long n = is_number ? std::strtoul(text, nullptr, 10) : 0;
+        if (n == 0)
+            throw Error(ErrorKind::argument, std::string("CRAYON_NUM_THREADS is not a positive number: ") + text);
+        return std::min<size_t>(n, kMost);
+    }
+    if (const char* text = std::getenv("TOKENIZERS_PARALLELISM")) {
+        std::string value(text);
+        for (char& c : value) c = char(std::tolower(static_cast<unsigned char>(c)));
+        for (const char* off : {"", "off", "false", "f", "no", "n", "0"})
+            if (value == off) return 1;
+    }
+    return core_count();
+}
+
+Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
+                     size_t threads) {
+    Ragged out;
+    out.splits.reserve(texts.size() + 1);
+    out.splits.push_back(0);
+    threads = thread_count(threads);
+    size_t bytes = 0;
+    bool is_utf8 = true;
+    for (const TextView& text : texts) {
+        bytes += text.bytes();
+        is_utf8 &= text.width == 0;
+    }
+    if (is_utf8 && (threads == 1 || bytes < kTaskBytes)) {
+        const Engine::Lease lease(engine);
+        engine.cartridge().read(
+            [&] {
+                size_t done = 0;
+                for (const TextView& text : texts) {
+                    engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
+                    out.splits.push_back(int64_t(out.ids.size()));
+                    const size_t before = done;
+                    done += text.size;
+                    if (before < kTaskBytes && done >= kTaskBytes) reserve_rest(&out.ids, done, bytes - done);
+                }
+            },
+            &*lease, &out);
+        give_back_rest(&out.ids);
+        return out;
+    }
+    size_t done = 0;
+    encode_texts(engine, texts, options, threads, 1, [&](const TextTask* tasks, const auto* parts, size_t n) {
+        const size_t before_all = done;
+        for (size_t t = 0; t < n; ++t) {
+            const TextIds& part = *parts[t];
+            const int64_t before = int64_t(out.ids.size());
+            out.ids.append(part.ids.data(), part.ids.size());
+            if (tasks[t].is_last)
+                for (const size_t end : part.ends) out.splits.push_back(before + int64_t(end));
+            done += bytes_of(texts, tasks[t]);
+        }
+        if (before_all == 0) reserve_rest(&out.ids, done, bytes - done);
+    });
+    give_back_rest(&out.ids);
+    return out;
+}
+
+std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextView>& texts,
+                                  const EncodeOptions& options, size_t threads) {
+    std::vector<int64_t> counts(texts.size());
+    const auto count = [&](const TextTask* tasks, const auto* parts, size_t n) {
+        for_each_text(tasks, parts, n,
+                      [&](size_t i, const int32_t*, size_t size, bool) { counts[i] += int64_t(size); });
+    };
+    encode_texts(engine, texts, options, thread_count(threads), 1, count);
+    return counts;
+}
+
+void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
+                 const OnReady& on_ready) {
+    std::vector<ReadyIds> ready;
+    const auto list = [&](const TextTask* tasks, const auto* parts, size_t n) {
+        ready.clear();
+        for_each_text(tasks, parts, n, [&](size_t i, const int32_t* ids, size_t size, bool is_last) {
+            ready.push_back({i, ids, size, is_last});
+        });
+        on_ready(ready);
+    };
+    encode_texts(engine, texts, options, thread_count(threads), 8, list);  // enough to take a lock for
+}
+
+std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
+                                   size_t threads) {
+    std::vector<Encoding> out(inputs.size());
+    const auto size_of = [&](size_t i) {
+        size_t size = 0;
+        for (const Bytes& part : inputs[i].first.parts) size += part.size;
+        for (const Bytes& part : inputs[i].second.parts) size += part.size;
+        return size;
+    };
+    const auto tasks = make_tasks(inputs.size(), size_of);
+    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
+        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
+            out[i] = engine.encode(inputs[i].first, inputs[i].is_pair ? &inputs[i].second : nullptr, options, scratch);
+    });
+    if (options.padding) pad(&out, *options.padding);
+    return out;
+}
+
+void decode_each(const Engine& engine, const std::vector<IdView>& sequences, bool skip_special_tokens,
+                 bool skip_unknown, size_t threads, const OnDecoded& on_decoded) {
+    const auto tasks = make_tasks(sequences.size(), [&](size_t i) { return sequences[i].size * 4; });
+    std::vector<DecodedText> out(sequences.size());
+    run_tasks_in_order(
+        engine, tasks.size(), thread_count(threads), 8,
+        [&](size_t t, Scratch&) {
+            const auto [begin, end] = tasks[t];
+            auto made = engine.cartridge().read([&, first = begin, last = end] {
+                std::vector<DecodedText> texts(last - first);
+                for (size_t i = first; i < last; ++i)
+                    engine.decode(sequences[i], skip_special_tokens, skip_unknown, &texts[i - first]);
+                return texts;
+            });
+            std::move(made.begin(), made.end(), out.begin() + ptrdiff_t(begin));
+        },
+        [&](size_t from, size_t to) {
+            on_decoded(tasks[from].begin, &out[tasks[from].begin], tasks[to - 1].end - tasks[from].begin);
+            for (size_t i = tasks[from].begin; i < tasks[to - 1].end; ++i) out[i] = DecodedText();
+        });
+}
+
+}  // namespace crayon

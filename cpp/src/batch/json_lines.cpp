@@ -1,0 +1,124 @@
+#include "crayon/batch/json_lines.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "batch/json_line.h"
+#include "batch/watched_tasks.h"
+#include "crayon/batch/batch.h"
+#include "crayon/support/cpu.h"
+#include "unicode/utf8_error.h"
+
+namespace crayon {
+namespace {
+
+// Lines for which a thread pays.
+constexpr size_t kLinesBytes = size_t(1) << 18;
+
+JsonLineReader best_reader() {
+#if CRAYON_X86_64
+    if (selected_cpu_level() >= CpuLevel::avx2) return avx2_json_line_reader();
+#endif
+    return json_line_reader();
+}
+
+// As Python's bytes.isspace.
+bool is_blank(const uint8_t* p, const uint8_t* end) {
+    while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) ++p;
+    return p == end;
+}
+
+// Where the line that has block[at] ends, with its "\n".
+size_t line_end(const uint8_t* block, size_t at, size_t size) {
+    const void* const found = std::memchr(block + at, '\n', size - at);
+    return found == nullptr ? size : size_t(static_cast<const uint8_t*>(found) - block) + 1;
+}
+
+class LineTask {
+  public:
+    LineTask(uint8_t* block, const std::vector<Bytes>& columns, JsonLineReader reader, JsonLines* out)
+        : block_(block), columns_(columns), reader_(reader), strings_(columns.size()), out_(*out) {}
+
+    // Lines [from, to), of which the last is whole.
+    void read(size_t from, size_t to) {
+        while (from < to) {
+            const size_t end = line_end(block_, from, to);
+            read_line(from, end);
+            from = end;
+        }
+    }
+
+  private:
+    void read_line(size_t from, size_t to) {
+        if (room_size_ < to - from + JsonLine::kRoom) {
+            room_size_ = to - from + 4096;
+            room_.reset(new uint8_t[room_size_]);
+        }
+        JsonLine line{block_ + from, block_ + to, columns_.data(), columns_.size(), strings_.data(), room_.get(), true};
+        const bool is_sure = reader_(&line) && (line.is_ascii || utf8_error_(line.begin, to - from) == to - from);
+        out_.line_begins.push_back(int64_t(from));
+        if (!is_sure) {
+            out_.status.push_back(is_blank(line.begin, line.end) ? LineStatus::blank : LineStatus::unsure);
+            out_.begins.insert(out_.begins.end(), columns_.size(), -1);
+            out_.ends.insert(out_.ends.end(), columns_.size(), -1);
+            return;
+        }
+        out_.status.push_back(LineStatus::strings);
+        for (const JsonString& string : strings_) {
+            uint8_t* const rest = block_ + (string.plain_end - block_);
+            if (string.rest_size > 0) std::memcpy(rest, string.rest, string.rest_size);
+            out_.begins.push_back(string.begin - block_);
+            out_.ends.push_back(rest + string.rest_size - block_);
+        }
+    }
+
+    uint8_t* const block_;
+    const std::vector<Bytes>& columns_;
+    const JsonLineReader reader_;
+    const Utf8Error utf8_error_ = best_utf8_error();
+    std::vector<JsonString> strings_;
+    std::unique_ptr<uint8_t[]> room_;
+    size_t room_size_ = 0;
+    JsonLines& out_;
+};
+
+template <typename T>
+void join(const std::vector<JsonLines>& parts, std::vector<T> JsonLines::*member, JsonLines* out) {
+    std::vector<T>& all = out->*member;
+    size_t total = 0;
+    for (const JsonLines& part : parts) total += (part.*member).size();
+    all.reserve(total + 1);
+    for (const JsonLines& part : parts) all.insert(all.end(), (part.*member).begin(), (part.*member).end());
+}
+
+}  // namespace
+
+JsonLineReader json_line_reader() {
+    return [](JsonLine* line) { return JsonLineParser<JsonWordFinder>(line).run(); };
+}
+
+JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::string>& columns, size_t threads) {
+    // Cut before any thread begins: what it writes may look like the end of a line.
+    std::vector<size_t> cuts{0};
+    while (cuts.back() < size) {
+        const size_t least = cuts.back() + kLinesBytes;
+        cuts.push_back(least < size ? line_end(block, least, size) : size);
+    }
+    const std::vector<Bytes> names(columns.begin(), columns.end());
+    const JsonLineReader reader = best_reader();
+    std::vector<JsonLines> parts(cuts.size() - 1);
+    const auto work = [&](size_t task, size_t, const Poll&) {
+        LineTask(block, names, reader, &parts[task]).read(cuts[task], cuts[task + 1]);
+    };
+    run_watched(parts.size(), thread_count(threads), work, [] {});
+    JsonLines out;
+    join(parts, &JsonLines::line_begins, &out);
+    join(parts, &JsonLines::status, &out);
+    join(parts, &JsonLines::begins, &out);
+    join(parts, &JsonLines::ends, &out);
+    out.line_begins.push_back(int64_t(size));
+    return out;
+}
+
+}  // namespace crayon

@@ -1,0 +1,195 @@
+#include "crayon/batch/spans.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "batch/text_tasks.h"
+#include "batch/watched_tasks.h"
+#include "crayon/batch/batch.h"
+#include "crayon/support/error.h"
+#include "unicode/utf8_error.h"
+
+namespace crayon {
+namespace {
+
+// Work at the speed of memory, for which a thread pays.
+constexpr size_t kReadBytes = size_t(1) << 20;
+
+[[noreturn]] void too_large(int64_t id, const std::string& of, uint64_t largest) {
+    throw Error(ErrorKind::argument, "id " + std::to_string(id) + of + " does not fit: the largest of this type is " +
+                                         std::to_string(largest));
+}
+
+// Takes the ids of texts, in order and in parts, into arrays of another type.
+template <typename Id>
+class SpanTaker {
+  public:
+    SpanTaker(const Suffix& suffix, size_t texts, SpanIds<Id>* out) : after_empty_(suffix.after_empty), out_(*out) {
+        for (const int64_t id : suffix.ids) {
+            if (id < 0 || uint64_t(id) > kLargest) too_large(id, " of the suffix", kLargest);
+            suffix_.push_back(Id(id));
+        }
+        out_.splits.reserve(texts + 1);
+        out_.splits.push_back(0);
+    }
+
+    void take(const TextTask& task, const TextIds& made) {
+        if (suffix_.empty()) {
+            const int64_t before = int64_t(out_.ids.size());
+            append(task, made, 0, made.ids.size());
+            if (task.is_last)
+                for (const size_t end : made.ends) out_.splits.push_back(before + int64_t(end));
+            return;
+        }
+        size_t start = 0;
+        for (const size_t end : made.ends) {
+            append(task, made, start, end);
+            start = end;
+            if (!task.is_last) continue;
+            const bool is_empty = int64_t(out_.ids.size()) == out_.splits.back();
+            if (!is_empty || after_empty_) out_.ids.append(suffix_.data(), suffix_.size());
+            out_.splits.push_back(int64_t(out_.ids.size()));
+        }
+    }
+
+  private:
+    static constexpr uint64_t kLargest = uint64_t(std::numeric_limits<Id>::max());
+
+    void append(const TextTask& task, const TextIds& made, size_t from, size_t to) {
+        const int32_t* const ids = made.ids.data() + from;
+        const size_t n = to - from;
+        if (n == 0) return;
+        out_.ids.reserve_more(n);
+        if constexpr (sizeof(Id) == sizeof(int32_t)) {
+            std::memcpy(out_.ids.end(), ids, n * sizeof(Id));
+        } else {
+            uint32_t any = 0;
+            Id* const to_ids = out_.ids.end();
+            for (size_t i = 0; i < n; ++i) {
+                any |= uint32_t(ids[i]);
+                to_ids[i] = Id(ids[i]);
+            }
+            if (any > kLargest) refuse(task, made, from);
+        }
+        out_.ids.advance(n);
+    }
+
+    [[noreturn]] void refuse(const TextTask& task, const TextIds& made, size_t from) const {
+        size_t i = from;
+        while (uint32_t(made.ids.data()[i]) <= kLargest) ++i;
+        const size_t text = size_t(std::upper_bound(made.ends.begin(), made.ends.end(), i) - made.ends.begin());
+        too_large(int64_t(uint32_t(made.ids.data()[i])), " of text " + std::to_string(task.begin + text), kLargest);
+    }
+
+    const bool after_empty_;
+    std::vector<Id> suffix_;
+    SpanIds<Id>& out_;
+};
+
+// Ranges of about kReadBytes for threads: texts from starts[i] to starts[i + 1].
+std::vector<size_t> reading_tasks(const std::vector<TextView>& texts) {
+    std::vector<size_t> starts{0};
+    size_t bytes = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+        bytes += texts[i].size + 16;
+        if (bytes < kReadBytes && i + 1 < texts.size()) continue;
+        starts.push_back(i + 1);
+        bytes = 0;
+    }
+    return starts;
+}
+
+// Where a separator begins in data[from, to), also those that overlap others or reach past `to`.
+std::vector<size_t> find_separators(Bytes data, Bytes separator, size_t from, size_t to) {
+    std::vector<size_t> found;
+    if (data.size < separator.size) return found;
+    to = std::min(to, data.size - separator.size + 1);
+    for (size_t at = from; at < to; ++at) {
+        const void* const first = std::memchr(data.data + at, separator[0], to - at);
+        if (first == nullptr) break;
+        at = size_t(static_cast<const uint8_t*>(first) - data.data);
+        if (std::memcmp(data.data + at, separator.data, separator.size) == 0) found.push_back(at);
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<TextView> texts_of_spans(Bytes data, const int64_t* begins, const int64_t* ends, size_t n) {
+    std::vector<TextView> texts(n);
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t begin = begins[i], end = ends[i];
+        if (begin < 0 || end < begin || uint64_t(end) > data.size)
+            throw Error(ErrorKind::argument, "text " + std::to_string(i) + " is bytes " + std::to_string(begin) +
+                                                 " to " + std::to_string(end) + " of a buffer of " +
+                                                 std::to_string(data.size));
+        texts[i] = {data.data + begin, size_t(end - begin), 0};
+    }
+    return texts;
+}
+
+template <typename Id>
+SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
+                         const Suffix& suffix, size_t threads) {
+    SpanIds<Id> out;
+    SpanTaker<Id> taker(suffix, texts.size(), &out);
+    const auto take = [&](const TextTask* tasks, const auto* parts, size_t n) {
+        for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
+    };
+    encode_texts(engine, texts, options, thread_count(threads), 1, take, best_utf8_error());
+    return out;
+}
+
+template SpanIds<int32_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&, const Suffix&,
+                                       size_t);
+template SpanIds<uint32_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
+                                        const Suffix&, size_t);
+template SpanIds<uint16_t> encode_spans(const Engine&, const std::vector<TextView>&, const EncodeOptions&,
+                                        const Suffix&, size_t);
+
+std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t threads) {
+    std::vector<int64_t> out(texts.size(), -1);
+    const std::vector<size_t> starts = reading_tasks(texts);
+    const Utf8Error utf8_error = best_utf8_error();
+    const auto work = [&](size_t task, size_t, const Poll&) {
+        for (size_t i = starts[task]; i < starts[task + 1]; ++i) {
+            const size_t bad = utf8_error(static_cast<const uint8_t*>(texts[i].data), texts[i].size);
+            if (bad != texts[i].size) out[i] = int64_t(bad);
+        }
+    };
+    run_watched(starts.size() - 1, thread_count(threads), work, [] {});
+    return out;
+}
+
+SpanList split_spans(Bytes data, Bytes separator, size_t threads) {
+    if (separator.empty()) throw Error(ErrorKind::argument, "the separator is empty");
+    const size_t n = (data.size + kReadBytes - 1) / kReadBytes;
+    std::vector<std::vector<size_t>> found(n);
+    const auto work = [&](size_t task, size_t, const Poll&) {
+        found[task] = find_separators(data, separator, task * kReadBytes, (task + 1) * kReadBytes);
+    };
+    run_watched(n, thread_count(threads), work, [] {});
+    SpanList out;
+    size_t total = 1;
+    for (const std::vector<size_t>& some : found) total += some.size();
+    out.begins.reserve(total);
+    out.ends.reserve(total);
+    size_t begin = 0;
+    for (const std::vector<size_t>& some : found) {
+        for (const size_t at : some) {
+            if (at < begin) continue;  // it overlaps the one before
+            out.begins.push_back(int64_t(begin));
+            out.ends.push_back(int64_t(at));
+            begin = at + separator.size;
+        }
+    }
+    if (begin < data.size) {
+        out.begins.push_back(int64_t(begin));
+        out.ends.push_back(int64_t(data.size));
+    }
+    return out;
+}
+
+}  // namespace crayon

@@ -1,0 +1,146 @@
+#include "crayon/batch/stream_encoder.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/seams.h"
+
+namespace crayon {
+namespace {
+
+constexpr size_t kKeptBlocks = 8, kLargestBlock = size_t(64) << 20;
+
+// Whether more bytes can make a character of these, which do not begin with a valid one.
+bool is_cut(Bytes rest) {
+    uint8_t bytes[4] = {};
+    if (rest.size >= sizeof bytes || rest.empty()) return false;
+    std::copy(rest.begin(), rest.end(), bytes);
+    // With the least and the greatest bytes that may follow: the ranges that a second byte may have differ.
+    for (const uint8_t next : {uint8_t(0x80), uint8_t(0x90), uint8_t(0xBF)}) {
+        for (size_t size = rest.size + 1; size <= sizeof bytes; ++size) {
+            std::fill(bytes + rest.size, bytes + size, next);
+            const Decoded c = decode_utf8(bytes, bytes + size);
+            if (c.valid && c.size == size) return true;
+        }
+    }
+    return false;
+}
+
+// Characters of a text to its bytes.
+class CharacterStarts {
+  public:
+    explicit CharacterStarts(Bytes text) {
+        if (std::all_of(text.begin(), text.end(), [](uint8_t byte) { return byte < 0x80; })) return;
+        starts_.reserve(text.size / 2);
+        for (size_t i = 0; i < text.size; ++i)
+            if ((text[i] & 0xC0) != 0x80) starts_.push_back(uint32_t(i));
+        starts_.push_back(uint32_t(text.size));
+    }
+    size_t operator[](uint32_t character) const {
+        return starts_.empty() ? character : starts_[std::min(size_t(character), starts_.size() - 1)];
+    }
+
+  private:
+    std::vector<uint32_t> starts_;  // none: a character is a byte
+};
+
+// The offsets of special tokens, which are 0 whatever the position.
+constexpr uint32_t kNowhere = 0xFFFFFFFFu;
+
+void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<Offset>* offsets) {
+    append_ids(specials, ids);
+    if (offsets != nullptr) offsets->resize(offsets->size() + specials.size(), {kNowhere, kNowhere});
+}
+
+}  // namespace
+
+StreamEncoder::StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)
+    : engine_(std::move(engine)),
+      options_(options),
+      seams_(engine_->cartridge().read([&] {
+          return std::make_unique<const Seams>(engine_->parts(), engine_->cartridge().program().max_token_bytes,
+                                               options.special_as_text, options.offsets);
+      })),
+      pool_(kKeptBlocks, kLargestBlock) {}
+
+StreamEncoder::~StreamEncoder() = default;
+
+bool StreamEncoder::streams() const {
+    return seams_->exist();
+}
+
+// The size of the window without a character that its end cuts.
+size_t StreamEncoder::whole_characters(Bytes window, bool is_last) const {
+    const size_t valid = utf8_error(window.data, window.size);
+    if (valid != window.size && (is_last || !is_cut(window.slice(valid, window.size))))
+        throw Error(ErrorKind::utf8,
+                    "the text is not UTF-8: invalid byte at offset " + std::to_string(position_ + valid));
+    return valid;
+}
+
+StreamChunk StreamEncoder::encode(Bytes window, bool is_last) {
+    if (is_done_)
+        throw Error(ErrorKind::argument, "the stream has ended: there is nothing to encode after its last part");
+    StreamChunk chunk;
+    const size_t size = whole_characters(window, is_last);
+    const Cartridge& cartridge = engine_->cartridge();
+    const Bytes text = window.slice(
+        0, is_last ? size : cartridge.read([&] { return seams_->last(window.slice(0, size), is_begun_); }));
+    if (text.empty() && !is_last) return chunk;
+
+    chunk.ids = pool_.lease();
+    const size_t room = chunk.ids.capacity() / sizeof(int32_t);
+    IdBuffer ids(static_cast<int32_t*>(chunk.ids.release()), room);
+    std::vector<Offset> offsets;
+    cartridge.read([&] { encode_text(text, is_last, &ids, options_.offsets ? &offsets : nullptr); }, &ids, &offsets);
+    chunk.n_ids = ids.size();
+    const size_t capacity = ids.capacity() * sizeof(int32_t);
+    chunk.ids.adopt(ids.release(), capacity);
+
+    if (options_.offsets) {
+        chunk.offsets = pool_.lease();
+        chunk.offsets.reserve(2 * sizeof(int64_t) * offsets.size());
+        int64_t* out = static_cast<int64_t*>(chunk.offsets.data());
+        const CharacterStarts starts(text);
+        for (size_t i = 0; i < offsets.size(); ++i) {
+            const auto byte_of = [&](uint32_t at) { return at == kNowhere ? 0 : int64_t(position_ + starts[at]); };
+            *out++ = byte_of(offsets[i].start);
+            *out++ = byte_of(offsets[i].end);
+        }
+    }
+    chunk.consumed = text.size;
+    position_ += text.size;
+    is_begun_ = true;
+    is_done_ = is_last;
+    return chunk;
+}
+
+void StreamEncoder::encode_text(Bytes text, bool is_last, IdBuffer* ids, std::vector<Offset>* offsets) {
+    const Engine& engine = *engine_;
+    const Engine::Lease scratch(engine);
+    const SingleFrame* const frame = engine.single_frame();
+    EncodeOptions options;
+    options.add_special_tokens = options_.add_special_tokens;
+    options.special_as_text = options_.special_as_text;
+    if (frame == nullptr) {
+        // There are no seams then: this is the whole text.
+        if (offsets == nullptr) return engine.encode_ids(text, options, *scratch, ids);
+        const Encoding whole = engine.encode({{text}, false}, nullptr, options, *scratch);
+        ids->append(whole.ids.data(), whole.size());
+        *offsets = whole.offsets;
+        return;
+    }
+    if (options_.add_special_tokens && !is_begun_) append(frame->before, ids, offsets);
+    const size_t before = ids->size();
+    if (offsets == nullptr)
+        engine.encode_inner_ids(text, options_.special_as_text, *scratch, ids, is_begun_);
+    else
+        engine.encode_inner_offsets(text, options, is_begun_, has_tokens_, *scratch, ids, offsets);
+    has_tokens_ |= ids->size() > before;
+    if (options_.add_special_tokens && is_last) append(frame->after, ids, offsets);
+}
+
+}  // namespace crayon

@@ -1,0 +1,118 @@
+#include "batch/text_tasks.h"
+
+#include <optional>
+#include <string>
+
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/seams.h"
+
+namespace crayon {
+size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader) {
+    for (const size_t near : {size_t(1) << 10, size_t(1) << 14}) {
+        size_t start = to - from > near ? to - near : from, stop = to;
+        if (text.width == 0) {
+            const uint8_t* const bytes = static_cast<const uint8_t*>(text.data);
+            const auto is_inside = [&](size_t at) { return at < text.size && (bytes[at] & 0xC0) == 0x80; };
+            while (start < stop && is_inside(start)) ++start;
+            while (stop > start && is_inside(stop)) --stop;
+        }
+        const Bytes window = reader->read(text, start, stop);
+        if (text.width == 0 && utf8_error(window.data, window.size) != window.size) break;
+        const size_t at = seams.last_inside(window);
+        if (at == 0) continue;
+        if (text.width == 0) return start + at;
+        size_t units = 0;
+        for (size_t i = 0; i < at; ++i) units += (window[i] & 0xC0) != 0x80;
+        return start + units;
+    }
+    return from;
+}
+
+namespace {
+
+// `seams_for(text)` is null for texts that are not to be cut.
+template <typename SeamsFor>
+std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& seams_for) {
+    std::vector<TextTask> tasks;
+    Utf8Reader reader;
+    size_t begin = 0, bytes = 0;
+    const auto close = [&](size_t end) {
+        if (begin < end) tasks.push_back({begin, end});
+        begin = end;
+        bytes = 0;
+    };
+    for (size_t i = 0; i < texts.size(); ++i) {
+        const TextView& text = texts[i];
+        const Seams* const seams = text.size >= 2 * kPartUnits ? seams_for(text) : nullptr;
+        if (seams != nullptr) {
+            close(i);
+            size_t from = 0, to = 0;
+            while (seams->exist() && text.size - to > kPartUnits + kPartUnits / 2) {
+                to += kPartUnits;
+                const size_t cut = seam_before(*seams, text, from, to, &reader);
+                if (cut == from) continue;
+                tasks.push_back({i, i + 1, from, cut, true, false});
+                from = to = cut;
+            }
+            tasks.push_back({i, i + 1, from, text.size, true, true});
+            begin = i + 1;
+            continue;
+        }
+        bytes += text.bytes() + 16;
+        if (bytes >= kTaskBytes) close(i + 1);
+    }
+    close(texts.size());
+    return tasks;
+}
+
+}  // namespace
+
+std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
+                                      const EncodeOptions& options, size_t threads) {
+    return engine.cartridge().read([&] {
+        std::optional<Seams> seams;  // once there is a text for it
+        return cut_texts(texts, [&](const TextView& text) -> const Seams* {
+            // Cutting is for more threads, and for texts that would be copied whole.
+            if (threads == 1 && text.width == 0) return nullptr;
+            if (!seams)
+                seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text,
+                              false);
+            return &*seams;
+        });
+    });
+}
+
+std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts) {
+    return cut_texts(texts, [&](const TextView&) { return &seams; });
+}
+
+void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
+                 const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
+                 TextIds* out) {
+    // Parts begin and end between characters, so that the first part with an invalid byte has the text's first one.
+    const auto read = [&](size_t i, size_t from, size_t to) {
+        const Bytes text = reader->read(texts[i], from, to);
+        if (utf8_error == nullptr || texts[i].width != 0) return text;
+        const size_t bad = utf8_error(text.data, text.size);
+        if (bad != text.size)
+            throw Error(ErrorKind::utf8, "text " + std::to_string(i) + " is not UTF-8: invalid byte at offset " +
+                                             std::to_string(from + bad));
+        return text;
+    };
+    if (!task.is_part || (task.from == 0 && task.is_last)) {
+        for (size_t i = task.begin; i < task.end; ++i) {
+            engine.encode_ids(read(i, 0, texts[i].size), options, scratch, &out->ids);
+            out->ends.push_back(out->ids.size());
+        }
+        return;
+    }
+    const SingleFrame* const frame = engine.single_frame();  // not null: there are seams
+    const Bytes text = read(task.begin, task.from, task.to);
+    if (options.add_special_tokens && task.from == 0) append_ids(frame->before, &out->ids);
+    engine.encode_inner_ids(text, options.special_as_text, scratch, &out->ids, task.from > 0);
+    if (options.add_special_tokens && task.is_last) append_ids(frame->after, &out->ids);
+    out->ends.push_back(out->ids.size());
+}
+
+}  // namespace crayon

@@ -1,0 +1,102 @@
+// Texts cut into tasks for threads: many small texts to a task, and a large text, where it has seams, into several.
+#pragma once
+
+#include <vector>
+
+#include "batch/task_runner.h"
+#include "crayon/batch/text_view.h"
+#include "unicode/utf8_error.h"
+
+namespace crayon {
+
+class Seams;
+
+struct TextTask {
+    size_t begin, end;        // texts
+    size_t from = 0, to = 0;  // units of the one text, of which this is a part
+    bool is_part = false;     // else whole texts
+    bool is_last = true;      // the text ends with this part
+};
+
+constexpr size_t kPartUnits = size_t(1) << 18;
+
+std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
+                                      const EncodeOptions& options, size_t threads);
+// The same for counting words: large texts are cut in any case, at the seams of words.
+std::vector<TextTask> make_word_tasks(const Seams& seams, const std::vector<TextView>& texts);
+
+// The last unit before `to` where the text can be cut, looked for in its neighbourhood alone; `from` if there is none.
+// The bytes of the text need not be UTF-8.
+size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader);
+
+// The ids of a task, text by text: those of text i end at ends[i - task.begin].
+struct TextIds {
+    IdBuffer ids;
+    std::vector<size_t> ends;
+};
+
+// visit(text, its ids, how many, whether the text ends with them) for all that n tasks made.
+template <typename Visit>
+void for_each_text(const TextTask* tasks, const std::unique_ptr<TextIds>* made, size_t n, Visit&& visit) {
+    for (size_t t = 0; t < n; ++t) {
+        size_t start = 0;
+        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i) {
+            const size_t end = made[t]->ends[i - tasks[t].begin];
+            visit(i, made[t]->ids.data() + start, end - start, tasks[t].is_last);
+            start = end;
+        }
+    }
+}
+
+// Appends the ids of a task's texts, or of its part of one. With `utf8_error` texts of bytes (width 0) are
+// checked: Error(utf8).
+void encode_task(const Engine& engine, const std::vector<TextView>& texts, const TextTask& task,
+                 const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
+                 TextIds* out);
+
+// Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the
+// others. See run_tasks_in_order.
+template <typename Finish>
+void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
+                  size_t threads, size_t together, Finish&& finish, Utf8Error utf8_error = nullptr) {
+    const std::vector<TextTask> tasks = make_text_tasks(engine, texts, options, threads);
+    std::vector<std::unique_ptr<TextIds>> done(tasks.size());
+    std::vector<std::unique_ptr<TextIds>> spare;  // memory that is warm already
+    std::vector<std::unique_ptr<Utf8Reader>> readers;
+    std::mutex mutex;
+    const auto work = [&](size_t t, Scratch& scratch) {
+        std::unique_ptr<TextIds> out;
+        std::unique_ptr<Utf8Reader> reader;
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (!spare.empty()) {
+                out = std::move(spare.back());
+                spare.pop_back();
+            }
+            if (!readers.empty()) {
+                reader = std::move(readers.back());
+                readers.pop_back();
+            }
+        }
+        if (out == nullptr) out = std::make_unique<TextIds>();
+        if (reader == nullptr) reader = std::make_unique<Utf8Reader>();
+        engine.cartridge().read(
+            [&] { encode_task(engine, texts, tasks[t], options, utf8_error, reader.get(), scratch, out.get()); },
+            reader.get(), &scratch, out.get());
+        done[t] = std::move(out);
+        const std::lock_guard<std::mutex> lock(mutex);
+        readers.push_back(std::move(reader));
+    };
+    run_tasks_in_order(engine, tasks.size(), threads, together, work, [&](size_t from, size_t to) {
+        finish(&tasks[from], &done[from], to - from);
+        const std::lock_guard<std::mutex> lock(mutex);
+        for (; from < to; ++from) {
+            done[from]->ids.clear();
+            done[from]->ids.trim(4 * kPartUnits);
+            done[from]->ends.clear();
+            spare.push_back(std::move(done[from]));
+        }
+    });
+}
+
+}  // namespace crayon

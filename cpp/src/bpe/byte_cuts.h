@@ -1,0 +1,151 @@
+// Where a pretoken of byte-level BPE can be cut before it is merged: between two characters that no merge joins.
+//
+// Proof that the parts' encodings, joined, are the whole's. A border is cut only if no string that a merge makes has
+// bytes on both sides of it there. Merging begins with single bytes, which lie on one side, and the first merge to take
+// from both sides would make such a string; so none does. Every other merge works on one side alone, and neither needs
+// nor changes anything of the other; on each side the next merge is always the one of lowest rank, the leftmost of
+// equals, among that side's own. So each side takes the steps that it takes alone.
+//
+// Only the character before and the one after are looked at, and the set is a filter: a cut that is missed costs time
+// alone, and none is ever invented. Vocabularies of bytes have tokens that begin or end inside a character, so a part
+// of a string beside a border may be the end of a character or the begin of one, too.
+//
+// A character here is a lead byte with as many continuation bytes (80 to BF) as it asks for, whatever they encode:
+// enough for the proof, which is about bytes. Next to anything else no cut is made, nor between two of ASCII.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "crayon/cartridge/cartridge.h"
+#include "crayon/support/bytes.h"
+#include "unicode/utf8_chars.h"
+
+namespace crayon {
+
+class ByteCuts {
+    // The bytes as a number, the first one lowest.
+    struct Char {
+        uint32_t bytes, size;
+    };
+
+  public:
+    // One bit for each last byte of a character (below C0) and each first byte of the next one, at last * 256 + first:
+    // that there are keys of a part of a character between such two. For most scripts there are none.
+    static constexpr size_t kPartWords = 192 * 256 / 64;
+
+    ByteCuts() = default;
+    // Of a section that has the size of one.
+    explicit ByteCuts(Array<uint64_t> section);
+
+    // Walks over the characters of p[0, size), which is not empty.
+    class Walk {
+      public:
+        Walk(const ByteCuts& cuts, const uint8_t* p, size_t size)
+            : cuts_(cuts), p_(p), size_(size), left_(char_at(p, 0, size)) {}
+
+        // The next border that can be cut, `size` in the end.
+        size_t next() {
+            while (true) {
+                if (left_.bytes < 0x80) {
+                    at_ = size_t(skip_ascii(p_ + at_, p_ + size_) - p_);
+                    left_.bytes = p_[at_ - 1];
+                } else {
+                    at_ += left_.size;
+                }
+                if (at_ >= size_) return size_;
+                const Char right = char_at(p_, at_, size_);
+                const bool joins = cuts_.joins(left_, right);
+                left_ = right;
+                if (!joins) return at_;
+            }
+        }
+
+      private:
+        const ByteCuts& cuts_;
+        const uint8_t* p_;
+        size_t size_, at_ = 0;
+        Char left_;
+    };
+
+  private:
+    friend class ByteCutsBuilder;
+    static constexpr uint32_t kNoChar = 0xFFFFFFFFu;  // no character is of these bytes
+    static constexpr uint32_t kMark = 0xFFFFFF00u;    // nor is a part of one of these and another
+
+    // What is no character is passed over by the byte.
+    static Char char_at(const uint8_t* p, size_t at, size_t size) {
+        uint32_t word;
+        if (size - at >= 4) {
+            std::memcpy(&word, p + at, 4);
+        } else {
+            // Zeros beyond the end are no continuation bytes.
+            word = p[at];
+            if (size - at > 1) word |= uint32_t(p[at + 1]) << 8;
+            if (size - at > 2) word |= uint32_t(p[at + 2]) << 16;
+        }
+        if ((word & 0x80) == 0) return {word & 0x7F, 1};
+        if ((word & 0xC0E0) == 0x80C0) return {word & 0xFFFF, 2};
+        if ((word & 0xC0C0F0) == 0x8080E0) return {word & 0xFFFFFF, 3};
+        if ((word & 0xC0C0C0F8u) == 0x808080F0u) return {word, 4};
+        return {kNoChar, 1};
+    }
+
+    // Keys: the bytes before the border and those after it. A lead byte says how many belong to it, so the begin of a
+    // character, its end and a whole one are never the same number.
+    static uint64_t key(uint32_t left, uint32_t right) { return uint64_t(left) << 32 | right; }
+    // That there are keys of the character `left` and the begin of one with this first byte; of the end of one with
+    // this last byte and anything with this first byte.
+    static uint64_t begin_key(uint32_t left, uint32_t first) { return key(left, kMark | first); }
+    static uint64_t end_key(uint32_t last, uint32_t first) { return key(kMark | last, kMark | first); }
+    static size_t part_bit(uint32_t last, uint32_t first) { return last << 8 | first; }
+
+    // Each key sets two bits of one word. `shift` is 64 - log2(words).
+    struct Place {
+        uint64_t word, bits;
+    };
+    static Place place(uint64_t key, uint32_t shift) {
+        const uint64_t hash = key_hash(key);
+        // No shift by all 64 bits, when there is one word.
+        return {hash >> 1 >> (shift - 1),
+                uint64_t(1) << (hash >> (shift - 6) & 63) | uint64_t(1) << (hash >> (shift - 12) & 63)};
+    }
+    bool has(uint64_t key) const {
+        const Place at = place(key, shift_);
+        return (filter_[at.word] & at.bits) == at.bits;
+    }
+
+    bool joins(Char left, Char right) const {
+        if (left.bytes == kNoChar || right.bytes == kNoChar) return true;
+        const size_t part = part_bit(left.bytes >> (8 * (left.size - 1)), right.bytes & 0xFF);
+        if (parts_[part >> 6] >> (part & 63) & 1 && joins_part(left, right)) return true;
+        return has(key(left.bytes, right.bytes));
+    }
+    bool joins_part(Char left, Char right) const;
+    bool joins_begin(uint32_t left, Char right) const;
+
+    const uint64_t* parts_ = nullptr;
+    const uint64_t* filter_ = nullptr;
+    uint32_t shift_ = 64;
+};
+
+// The section, of the strings that merges make.
+std::vector<uint64_t> build_byte_cuts(const std::vector<std::string_view>& strings);
+
+// The same, of the ids that merges make, any number of times each.
+template <typename BytesOf>
+std::vector<uint64_t> build_byte_cuts(std::vector<uint32_t> products, BytesOf bytes_of) {
+    std::sort(products.begin(), products.end());
+    products.erase(std::unique(products.begin(), products.end()), products.end());
+    std::vector<std::string_view> strings;
+    for (const uint32_t id : products) strings.push_back(bytes_of(id));
+    return build_byte_cuts(strings);
+}
+
+// Whether a section of so many words has the size of one.
+bool is_byte_cuts_size(size_t words);
+
+}  // namespace crayon

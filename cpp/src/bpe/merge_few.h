@@ -1,0 +1,58 @@
+// Merging few symbols, whose ranks and places fit one vector of words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bpe/merge.h"
+
+namespace crayon {
+
+constexpr size_t kFewBits = 5, kFewSymbols = size_t(1) << kFewBits;
+static_assert(kMaxMerges < INT32_MAX >> kFewBits, "a rank leaves room for a place");
+constexpr int32_t kNoKey = INT32_MAX;
+
+// What orders merges: the rank, then the place of the left symbol. kNoKey when there is no merge.
+inline int32_t few_key(uint32_t rank, size_t place) {
+    return rank == kNoRank ? kNoKey : int32_t(rank << kFewBits | place);
+}
+
+// In place, for symbols that stay where they are. `keys`: few_key of each with the next; kSlots of them, so that the
+// least is found without a branch. `rank_of` says what later pairs have.
+template <size_t kSlots, typename RankOf>
+size_t merge_slots(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
+    uint8_t next[kSlots + 1], previous[kSlots + 1];
+    for (size_t i = 0; i <= kSlots; ++i) {
+        next[i] = uint8_t(i + 1);
+        previous[i] = uint8_t(i - 1);
+    }
+    const auto key = [&](size_t i, size_t j) { return j < n ? few_key(rank_of(symbols[i], symbols[j]), i) : kNoKey; };
+    for (;;) {
+        int32_t least = kNoKey;
+        for (size_t i = 0; i < kSlots; ++i) least = keys[i] < least ? keys[i] : least;
+        if (least == kNoKey) break;
+        const size_t at = size_t(least) & (kFewSymbols - 1), gone = next[at], after = next[gone];
+        symbols[at] = products[uint32_t(least) >> kFewBits];
+        keys[gone] = kNoKey;
+        next[at] = uint8_t(after);
+        previous[after] = uint8_t(at);
+        keys[at] = key(at, after);
+        if (at > 0) keys[previous[at]] = key(previous[at], at);
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < n; i = next[i]) symbols[count++] = symbols[i];
+    return count;
+}
+
+// Up to kFewSymbols; as many keys. Returns how many symbols are left.
+template <typename RankOf>
+size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, int32_t* keys, size_t n) {
+    return n <= kFewSymbols / 2 ? merge_slots<kFewSymbols / 2>(products, rank_of, symbols, keys, n)
+                                : merge_slots<kFewSymbols>(products, rank_of, symbols, keys, n);
+}
+inline size_t merge_few(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n) {
+    return merge_few(
+        tables.products, [&](uint32_t left, uint32_t right) { return tables.rank(left, right); }, symbols, keys, n);
+}
+
+}  // namespace crayon

@@ -1,0 +1,167 @@
+#include "crayon/bpe/rank_merges.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <tuple>
+
+#include "crayon/support/error.h"
+
+namespace crayon {
+
+namespace {
+
+// Polynomial hashes (mod 2^64) of all prefixes of one token give the hash of any of its substrings in constant time.
+// A hit is compared byte for byte, so a collision costs time, never a wrong answer.
+constexpr uint64_t multiplier = 0x9E3779B97F4A7C15u;
+
+inline uint64_t extend(uint64_t hash, char c) {
+    return hash * multiplier + uint8_t(c) + 1;
+}
+
+class TokenTable {
+  public:
+    static constexpr uint32_t none = UINT32_MAX;
+
+    explicit TokenTable(const std::vector<std::string_view>& tokens) : tokens_(tokens) {
+        size_t capacity = 16;
+        while (capacity < tokens.size() * 2) {
+            capacity *= 2;
+            --shift_;
+        }
+        slots_.assign(capacity, {0, none});
+        for (uint32_t id = 0; id < tokens.size(); ++id) {
+            if (tokens[id].empty())
+                throw Error(ErrorKind::vocabulary, "the token of rank " + std::to_string(id) + " is empty");
+            uint64_t hash = 0;
+            for (const char c : tokens[id]) hash = extend(hash, c);
+            Slot& slot = probe(hash, tokens[id]);
+            if (slot.id != none)
+                throw Error(ErrorKind::vocabulary, "the tokens of ranks " + std::to_string(slot.id) + " and " +
+                                                       std::to_string(id) + " are the same bytes");
+            slot = {hash, id};
+        }
+    }
+
+    uint32_t find(uint64_t hash, std::string_view bytes) { return probe(hash, bytes).id; }
+
+  private:
+    struct Slot {
+        uint64_t hash;
+        uint32_t id;
+    };
+
+    Slot& probe(uint64_t hash, std::string_view bytes) {
+        uint64_t mixed = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
+        for (size_t i = mixed >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
+            Slot& slot = slots_[i];
+            if (slot.id == none || (slot.hash == hash && tokens_[slot.id] == bytes)) return slot;
+        }
+    }
+
+    const std::vector<std::string_view>& tokens_;
+    std::vector<Slot> slots_;
+    int shift_ = 60;  // of a 64-bit hash to an index below the capacity
+};
+
+// Merges one token's bytes as tiktoken does, O(n log n) in its length. The buffers are kept between tokens.
+class LastMerge {
+  public:
+    LastMerge(TokenTable& table, const uint32_t* byte_ids) : table_(table), byte_ids_(byte_ids) {}
+
+    // The two parts of `token` just before the merge that makes it whole; false when merging ends in more parts.
+    bool find(std::string_view token, uint32_t& left, uint32_t& right) {
+        token_ = token;
+        const uint32_t size = uint32_t(token.size());
+        parts_.resize(size);
+        prefix_hash_.resize(size + 1);
+        power_.resize(std::max<size_t>(power_.size(), 1));
+        power_[0] = 1;
+        while (power_.size() <= size) power_.push_back(power_.back() * multiplier);
+        prefix_hash_[0] = 0;
+        for (uint32_t i = 0; i < size; ++i) {
+            prefix_hash_[i + 1] = extend(prefix_hash_[i], token[i]);
+            parts_[i] = {i + 1, i - 1, byte_ids_[uint8_t(token[i])]};
+        }
+        heap_.clear();
+        for (uint32_t i = 0; i + 1 < size; ++i) offer(i, i + 2);
+
+        while (!heap_.empty()) {
+            const auto [rank, begin, end] = heap_.front();
+            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+            heap_.pop_back();
+            // A pair is still there iff a part begins at `begin` and the part after it ends at `end`: borders only
+            // vanish.
+            Part& first = parts_[begin];
+            if (first.end == gone || first.end >= end || parts_[first.end].end != end) continue;
+            Part& second = parts_[first.end];
+            if (begin == 0 && end == size) {
+                left = first.id;
+                right = second.id;
+                return true;
+            }
+            second.end = gone;
+            first.end = end;
+            first.id = rank;
+            if (end < size) {
+                parts_[end].begin_of_previous = begin;
+                offer(begin, parts_[end].end);
+            }
+            if (begin > 0) offer(first.begin_of_previous, end);
+        }
+        return false;
+    }
+
+  private:
+    static constexpr uint32_t gone = 0;  // no part ends at 0
+
+    struct Part {
+        uint32_t end, begin_of_previous, id;
+    };
+
+    void offer(uint32_t begin, uint32_t end) {
+        const uint64_t hash = prefix_hash_[end] - prefix_hash_[begin] * power_[end - begin];
+        const uint32_t rank = table_.find(hash, token_.substr(begin, end - begin));
+        if (rank == TokenTable::none) return;
+        heap_.emplace_back(rank, begin, end);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+
+    TokenTable& table_;
+    const uint32_t* byte_ids_;
+    std::string_view token_;
+    std::vector<Part> parts_;  // by the offset of their first byte
+    std::vector<uint64_t> prefix_hash_, power_;
+    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> heap_;  // rank, begin, end: lowest rank first, then leftmost
+};
+
+}  // namespace
+
+std::vector<RankMerge> merges_from_ranks(const std::vector<std::string_view>& tokens) {
+    if (tokens.size() >= TokenTable::none) throw Error(ErrorKind::vocabulary, "too many tokens");
+    TokenTable table(tokens);
+
+    uint32_t byte_ids[256];
+    std::fill(std::begin(byte_ids), std::end(byte_ids), TokenTable::none);
+    for (uint32_t id = 0; id < tokens.size(); ++id) {
+        if (tokens[id].size() >= UINT32_MAX)
+            throw Error(ErrorKind::vocabulary, "the token of rank " + std::to_string(id) + " is too long");
+        if (tokens[id].size() == 1) byte_ids[uint8_t(tokens[id][0])] = id;
+    }
+    for (int byte = 0; byte < 256; ++byte)
+        if (byte_ids[byte] == TokenTable::none)
+            throw Error(ErrorKind::vocabulary, "no token is the single byte " + std::to_string(byte));
+
+    std::vector<RankMerge> merges;
+    merges.reserve(tokens.size());
+    LastMerge last_merge(table, byte_ids);
+    for (uint32_t product = 0; product < tokens.size(); ++product) {
+        RankMerge merge{0, 0, product};
+        if (tokens[product].size() >= 2 && last_merge.find(tokens[product], merge.left, merge.right))
+            merges.push_back(merge);
+    }
+    return merges;
+}
+
+}  // namespace crayon

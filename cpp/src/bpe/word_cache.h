@@ -1,0 +1,108 @@
+// A thread's cache of short pretokens, single tokens included: two entries to a cache line, the newer first, full keys.
+// Natural text repeats few words often: here these lie in the core's own cache, which the cartridge's table is too
+// large for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "bpe/word_table.h"
+#include "support/zeroed_memory.h"
+
+namespace crayon {
+
+class WordCache {
+  public:
+    // Small at first, so that a thread's first text costs little; larger each time that a quarter as many entries as
+    // there is room for were lost to newer ones.
+    static constexpr uint64_t kFirstBuckets = uint64_t(1) << 10;  // 64 KiB
+    static constexpr uint64_t kMostBuckets = uint64_t(1) << 17;   // 8 MiB
+
+    explicit WordCache(uint64_t most_buckets = kMostBuckets) : most_(most_buckets) {
+        if (!start(allocate(kFirstBuckets), kFirstBuckets)) throw std::bad_alloc();
+    }
+
+    struct Bucket {
+        WordEntry entries[2];
+    };
+    static_assert(sizeof(Bucket) == 64, "a bucket is a cache line");
+    const Bucket* buckets() const { return buckets_; }
+    static uint64_t hash(WordKey key) { return key.lo * 0x9E3779B97F4A7C15ull + key.hi * 0xD6E8FEB86659FD93ull; }
+    uint32_t shift() const { return shift_; }  // a key's bucket is hash(key) >> shift()
+
+    // By one key, wherever it is; null when it is not.
+    const WordEntry* find(uint64_t at, WordKey key) const {
+        for (const WordEntry& entry : buckets_[at].entries)
+            if (word_matches(entry, key)) return &entry;
+        return find_displaced(at, key);
+    }
+    // Where entries go that have to leave a bucket.
+    const Bucket* beside(uint64_t at) const { return buckets_ + (at ^ 1); }
+    // An entry that had to leave its bucket for a newer one, if it is still in the bucket beside it; else null.
+    const WordEntry* find_displaced(uint64_t at, WordKey key) const {
+        const Bucket* const other = beside(at);
+        for (const WordEntry* entry : {other->entries, other->entries + 1})
+            if (word_matches(*entry, key)) return entry;
+        return nullptr;
+    }
+    // Puts an entry that was missed into its bucket. Those found before may be elsewhere after, or gone.
+    void insert(uint64_t at, const WordEntry& entry) {
+        WordEntry* const bucket = buckets_[at].entries;
+        WordEntry* const beside = buckets_[at ^ 1].entries;
+        const WordKey key = key_of(entry);
+        if (word_matches(bucket[0], key) || word_matches(bucket[1], key)) return;  // missed twice in a block
+        const WordEntry oldest = bucket[1];
+        bucket[1] = bucket[0];
+        bucket[0] = entry;
+        if (oldest.key[1] == 0) return;
+        WordEntry& place = word_matches(beside[0], key) || beside[0].key[1] == 0 ? beside[0] : beside[1];
+        lost_ += place.key[1] != 0 && !word_matches(place, key);
+        place = oldest;
+    }
+    void grow_if_crowded() {
+        if (lost_ > size_ / 2 && size_ < most_) grow();
+    }
+
+  private:
+    static WordKey key_of(const WordEntry& entry) { return {entry.key[0], entry.key[1] & kWordKeyMask}; }
+
+    bool start(ZeroedMemory memory, uint64_t buckets) {
+        if (memory.data() == nullptr) return false;
+        memory_ = std::move(memory);
+        buckets_ = static_cast<Bucket*>(memory_.data());
+        size_ = buckets;
+        shift_ = 64;
+        for (uint64_t n = buckets; n > 1; n /= 2) --shift_;
+        lost_ = 0;
+        return true;
+    }
+    static ZeroedMemory allocate(uint64_t buckets) { return ZeroedMemory(buckets * sizeof(Bucket)); }
+
+    void grow() {
+        const Bucket* const old = buckets_;
+        const uint64_t n = size_;
+        lost_ = 0;
+        // Once more in small pages, to the size of a large page, and then to the whole: many pages of 4 KiB cost more
+        // than they save.
+        constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
+        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : most_;
+        ZeroedMemory larger = allocate(more);
+        if (larger.data() == nullptr) return;
+        const ZeroedMemory kept = std::move(memory_);
+        start(std::move(larger), more);
+        for (const Bucket* bucket = old; bucket < old + n; ++bucket)
+            for (const WordEntry* entry : {&bucket->entries[1], &bucket->entries[0]})
+                if (entry->key[1] != 0) insert(hash(key_of(*entry)) >> shift_, *entry);
+    }
+
+    uint64_t most_;  // buckets, 4 * kFirstBuckets or more
+    ZeroedMemory memory_;
+    Bucket* buckets_ = nullptr;
+    uint64_t size_ = 0;
+    uint32_t shift_ = 0;
+    uint64_t lost_ = 0;  // entries since it last grew
+};
+
+}  // namespace crayon

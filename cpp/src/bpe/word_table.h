@@ -1,0 +1,81 @@
+// The word table: pretokens of up to 15 bytes and the up to four ids that each becomes, found with one cache line in
+// the usual case. The same entries serve the cartridge (built once, used in place) and a thread's bounded cache.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "crayon/cartridge/cartridge.h"
+#include "crayon/support/bytes.h"
+
+namespace crayon {
+
+struct WordKey {
+    uint64_t lo, hi;  // WordEntry::key without the number of ids
+};
+
+// `size` is 1 to 15. Reads 16 bytes at `p` when they lie before `limit`, else only the word's own. Without a branch
+// on the size, which cannot be guessed.
+inline WordKey word_key(const uint8_t* p, size_t size, const uint8_t* limit) {
+    uint64_t half[2] = {0, 0};
+    if (limit - p >= 16) {
+        std::memcpy(half, p, 16);
+        const uint64_t keep = ~uint64_t(0) >> (8 * (8 - (size & 7)) & 63);  // all of it when size is 8
+        half[0] &= size < 8 ? keep : ~uint64_t(0);
+        half[1] &= size > 8 ? keep : 0;
+    } else {
+        std::memcpy(half, p, size);
+    }
+    return {half[0], half[1] | uint64_t(size) << 56};
+}
+
+inline uint32_t word_ids(const WordEntry& entry) {
+    return uint32_t(entry.key[1] >> 60);
+}
+inline bool word_matches(const WordEntry& entry, WordKey key) {
+    return entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi;
+}
+
+// Linear probing over buckets of two; the second entry of a bucket is empty only where a chain ends.
+inline const WordEntry* find_word(const WordEntry* table, uint64_t bucket_mask, uint64_t hash, WordKey key) {
+    for (uint64_t b = hash & bucket_mask;; b = (b + 1) & bucket_mask) {
+        const WordEntry* bucket = table + 2 * b;
+        if (word_matches(bucket[0], key)) return bucket;
+        if (word_matches(bucket[1], key)) return bucket + 1;
+        if (bucket[1].key[1] == 0) return nullptr;
+    }
+}
+
+inline WordEntry make_word_entry(WordKey key, const uint32_t* ids, size_t count) {
+    WordEntry entry{{key.lo, key.hi | uint64_t(count) << 60}, {0, 0, 0, 0}};
+    std::memcpy(entry.ids, ids, count * sizeof *ids);
+    return entry;
+}
+
+class WordTableBuilder {
+  public:
+    // Words that are too long, or become too many ids, are passed over. Words are unique.
+    void add(Bytes word, const uint32_t* ids, size_t count) {
+        if (word.size == 0 || word.size > kWordKeyBytes || count > kWordIds) return;
+        entries_.push_back(make_word_entry(word_key(word.begin(), word.size, word.end()), ids, count));
+    }
+    // At most 80% full.
+    std::vector<WordEntry> finish() const {
+        size_t buckets = 2;
+        while (buckets * 2 * 8 < entries_.size() * 10) buckets *= 2;
+        std::vector<WordEntry> table(buckets * 2, WordEntry{});
+        for (const WordEntry& entry : entries_) {
+            uint64_t b = word_hash(entry.key[0], entry.key[1] & kWordKeyMask) & (buckets - 1);
+            while (table[2 * b + 1].key[1] != 0) b = (b + 1) & (buckets - 1);
+            table[2 * b + (table[2 * b].key[1] != 0)] = entry;
+        }
+        return table;
+    }
+
+  private:
+    std::vector<WordEntry> entries_;
+};
+
+}  // namespace crayon

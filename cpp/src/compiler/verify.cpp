@@ -1,0 +1,367 @@
+// Reading a cartridge whole before it is trusted. Every table that is derived from others must be what it is derived
+// to: a file that passes can neither make the engine read outside it nor give ids that its own merges do not give.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bpe/byte_cuts.h"
+#include "bpe/merge.h"
+#include "bpe/reachable_merges.h"
+#include "bpe/word_table.h"
+#include "compiler/model_spec.h"
+#include "crayon/cartridge/cartridge.h"
+#include "crayon/cartridge/cartridge_v2.h"
+#include "crayon/compiler/certificate.h"
+#include "crayon/json/json.h"
+#include "crayon/scan/pattern_families.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/pipeline.h"
+#include "engine/vocabulary.h"
+#include "models/model_parts.h"
+#include "unicode/byte_level.h"
+
+namespace crayon {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) {
+    throw Error(ErrorKind::cartridge, message);
+}
+
+void check(bool holds, const char* fault) {
+    if (!holds) fail(fault);
+}
+
+void check_layout(const Cartridge& c) {
+    const Bytes file = c.file();
+    size_t done = sizeof(Header) + c.table().size * sizeof(SectionEntry);
+    const auto pad_to = [&](uint64_t end, const std::string& where) {
+        if (end < done) fail(where + " overlaps what is before it");
+        if (end - done >= kSectionAlignment) fail("there is unused space before " + where);
+        for (; done < end; ++done)
+            if (file[done] != 0) fail("the padding before " + where + " is not zero");
+    };
+    for (const SectionEntry& entry : c.table()) {
+        const std::string name = section_name(entry.type);
+        pad_to(entry.offset, "section " + name);
+        done = size_t(entry.offset + entry.size);
+        if (xxh64(file.slice(size_t(entry.offset), done)) != entry.checksum)
+            fail("damaged: the checksum of section " + name + " does not match");
+    }
+    pad_to(file.size, "the end of the file");
+    check(file.size % kSectionAlignment == 0, "the file does not end on a multiple of 64 bytes");
+}
+
+void check_json(Bytes text, const char* section) {
+    try {
+        check(json::parse(text.view()).root.is_object(), "it is no object");
+    } catch (const Error& error) {
+        fail(std::string("section ") + section + " is not a JSON object: " + error.what());
+    }
+}
+
+void check_program(const Program& p) {
+    const bool is_known =
+        p.flags == 0 || p.flags == kIgnoreMerges || p.flags == kTextTokens || p.flags == kLongestMatch;
+    check(p.flavor < kFlavorCount && is_known &&
+              std::all_of(std::begin(p.reserved), std::end(p.reserved), [](uint32_t word) { return word == 0; }),
+          "section program has a value that is not known here");
+}
+
+bool is_model_token(const Cartridge& c, uint32_t id) {
+    return id < c.program().n_ids && (c.token_flags[id] & (kPresent | kModel | kRaw)) == (kPresent | kModel);
+}
+
+// The string by which a vocabulary knows a token.
+std::string string_of(const Cartridge& c, uint32_t id) {
+    const Bytes bytes = c.bytes_of(id);
+    return c.has_text_tokens() || (c.token_flags[id] & kRaw) ? std::string(bytes.view()) : to_byte_level(bytes);
+}
+
+bool has_trim(const Cartridge& c, uint32_t id) {
+    const WhiteEnds white = white_ends(string_of(c, id));
+    return c.token_trim[id] == white.leading && c.token_trim[size_t(c.program().n_ids) + id] == white.trailing;
+}
+
+void check_tokens(const Cartridge& c) {
+    const Program& p = c.program();
+    check(c.token_offsets[0] == 0 && c.token_offsets[p.n_ids] == c.token_bytes.size,
+          "section token_offsets does not cover section token_bytes");
+    // All of them before any token is looked at.
+    check(std::is_sorted(c.token_offsets.begin(), c.token_offsets.end()), "section token_offsets is not in order");
+    uint32_t model = 0, present = 0, raw = 0;
+    size_t longest = 0;
+    std::string spelled;
+    for (uint32_t id = 0; id < p.n_ids; ++id) {
+        const uint8_t flags = c.token_flags[id];
+        const Bytes bytes = c.bytes_of(id);
+        check((flags & ~uint8_t(127)) == 0, "section token_flags has an unknown flag");
+        check((flags & kPresent) ? (flags & (kModel | kAdded)) != 0 : flags == 0 && bytes.empty(),
+              "section token_flags has a token that is not of the vocabulary");
+        check(!(flags & kSpecial) || (flags & kAdded), "section token_flags has a special token that is not added");
+        if (c.has_text_tokens()) {
+            check(!(flags & (kRaw | kWhole | kMerged)), "section token_flags has a flag of byte-level tokens");
+            check(utf8_error(bytes.data, bytes.size) == bytes.size,
+                  "section token_bytes has a token that is not UTF-8");
+        } else if (flags & kRaw) {
+            check(utf8_error(bytes.data, bytes.size) == bytes.size,
+                  "section token_bytes has a raw token that is not UTF-8");
+            check(bytes.empty() || !from_byte_level(bytes.view(), &spelled),
+                  "section token_flags has a raw token whose string spells bytes");
+        } else {
+            check(!(flags & kPresent) || !bytes.empty(), "section token_bytes has no bytes for a token");
+        }
+        check(has_trim(c, id), "section token_trim has a wrong count of white space");
+        present += (flags & kPresent) != 0;
+        model += (flags & kModel) != 0;
+        raw += (flags & kRaw) != 0;
+        longest = std::max(longest, bytes.size);
+    }
+    check(p.n_ids > 0 && (c.token_flags[p.n_ids - 1] & kPresent), "section program has a wrong n_ids");
+    check(model == p.model_size && present == p.vocab_size, "section program has wrong counts of tokens");
+    check(longest == p.max_token_bytes, "section program has a wrong max_token_bytes");
+    check(c.raw_tokens.size == raw, "section raw_tokens does not list every raw token");
+    for (size_t i = 0; i < c.raw_tokens.size; ++i) {
+        const uint32_t id = c.raw_tokens[i];
+        check(id < p.n_ids && (c.token_flags[id] & kRaw), "section raw_tokens names a token that is not raw");
+        check(i == 0 || c.bytes_of(c.raw_tokens[i - 1]).view() < c.bytes_of(id).view(),
+              "section raw_tokens is not sorted");
+    }
+}
+
+void check_byte_ids(const Cartridge& c) {
+    for (const uint32_t id : c.byte_ids) check(is_model_token(c, id), "section byte_ids names no model token");
+    for (uint32_t b = 0; b < 256; ++b)
+        check(c.bytes_of(c.byte_ids[b]).size == 1 && c.bytes_of(c.byte_ids[b])[0] == b,
+              "section byte_ids gives a byte another byte's token");
+}
+
+// A search ends at an empty place, so there must be one, and soon.
+template <typename IsFull>
+void check_chains(size_t places, const char* section, IsFull is_full) {
+    size_t chain = 0, empty = 0;
+    for (size_t i = 0; i < 2 * places; ++i) {  // twice, because chains wrap around
+        chain = is_full(i % places) ? chain + 1 : 0;
+        empty += chain == 0;
+        if (chain > kLongestChain)
+            fail(std::string("section ") + section + " has a chain of more than " + std::to_string(kLongestChain));
+    }
+    if (empty == 0) fail(std::string("section ") + section + " has no empty place");
+}
+
+// Every id that encoding can give has as many bytes as the text that it stands for: offsets rely on it.
+void check_merges(const Cartridge& c, const MergeTables& tables) {
+    for (const uint32_t id : c.merge_products)
+        check(is_model_token(c, id), "section merge_products names no model token");
+    check_chains(c.pair_table.size, "pair_table", [&](size_t i) { return c.pair_table[i] != kEmptyPair; });
+    std::vector<bool> seen(tables.n_merges);
+    for (const uint64_t slot : c.pair_table) {
+        if (slot == kEmptyPair) continue;
+        const uint32_t rank = uint32_t(slot & kMaxMerges);
+        const uint32_t left = uint32_t(slot >> (kIdBits + kRankBits)), right = uint32_t(slot >> kRankBits) & kMaxIds;
+        check(rank < tables.n_merges && is_model_token(c, left) && is_model_token(c, right),
+              "section pair_table names a rank or an id that does not exist");
+        check(!seen[rank], "section pair_table has a rank twice");
+        seen[rank] = true;
+        const uint64_t bit = tables.filter_bit(left, right);
+        check(c.pair_filter[bit >> 6] >> (bit & 63) & 1, "section pair_filter lacks a pair of section pair_table");
+        check(tables.rank(left, right) == rank, "section pair_table has a pair where a search does not find it");
+        const Bytes product = c.bytes_of(c.merge_products[rank]), l = c.bytes_of(left), r = c.bytes_of(right);
+        check(product.size == l.size + r.size && product.slice(0, l.size).view() == l.view() &&
+                  product.slice(l.size, product.size).view() == r.view(),
+              "section merge_products has a product without the bytes of its pair");
+    }
+    for (uint32_t pair = 0; pair < 65536; ++pair)
+        check(c.byte_pair_ranks[pair] == tables.rank(c.byte_ids[pair >> 8], c.byte_ids[pair & 255]),
+              "section byte_pair_ranks differs from section pair_table");
+    const std::vector<uint64_t> cuts = build_byte_cuts({c.merge_products.begin(), c.merge_products.end()},
+                                                       [&](uint32_t id) { return c.bytes_of(id).view(); });
+    check(std::equal(cuts.begin(), cuts.end(), c.byte_cuts.begin(), c.byte_cuts.end()),
+          "section byte_cuts is not what the merges make");
+}
+
+// Nothing but merges of pair_table, each where the search finds it; and all that happen.
+void check_live_merges(const Cartridge& c, const MergeTables& tables) {
+    if (c.live_slots.empty()) return;
+    std::vector<bool> has(tables.n_merges);
+    for (uint32_t i = 0; i < c.live_slots.size; ++i) {
+        const uint64_t slot = c.live_slots[i];
+        if (slot == kEmptyPair) continue;
+        const uint32_t rank = uint32_t(slot & kMaxMerges);
+        const uint64_t key = slot >> kRankBits;
+        check(tables.rank(uint32_t(key >> kIdBits), uint32_t(key) & kMaxIds) == rank,
+              "section live_slots has a merge that is not in section pair_table");
+        check(tables.live_place(key) == i, "section live_slots has a merge where a search does not find it");
+        has[rank] = true;
+    }
+    std::vector<std::string_view> tokens(c.program().n_ids);
+    for (uint32_t id = 0; id < tokens.size(); ++id)
+        if (is_model_token(c, id)) tokens[id] = c.bytes_of(id).view();
+    for (const uint32_t rank : live_ranks(tables, tokens))
+        check(has[rank], "section live_slots lacks a merge that happens");
+}
+
+// Sound, and with just so many keys: when those that must be in it are found, it has no others.
+void check_trie(const DoubleArrayView& trie, const char* section, size_t value_limit, size_t keys) {
+    if (trie.size == 0 && keys == 0) return;
+    try {
+        verify_double_array(trie, int64_t(value_limit));
+    } catch (const Error& error) {
+        fail(std::string("section ") + section + ": " + error.what());
+    }
+    size_t found = 0;
+    for (uint32_t i = 0; i < trie.size; ++i) found += trie.values[i] >= 0 && (i == 0 || trie.check[i] >= 0);
+    if (found != keys)
+        fail(std::string("section ") + section + " has " + std::to_string(found) + " keys, expected " +
+             std::to_string(keys));
+}
+
+void check_same_trie(const DoubleArrayView& trie, const DoubleArray& expected, const char* section, size_t values) {
+    const DoubleArrayView wanted = view_of(expected);
+    if (wanted.size == 0) {
+        if (trie.size != 0) fail(std::string("section ") + section + " has keys where no added token is looked for");
+        return;
+    }
+    const auto keys = list_double_array(wanted);
+    check_trie(trie, section, values, keys.size());
+    for (const auto& [key, value] : keys)
+        if (trie.find(key) != value) fail(std::string("section ") + section + " has no or another index for a token");
+}
+
+void check_model_trie(const Cartridge& c) {
+    const uint32_t n_ids = c.program().n_ids;
+    size_t keys = 0;
+    for (uint32_t id = 0; id < n_ids; ++id) keys += is_model_token(c, id);
+    check_trie(c.trie, "trie", n_ids, keys);
+    for (uint32_t id = 0; id < n_ids; ++id) {
+        if (!(c.token_flags[id] & kPresent) || (c.token_flags[id] & kRaw)) continue;
+        check(c.trie.find(c.bytes_of(id)) == (is_model_token(c, id) ? int32_t(id) : -1),
+              "section trie has no or another id for a token's bytes");
+    }
+}
+
+// The word table is searched before the merges are, and flags stand for merges that are not run: both must agree.
+void check_words(const Cartridge& c, const MergeTables& tables) {
+    const size_t buckets = c.word_table.size / 2;
+    const bool ignore_merges = c.program().flags & kIgnoreMerges;
+    check_chains(buckets, "word_table", [&](size_t b) { return c.word_table[2 * b + 1].key[1] != 0; });
+    const auto find = [&](Bytes word) {
+        const WordKey key = word_key(word.begin(), word.size, word.end());
+        return find_word(c.word_table.data, buckets - 1, word_hash(key.lo, key.hi), key);
+    };
+    Merger merger;
+    std::vector<uint32_t> ids;
+    const auto encode = [&](Bytes word) {
+        ids.resize(word.size);
+        const int32_t id = ignore_merges ? c.trie.find(word) : -1;
+        if (id >= 0)
+            ids.assign(1, uint32_t(id));
+        else
+            ids.resize(merger.merge(tables, word, ids.data()));
+    };
+    for (const WordEntry& entry : c.word_table) {
+        const size_t size = (entry.key[1] >> 56) & 15, count = word_ids(entry);
+        const auto is_zero = [](uint32_t id) { return id == 0; };
+        if (entry.key[1] == 0) {
+            check(entry.key[0] == 0 && std::all_of(entry.ids, entry.ids + kWordIds, is_zero),
+                  "section word_table has an empty entry that is not zero");
+            continue;
+        }
+        check(size > 0 && count > 0 && count <= kWordIds, "section word_table has an entry of a wrong size");
+        const Bytes word(reinterpret_cast<const uint8_t*>(entry.key), size);
+        check(find(word) == &entry, "section word_table has an entry where a search does not find it");
+        encode(word);
+        check(ids.size() == count && std::equal(ids.begin(), ids.end(), entry.ids) &&
+                  std::all_of(entry.ids + count, entry.ids + kWordIds, is_zero),
+              "section word_table has an entry with ids that its word does not become");
+    }
+    for (uint32_t id = 0; id < c.program().n_ids; ++id) {
+        const bool is_whole = c.token_flags[id] & kWhole;
+        if (!is_model_token(c, id)) {
+            check(!(c.token_flags[id] & (kWhole | kMerged)),
+                  "section token_flags has a whole token that no text becomes");
+            continue;
+        }
+        const Bytes word = c.bytes_of(id);
+        const WordEntry* entry = word.size <= kWordKeyBytes ? find(word) : nullptr;
+        check(entry || !ignore_merges || word.size > kWordKeyBytes, "section word_table lacks a token");
+        if (!entry) encode(word);
+        check(is_whole == (entry ? word_ids(*entry) == 1 : ids.size() == 1),
+              "section token_flags has a wrong flag for a whole token");
+        bool is_merged = is_whole;
+        if (ignore_merges) {
+            ids.resize(word.size);
+            is_merged = merger.merge(tables, word, ids.data()) == 1 && ids[0] == id;
+        }
+        check(bool(c.token_flags[id] & kMerged) == is_merged,
+              "section token_flags has a wrong flag for a merged token");
+    }
+}
+
+// Nothing but the trie says what a pretoken becomes: every token is found by its own bytes.
+void check_match(const Cartridge& c) {
+    for (const Section unused :
+         {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
+          Section::word_table, Section::live_pilots, Section::live_slots, Section::byte_cuts})
+        if (!c.section(unused).empty())
+            fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
+    for (uint32_t id = 0; id < c.program().n_ids; ++id)
+        check((c.token_flags[id] & (kWhole | kMerged)) == (is_model_token(c, id) ? kWhole : 0),
+              "section token_flags has a wrong flag for a whole token");
+}
+
+void check_added(const Cartridge& c, const Normalizer* normalizer) {
+    const uint32_t n_ids = c.program().n_ids;
+    size_t added = 0;
+    for (uint32_t id = 0; id < n_ids; ++id) added += (c.token_flags[id] & kAdded) != 0;
+    check(c.added_tokens.size == added, "section added_tokens does not list every added token");
+    std::vector<bool> seen(n_ids);
+    std::vector<AddedTokenSpec> tokens;
+    for (const AddedToken& token : c.added_tokens) {
+        check(token.id < n_ids && (c.token_flags[token.id] & kAdded) && !seen[token.id] && token.flags < 32 &&
+                  !(token.flags & kSpecialToken) == !(c.token_flags[token.id] & kSpecial),
+              "section added_tokens differs from section token_flags");
+        seen[token.id] = true;
+        tokens.push_back({token.id, token.flags, string_of(c, token.id)});
+    }
+    // The tries are small: made anew and compared key by key.
+    const AddedTries expected = build_added_tries(tokens, normalizer);
+    check_same_trie(c.added_trie, expected.plain, "added_trie", added);
+    check_same_trie(c.added_trie_normalized, expected.normalized, "added_trie_normalized", added);
+}
+
+}  // namespace
+
+void verify_cartridge(const Cartridge& cartridge) {
+    check_layout(cartridge);
+    check_json(cartridge.metadata, "metadata");
+    certificate_of(cartridge);
+    check_program(cartridge.program());
+    check_json(cartridge.components, "components");
+    check_tokens(cartridge);
+    if (cartridge.has_text_tokens()) {
+        verify_model_sections(cartridge);
+    } else {
+        check_byte_ids(cartridge);
+        check_model_trie(cartridge);
+        if (cartridge.has_merges()) {
+            const MergeTables tables = MergeTables::of(cartridge);
+            check_merges(cartridge, tables);
+            check_live_merges(cartridge, tables);
+            check_words(cartridge, tables);
+        } else {
+            check_match(cartridge);
+        }
+    }
+    try {
+        const Pipeline pipeline = make_pipeline(cartridge.components.view(), cartridge, CpuLevel::scalar);
+        if (!cartridge.has_text_tokens() && !cartridge.has_merges())
+            read_typed_options(*json::parse(cartridge.components.view()).root.find("model"));
+        check_added(cartridge, pipeline.normalizer.get());
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::cartridge) throw;
+        fail(std::string("section components: ") + error.what());
+    }
+}
+
+}  // namespace crayon

@@ -1,0 +1,155 @@
+#include "decoders/fast_decode.h"
+
+#include <cstring>
+
+#include "crayon/unicode/unicode.h"
+#include "decoders/decoder_text.h"
+
+namespace crayon {
+namespace {
+
+bool starts_with(Bytes text, std::string_view what) {
+    return text.size >= what.size() && std::memcmp(text.data, what.data(), what.size()) == 0;
+}
+
+// The token with a space, or nothing, for each `what`, which is not empty.
+void put_spaced(Bytes token, size_t readable, std::string_view what, bool as_space, TextBlock* out) {
+    for (;;) {
+        while (starts_with(token, what)) {
+            if (as_space) out->put(' ');
+            token = token.slice(what.size(), token.size);
+            readable -= what.size();
+        }
+        size_t at = 1;
+        for (;; ++at) {
+            if (at >= token.size) return out->put(token, readable);
+            const void* const found = std::memchr(token.data + at, what[0], token.size - at);
+            if (found == nullptr) return out->put(token, readable);
+            at = size_t(static_cast<const uint8_t*>(found) - token.data);
+            if (starts_with(token.slice(at, token.size), what)) break;
+        }
+        out->put(token.slice(0, at), readable);
+        token = token.slice(at, token.size);
+        readable -= at;
+    }
+}
+
+class MetaspaceJoiner : public TokenJoiner {
+  public:
+    MetaspaceJoiner(const std::string& replacement, bool drops_first)
+        : replacement_(replacement), drops_(drops_first) {}
+    void add(Bytes token, size_t readable, TextBlock* out) override {
+        put_spaced(token, readable, replacement_, !drops_, out);
+        drops_ = false;
+    }
+
+  private:
+    std::string replacement_;
+    bool drops_;  // in the first token
+};
+
+class WordPieceJoiner : public TokenJoiner {
+  public:
+    WordPieceJoiner(const std::string& prefix, bool cleanup) : prefix_(prefix), cleanup_(cleanup) {}
+    void add(Bytes token, size_t readable, TextBlock* out) override {
+        bool is_spaced = false;
+        if (is_first_) {
+            is_first_ = false;
+        } else if (starts_with(token, prefix_)) {
+            token = token.slice(prefix_.size(), token.size);
+            readable -= prefix_.size();
+        } else {
+            is_spaced = true;
+        }
+        if (cleanup_ && std::memchr(token.data, ' ', token.size) != nullptr) {
+            std::string text(is_spaced ? 1 : 0, ' ');
+            clean_up(&text.append(token.view()));
+            return out->put(Bytes(text));
+        }
+        // What clean_up makes of a space and a token without one.
+        if (is_spaced && !(cleanup_ && loses_space(token))) out->put(' ');
+        out->put(token, readable);
+    }
+
+  private:
+    static bool loses_space(Bytes token) {
+        if (token.empty()) return false;
+        switch (token[0]) {
+            case '.':
+            case '?':
+            case '!':
+            case ',':
+                return true;
+            case 'n':
+                return starts_with(token, "n't");
+            case '\'':
+                return starts_with(token, "'m") || starts_with(token, "'s") || starts_with(token, "'ve") ||
+                       starts_with(token, "'re");
+            default:
+                return false;
+        }
+    }
+
+    std::string prefix_;
+    bool cleanup_, is_first_ = true;
+};
+
+class FallbackJoiner : public TokenJoiner {
+  public:
+    FallbackJoiner(const std::string& spaced, const std::string& stripped, uint64_t strips)
+        : spaced_(spaced), stripped_(stripped), strips_(strips) {}
+    void add(Bytes token, size_t readable, TextBlock* out) override {
+        // A token in which something becomes a space is not the name of a byte, before nor after.
+        if (token.size == 6 && token[0] == '<') {
+            if (const int byte = byte_of(token.view()); byte >= 0 && !has_spaced(token)) {
+                bytes_ += char(byte);
+                return;
+            }
+        }
+        if (!bytes_.empty()) finish(out);
+        if (spaced_.empty())
+            out->put(token, readable);
+        else
+            put_spaced(token, readable, spaced_, true, out);
+    }
+    void finish(TextBlock* out) override {
+        if (utf8_error(Bytes(bytes_).data, bytes_.size()) == bytes_.size()) {
+            out->put(Bytes(bytes_));
+        } else {
+            for (size_t i = 0; i < bytes_.size(); ++i) out->put(Bytes(std::string_view("\xEF\xBF\xBD")));
+        }
+        bytes_.clear();
+    }
+    size_t cut(Bytes text) const override {
+        size_t at = 0;
+        for (uint64_t n = 0; n < strips_ && starts_with(text.slice(at, text.size), stripped_); ++n)
+            at += stripped_.size();
+        return at;
+    }
+
+  private:
+    bool has_spaced(Bytes token) const {
+        return !spaced_.empty() && token.view().find(spaced_) != std::string_view::npos;
+    }
+
+    std::string spaced_, stripped_;
+    uint64_t strips_;
+    std::string bytes_;  // of a run of tokens that name one each
+};
+
+}  // namespace
+
+std::unique_ptr<TokenJoiner> make_word_piece_joiner(const std::string& prefix, bool cleanup) {
+    return std::make_unique<WordPieceJoiner>(prefix, cleanup);
+}
+
+std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacement, bool drops_first) {
+    return std::make_unique<MetaspaceJoiner>(replacement, drops_first);
+}
+
+std::unique_ptr<TokenJoiner> make_fallback_joiner(const std::string& spaced, const std::string& stripped,
+                                                  uint64_t strips) {
+    return std::make_unique<FallbackJoiner>(spaced, stripped, strips);
+}
+
+}  // namespace crayon

@@ -1,0 +1,48 @@
+// Finds added tokens in a text, as tokenizers' AddedVocabulary does: leftmost-longest over all contents, then the
+// conditions of each token (single_word, lstrip, rstrip). In time that is linear in the text, whatever the tokens.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "crayon/cartridge/cartridge.h"
+
+namespace crayon {
+
+constexpr int32_t kPlainText = -1;
+
+struct Segment {
+    size_t start, stop;  // bytes
+    int32_t added;       // index into the cartridge's added tokens, or kPlainText
+};
+
+class AddedMatcher {
+  public:
+    AddedMatcher() = default;
+    AddedMatcher(const DoubleArrayView& trie, Array<AddedToken> tokens);
+
+    bool empty() const { return trie_.size == 0; }
+    // Whether some content may begin with a stretch of at most `longest` bytes that ends the text, or be it. Takes what
+    // looking takes from `steps_left`; what is not found out because none are left may be.
+    bool may_go_on(Bytes text, size_t longest, size_t* steps_left) const;
+    // Whether some content stands in the text.
+    bool finds(Bytes text) const;
+    // Replaces `out` by segments that cover `text` in order. Neighbours may overlap in white space that rstrip took and
+    // a following token begins with, as in the reference. `special_as_text` passes over special tokens.
+    void split(Bytes text, bool special_as_text, std::vector<Segment>* out) const;
+
+  private:
+    class Longest;
+    struct Backward;
+
+    size_t next_candidate(Bytes text, size_t from) const;
+
+    DoubleArrayView trie_;
+    Array<AddedToken> tokens_;
+    std::array<bool, 256> starts_{};
+    int only_start_ = -1;  // the byte that every content begins with, if there is one
+    std::shared_ptr<Backward> backward_;
+};
+
+}  // namespace crayon

@@ -1,0 +1,263 @@
+// Engine::encode: ids with offsets, words and masks, as tokenizers' Encoding has them.
+#include <algorithm>
+#include <limits>
+
+#include "crayon/engine/engine.h"
+#include "crayon/support/error.h"
+#include "engine/engine_parts.h"
+#include "engine/text_walk.h"
+
+namespace crayon {
+namespace {
+
+// Places have 32 bits. A text that continues has one more character in front of it (encode_inner_offsets), and the
+// greatest number is no place (StreamEncoder).
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 2;
+
+// Bytes to characters of the original text.
+class CharacterMap {
+  public:
+    CharacterMap(Bytes text, std::vector<uint32_t>& before) : before_(before) {
+        ascii_ = std::all_of(text.begin(), text.end(), [](uint8_t b) { return b < 0x80; });
+        if (ascii_) return;
+        before_.resize(text.size + 1);
+        uint32_t count = 0;
+        for (size_t i = 0; i < text.size; ++i) {
+            before_[i] = count;
+            count += (text[i] & 0xC0) != 0x80;
+        }
+        before_[text.size] = count;
+    }
+    // The characters that bytes [start, end) belong to, whole: a token that ends inside a character covers it.
+    Offset range(size_t start, size_t end) const {
+        if (ascii_) return {uint32_t(start), uint32_t(end)};
+        if (start == end) return {before_[start], before_[start]};
+        return {before_[start + 1] - 1, before_[end]};
+    }
+
+  private:
+    std::vector<uint32_t>& before_;
+    bool ascii_;
+};
+
+using Range = std::pair<size_t, size_t>;
+
+// The original bytes of bytes [start, end) of a text with alignments.
+Range aligned_range(size_t base, const Alignment* alignments, size_t start, size_t end) {
+    if (alignments == nullptr) return {base + start, base + end};
+    return {base + alignments[start].start, base + alignments[end - 1].end};
+}
+
+// Makes the Encoding of one sequence.
+class FullEncoder {
+  public:
+    FullEncoder(const Engine& engine, const Engine::Parts& parts, const EncodeOptions& options, Scratch& scratch)
+        : engine_(engine), p_(parts), options_(options), s_(scratch) {}
+
+    Encoding sequence(const Sequence& sequence, uint32_t type_id, bool continues = false) {
+        out_ = Encoding();
+        type_id_ = type_id;
+        for (size_t i = 0; i < sequence.parts.size(); ++i) {
+            if (sequence.is_pretokenized) word_ = int32_t(i);
+            part(sequence.parts[i], sequence.is_pretokenized ? 0 : 1, continues);
+        }
+        out_.special.assign(out_.size(), 0);
+        out_.attention.assign(out_.size(), 1);
+        return std::move(out_);
+    }
+
+  private:
+    void part(Bytes text, int32_t step, bool continues) {
+        if (text.size > kMostBytes)
+            throw Error(ErrorKind::argument, "a text of more than 4 GiB has no offsets: encode it as ids alone");
+        const CharacterMap characters(text, s_.characters);
+        characters_ = &characters;
+        step_ = step;
+        if (step == 1) word_ = 0;
+        const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
+            // The reference shows the text that matched, white space that was stripped included.
+            if (bytes.view() != engine_.id_to_token(id)) own_text(bytes.view());
+            push(int32_t(id), aligned_range(place.base, place.alignments, 0, bytes.size));
+            word_ += step_;
+        };
+        const auto on_text = [&](Bytes piece, const Place& place) {
+            if (p_.pipeline.scan != nullptr)
+                scanned(piece, place);
+            else if (p_.on_bytes())
+                cut_on_bytes(cut_text(p_, piece, place, true, s_));
+            else
+                cut_on_text(cut_text(p_, piece, place, true, s_));
+        };
+        walk_text(p_, text, options_.special_as_text, true, s_, on_added, on_text, continues);
+    }
+
+    void scanned(Bytes piece, const Place& place) {
+        const Bytes segment = prefixed(p_, piece, s_);
+        // The reference aligns the space that it puts in front with the first character, whole.
+        const size_t added = segment.size - piece.size;
+        s_.ids.clear();
+        encode_segment(p_.tables(engine_.cartridge()), segment, s_, &s_.ids, &spans_);
+        byte_tokens([&](size_t start, size_t end) {
+            if (added != 0) {
+                start = start > 0 ? start - 1 : 0;
+                end = end > 1 ? end - 1 : 1;
+            }
+            return aligned_range(place.base, place.alignments, start, end);
+        });
+    }
+
+    void cut_on_bytes(const PieceList& list) {
+        s_.ids.clear();
+        encode_pieces(p_.tables(engine_.cartridge()), list.text.text, list.pieces, s_, &s_.ids, &spans_);
+        byte_tokens([&](size_t start, size_t end) {
+            return aligned_range(list.base, list.text.alignments.data(), start, end);
+        });
+    }
+
+    void cut_on_text(const PieceList& list) {
+        const Bytes text(list.text.text);
+        for (const Piece& piece : list.pieces) {
+            s_.tokens.clear();
+            p_.pipeline.model->tokenize(text.slice(piece.start, piece.end), s_.model.get(), &s_.tokens);
+            for (const ModelToken& token : s_.tokens) {
+                if (token.own_text)
+                    own_text(text.slice(piece.start + token.start, piece.start + token.end).view());
+                else
+                    model_text(p_.unknown(token.id));
+                push(int32_t(p_.unknown(token.id)), token_range(list, piece, token));
+            }
+            word_ += step_;
+        }
+    }
+
+    // The reference converts what it can and keeps what it cannot.
+    static Range token_range(const PieceList& list, const Piece& piece, const ModelToken& token) {
+        const size_t start = piece.start + token.start, end = piece.start + token.end;
+        const auto at = [&](size_t i) { return list.text.alignments[i]; };
+        if (token.start < token.end && end <= piece.end)
+            return {list.base + at(start).start, list.base + at(end - 1).end};
+        const size_t shift = token.start == token.end ? list.base + at(piece.start).start : 0;
+        return {shift + token.start, shift + token.end};
+    }
+
+    // The tokens of s_.ids, which cover spans_.
+    template <typename Original>
+    void byte_tokens(Original&& original) {
+        make_room(s_.ids.size());
+        const int32_t* id = s_.ids.data();
+        for (const PretokenSpan& span : spans_) {
+            size_t at = span.start;
+            for (size_t i = 0; i < span.n_ids; ++i, ++id) {
+                const size_t next = at + engine_.cartridge().bytes_of(uint32_t(*id)).size;
+                const uint32_t given = p_.unknown(uint32_t(*id));
+                model_text(given);
+                push(int32_t(given), original(at, next));
+                at = next;
+            }
+            word_ += step_;
+        }
+    }
+
+    // A large piece is written without growing step by step; many small ones still grow in proportion.
+    void make_room(size_t more) {
+        const size_t size = out_.ids.size() + more;
+        if (size <= out_.ids.capacity()) return;
+        const size_t capacity = std::max(size, 2 * out_.ids.capacity());
+        out_.ids.reserve(capacity);
+        out_.type_ids.reserve(capacity);
+        out_.offsets.reserve(capacity);
+        out_.words.reserve(capacity);
+    }
+    void own_text(std::string_view text) { out_.texts.push_back({uint32_t(out_.ids.size()), std::string(text)}); }
+    // A token that the model makes shows the model's string, even if it is an added token that goes by another.
+    void model_text(uint32_t id) {
+        if (p_.vocabulary->is_respelled(id)) own_text(p_.vocabulary->content_of(id));
+    }
+
+    void push(int32_t id, Range original) {
+        out_.ids.push_back(id);
+        out_.type_ids.push_back(type_id_);
+        out_.offsets.push_back(options_.offsets ? characters_->range(original.first, original.second) : Offset{0, 0});
+        out_.words.push_back(word_);
+    }
+
+    const Engine& engine_;
+    const Engine::Parts& p_;
+    const EncodeOptions& options_;
+    Scratch& s_;
+    Encoding out_;
+    const CharacterMap* characters_ = nullptr;
+    std::vector<PretokenSpan> spans_;
+    uint32_t type_id_ = 0;
+    int32_t word_ = 0, step_ = 1;
+};
+
+}  // namespace
+
+Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
+    const auto encode = [&] {
+        FullEncoder encoder(*this, *parts_, options, s);
+        Encoding a = encoder.sequence(first, 0);
+        if (pair == nullptr) return finish_encoding(std::move(a), nullptr, options);
+        Encoding b = encoder.sequence(*pair, 1);
+        return finish_encoding(std::move(a), &b, options);
+    };
+    return cartridge_.read(encode, &s);
+}
+
+void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
+                                  IdBuffer* out, std::vector<Offset>* offsets) const {
+    cartridge_.read([&] { add_inner_offsets(text, options, continues, has_tokens, s, out, offsets); }, &s, out,
+                    offsets);
+}
+
+void Engine::add_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
+                               IdBuffer* out, std::vector<Offset>* offsets) const {
+    Encoding part = FullEncoder(*this, *parts_, options, s).sequence({{text}, false}, 0, continues);
+    // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
+    // if there was any, stand for all that there is before.
+    const size_t n = part.size();
+    const uint32_t shift = continues ? 1 : 0;
+    for (Offset& offset : part.offsets) offset = {offset.start + shift, offset.end + shift};
+    size_t first = options.add_special_tokens ? parts_->single->before.size() : 0;
+    if (continues && has_tokens) {
+        Encoding whole;
+        whole.ids.assign(1, -1);
+        whole.type_ids.assign(1, 0);
+        whole.offsets.assign(1, {0, 1});
+        whole.words.assign(1, 0);
+        whole.special.assign(1, 0);
+        whole.attention.assign(1, 1);
+        append(&whole, std::move(part));
+        part = std::move(whole);
+        ++first;
+    }
+    part = finish_encoding(std::move(part), nullptr, options);
+    out->append(part.ids.data() + first, n);
+    offsets->reserve(offsets->size() + n);
+    for (size_t i = first; i < first + n; ++i)
+        offsets->push_back({part.offsets[i].start - shift, part.offsets[i].end - shift});
+}
+
+Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
+    return cartridge_.read([&] { return finish_encoding(std::move(first), pair, options); }, &first, pair);
+}
+
+Encoding Engine::finish_encoding(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
+    const Parts& p = *parts_;
+    if (options.truncation) {
+        const size_t added = options.add_special_tokens ? special_tokens_added(pair != nullptr) : 0;
+        truncate(&first, pair, *options.truncation, added);
+    }
+    Encoding out =
+        crayon::post_process(p.pipeline.post_processor, p.trim, std::move(first), pair, options.add_special_tokens);
+    if (options.padding) {
+        std::vector<Encoding> one;
+        one.push_back(std::move(out));
+        pad(&one, *options.padding);
+        out = std::move(one[0]);
+    }
+    return out;
+}
+
+}  // namespace crayon

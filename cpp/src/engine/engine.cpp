@@ -1,0 +1,427 @@
+#include "crayon/engine/engine.h"
+
+#include <algorithm>
+
+#include "batch/text_tasks.h"
+#include "crayon/json/json.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/engine_parts.h"
+#include "engine/seams.h"
+#include "engine/text_walk.h"
+#include "models/model_parts.h"
+
+namespace crayon {
+namespace {
+
+template <typename Added>
+std::vector<uint32_t> special_ids(const Added& added) {
+    std::vector<uint32_t> ids;
+    for (const auto& token : added)
+        if (token.flags & kSpecialToken) ids.push_back(token.id);
+    return ids;
+}
+
+// What two of the engine's ways have in common, in work that is guarded.
+void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text, bool special_as_text, Scratch& s,
+                  IdBuffer* out, bool continues);
+
+// The ids from index `from` on are the model's.
+void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
+    if (unknown.first > kMaxIds) return;
+    for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
+}
+
+// Bytes of a text that is encoded in parts, if it has seams, and of such a part.
+constexpr size_t kLargeText = size_t(1) << 28;
+constexpr size_t kLargePart = size_t(1) << 26;
+
+// Words that get a mark for the space before them, cut and looked up without it.
+void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out) {
+    const uint32_t size = size_to_cut(text);
+    PieceList& list = s.pieces;
+    list.text.assign(text, false);
+    list.pieces.assign(1, {0, size});
+    p.pipeline.words_to_mark()->split(&list);
+    const size_t before = out->size();
+    p.pipeline.model->encode_words(text, list.pieces.data(), list.pieces.size(), s.model.get(), out);
+    name_unknown(p.unknown, before, out);
+}
+
+// Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
+void prepare_spaced(Engine::Parts* p) {
+    const Pipeline& pipeline = p->pipeline;
+    if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
+    const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
+    if (!marks || !marks->replaces || p->aligns_ids()) return;
+    // Either way remembers words in ModelScratch::marked, and encode_words those without their marks.
+    if (pipeline.words_to_mark() != nullptr) return;
+    std::vector<std::string> contents;
+    for (const AddedToken& token : p->vocabulary->added()) {
+        if (!(token.flags & kNormalized)) continue;
+        std::string content = p->vocabulary->text_of(token.id);
+        while (content.compare(0, kSpaceMark.size(), kSpaceMark) == 0) content.erase(0, kSpaceMark.size());
+        // What is left must stand in the text as it is.
+        if (content.empty() || content.find(kSpaceMark) != std::string::npos) return;
+        contents.push_back(std::move(content));
+    }
+    std::sort(contents.begin(), contents.end());
+    contents.erase(std::unique(contents.begin(), contents.end()), contents.end());
+    std::vector<std::pair<std::string_view, int32_t>> keys;
+    for (const std::string& content : contents) keys.emplace_back(content, 0);
+    if (!keys.empty()) p->unspaced_trie = build_double_array(keys);
+    p->unspaced = AddedMatcher(keys.empty() ? DoubleArrayView() : view_of(p->unspaced_trie), {});
+    p->spaced = marks;
+}
+
+// A text between added tokens, without writing what the normalizer makes of it. False, with nothing done, where that is
+// needed.
+bool encode_spaced(const Engine::Parts& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
+    if (!p.spaced || p.unspaced.finds(text)) return false;
+    if (p.pipeline.pre_tokenizer != nullptr) {
+        s.normalized.assign(text, false);
+        s.normalized.continues = continues;
+        p.pipeline.normalizer->normalize(&s.normalized);
+        Place place;
+        place.continues = continues;
+        const size_t size = s.normalized.size();
+        const PieceList& list = cut_text(p, Bytes(s.normalized.text), place, false, s);
+        if (list.pieces.size() != 1 || list.pieces[0].start != 0 || list.pieces[0].end != size ||
+            list.text.text != s.normalized.text)
+            return false;
+    }
+    const size_t before = out->size();
+    if (!p.pipeline.model->encode_spaced(text, p.spaced->prepends && !continues, s.model.get(), out)) return false;
+    name_unknown(p.unknown, before, out);
+    return true;
+}
+
+}  // namespace
+
+Engine::Engine(const Cartridge& cartridge, Greedy greedy)
+    : cartridge_(cartridge), components_(cartridge_.components.view()), greedy_(greedy) {
+    prepare(special_ids(cartridge_.added_tokens));
+    parts_->vocabulary.emplace(cartridge_, parts_->pipeline.normalizer.get());
+    finish();
+}
+
+Engine::Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
+               Greedy greedy)
+    : cartridge_(cartridge), own_components_(components), components_(own_components_), greedy_(greedy) {
+    prepare(special_ids(added));
+    parts_->vocabulary.emplace(cartridge_, added, parts_->pipeline.normalizer.get());
+    finish();
+}
+
+void Engine::prepare(std::vector<uint32_t> specials) {
+    if (is_greedy())
+        for (const uint32_t id : control_ids(cartridge_)) specials.push_back(id);
+    if (cartridge_.program().flavor >= kFlavorCount)
+        throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
+    parts_ = std::make_unique<Parts>();
+    Parts& p = *parts_;
+    p.level = selected_cpu_level();
+    p.flavor = Flavor(cartridge_.program().flavor);
+    try {
+        p.pipeline = make_pipeline(components_, cartridge_, p.level, is_greedy() ? &specials : nullptr);
+    } catch (const Error& error) {
+        // What a cartridge itself says was once found to be right.
+        if (!own_components_.empty()) throw;
+        throw Error(ErrorKind::cartridge, std::string("section components: ") + error.what());
+    }
+    if (cartridge_.has_merges()) {
+        p.merges = MergeTables::of(cartridge_);
+        p.cuts = ByteCuts(cartridge_.byte_cuts);
+        p.merges.choose_batch(p.level);
+    }
+    p.unknown = greedy_.value_or(UnknownIds());
+}
+
+void Engine::finish() {
+    Parts& p = *parts_;
+    const Vocabulary& vocabulary = *p.vocabulary;
+    prepare_spaced(&p);
+    p.trim = [&vocabulary](uint32_t id) { return vocabulary.white_ends_of(id); };
+    forget_known_texts(&p.pipeline.post_processor, [&](uint32_t id) {
+        return vocabulary.has(id) ? std::optional<std::string>(vocabulary.text_of(id)) : std::nullopt;
+    });
+    p.single = single_frame_of(p.pipeline.post_processor);
+    p.pair = pair_frame_of(p.pipeline.post_processor);
+}
+
+Engine::~Engine() = default;
+
+std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify,
+                                           const std::optional<FileIdentity>& verified) {
+    const auto storage = map_file(path);
+    const bool is_known = verified && storage->identity() == verified;
+    // What is lost is named already.
+    return read_mapped(storage->mapped(), [&] {
+        return named(path, [&] {
+            const Cartridge cartridge(storage);
+            if (verify && !is_known) verify_cartridge(cartridge);
+            return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
+        });
+    });
+}
+
+std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
+    const Cartridge cartridge(own_bytes(bytes));
+    verify_cartridge(cartridge);
+    return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
+}
+
+std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
+                                                      const std::vector<AddedTokenSpec>& added) const {
+    return cartridge_.read(
+        [&] { return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added, greedy_)); });
+}
+
+std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) const {
+    // A hole will do: CRAYON's files need not have the id that CRAYON gives.
+    if (unknown && unknown->id >= cartridge_.program().n_ids)
+        throw Error(ErrorKind::argument, "the id for unknown tokens, " + std::to_string(unknown->id) +
+                                             ", is beyond those of the vocabulary");
+    const Greedy greedy = unknown.value_or(UnknownIds());
+    return cartridge_.read([&] {
+        return std::shared_ptr<const Engine>(own_components_.empty()
+                                                 ? new Engine(cartridge_, greedy)
+                                                 : new Engine(cartridge_, components_, added_tokens(), greedy));
+    });
+}
+
+std::pair<int64_t, size_t> Engine::longest_match(Bytes data, size_t start) const {
+    if (start >= data.size) return {-1, 0};
+    const auto [bytes, id] = cartridge_.read([&] { return parts_->pipeline.match.at(data.slice(start, data.size)); });
+    return {id < 0 ? -1 : int64_t(parts_->unknown(uint32_t(id))), bytes};
+}
+
+Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.parts_->pool.take()) {
+    const Model* model = engine.parts_->pipeline.model.get();
+    if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
+}
+Engine::Lease::~Lease() {
+    if (scratch_->is_abandoned)
+        (void)scratch_.release();  // what it was left like nobody knows
+    else
+        engine_.parts_->pool.give(std::move(scratch_));
+}
+
+void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {
+    const Parts& p = *parts_;
+    if (!p.single) {
+        EncodeOptions plain = options;
+        plain.truncation.reset();
+        plain.padding.reset();
+        const Encoding whole = encode({{text}, false}, nullptr, plain, s);
+        out->append(whole.ids.data(), whole.ids.size());
+        return;
+    }
+    cartridge_.read(
+        [&] {
+            if (options.add_special_tokens) append_ids(p.single->before, out);
+            encode_inner(cartridge_, p, text, options.special_as_text, s, out, false);
+            if (options.add_special_tokens) append_ids(p.single->after, out);
+        },
+        &s, out);
+}
+
+void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
+    cartridge_.read([&] { encode_inner(cartridge_, *parts_, text, special_as_text, s, out, continues); }, &s, out);
+}
+
+namespace {
+
+void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text, bool special_as_text, Scratch& s,
+                  IdBuffer* out, bool continues) {
+    // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
+    if (p.pipeline.scan == nullptr && text.size > kLargeText) {
+        const Seams seams(p, cartridge.program().max_token_bytes, special_as_text, false);
+        Utf8Reader reader;
+        for (size_t to = kLargePart; seams.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
+            const size_t cut = seam_before(seams, {text.data, text.size, 0}, 0, to, &reader);
+            if (cut == 0) continue;
+            encode_inner(cartridge, p, text.slice(0, cut), special_as_text, s, out, continues);
+            text = text.slice(cut, text.size);
+            continues = true;
+            to = 0;
+        }
+    }
+    const SegmentTables tables = p.tables(cartridge);
+    const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
+    const auto on_scanned = [&](Bytes piece, const Place&) {
+        const size_t before = out->size();
+        encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
+        name_unknown(p.unknown, before, out);
+    };
+    const auto on_text = [&](Bytes piece, const Place& place) {
+        if (p.pipeline.words_to_mark() && place.unplaced == 0) return encode_words(p, piece, s, out);
+        const PieceList& list = cut_text(p, piece, place, false, s);
+        if (p.on_bytes()) {
+            const size_t before = out->size();
+            encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
+            return name_unknown(p.unknown, before, out);
+        }
+        const size_t before = out->size();
+        p.pipeline.model->encode(Bytes(list.text.text), list.pieces.data(), list.pieces.size(), s.model.get(), out);
+        name_unknown(p.unknown, before, out);
+    };
+    const auto on_raw = [&](Bytes piece, bool goes_on) { return encode_spaced(p, piece, goes_on, s, out); };
+    if (p.pipeline.scan != nullptr)
+        walk_text(p, text, special_as_text, false, s, on_added, on_scanned, continues);
+    else
+        walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues, p.words_only(), on_raw);
+}
+
+void encode_bytes(const Cartridge& cartridge, const Engine::Parts& p, Bytes data, bool is_greedy, Scratch& s,
+                  IdBuffer* out) {
+    const SegmentTables tables = p.tables(cartridge);
+    if (is_greedy) {
+        const size_t before = out->size();
+        encode_whole(tables, data, out);
+        return name_unknown(p.unknown, before, out);
+    }
+    if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
+    // A pre-tokenizer as it is written cuts text: what is valid goes through it, unless it would lose something.
+    for (size_t start = 0; start < data.size;) {
+        const size_t end = start + utf8_error(data.data + start, data.size - start);
+        if (end > start) {
+            const Bytes text = data.slice(start, end);
+            const PieceList& list = cut_text(p, text, Place(), false, s);
+            if (!keeps_all(list, text)) s.pieces.pieces.assign(1, {0, uint32_t(text.size)});
+            encode_pieces(tables, text, list.pieces, s, out, nullptr);
+        }
+        start = end;
+        if (start < data.size) {
+            s.pieces.pieces.assign(1, {0, 1});
+            encode_pieces(tables, data.slice(start, start + 1), s.pieces.pieces, s, out, nullptr);
+            ++start;
+        }
+    }
+}
+
+}  // namespace
+
+void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
+    if (!parts_->on_bytes())
+        throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
+    cartridge_.read([&] { encode_bytes(cartridge_, *parts_, data, is_greedy(), s, out); }, &s, out);
+}
+
+void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const {
+    if (pretoken.empty()) return;
+    if (!cartridge_.has_merges())
+        throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies with merges");
+    if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
+        throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
+    cartridge_.read([&] { merge_by(parts_->merges, pretoken, way, scratch, out); }, &scratch, out);
+}
+
+void Engine::merge_by(const MergeTables& merges, Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) {
+    out->reserve_more(pretoken.size);
+    uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
+    Merger& merger = scratch.merger;
+    switch (way) {
+        case MergeWay::usual:
+            return out->advance(merger.merge(merges, pretoken, to));
+        case MergeWay::short_arrays:
+            return out->advance(merger.merge_short(merges, pretoken, to));
+        case MergeWay::together: {
+            if (pretoken.size > kWordKeyBytes)
+                throw Error(ErrorKind::argument, "at most 15 bytes are merged together with others");
+            // With all its parts, so that there are more than are merged in turn, of different sizes.
+            std::vector<MergeTask> tasks;
+            for (size_t start = pretoken.size; start-- > 0;)
+                for (size_t size = 1; size <= pretoken.size - start; ++size)
+                    tasks.push_back({word_key(pretoken.data + start, size, pretoken.end()), nullptr, 0});
+            std::vector<uint32_t> ids(tasks.size() * MergeTask::kRoom);
+            for (size_t i = 0; i < tasks.size(); ++i) tasks[i].out = &ids[i * MergeTask::kRoom];
+            merges.batch(merges, tasks.data(), tasks.size());
+            std::copy_n(tasks.back().out, tasks.back().count, to);
+            return out->advance(tasks.back().count);
+        }
+        case MergeWay::sweeps:
+            return out->advance(merger.merge_sweeps(merges, pretoken, to));
+        case MergeWay::heap:
+            return out->advance(merger.merge_heap(merges, pretoken, to));
+    }
+}
+
+std::vector<size_t> Engine::cuts(Bytes pretoken) const {
+    if (!cartridge_.has_merges())
+        throw Error(ErrorKind::unsupported, "cuts are of byte-level vocabularies with merges");
+    if (pretoken.empty()) return {};
+    return cartridge_.read([&] {
+        std::vector<size_t> borders;
+        ByteCuts::Walk walk(parts_->cuts, pretoken.data, pretoken.size);
+        for (size_t at; (at = walk.next()) < pretoken.size;) borders.push_back(at);
+        return borders;
+    });
+}
+
+bool Engine::has_id(int64_t id) const {
+    return cartridge_.read([&] { return parts_->vocabulary->has(id); });
+}
+
+std::string Engine::id_to_token(uint32_t id) const {
+    return cartridge_.read([&] { return parts_->vocabulary->text_of(id); });
+}
+
+std::string Engine::id_to_bytes(uint32_t id) const {
+    return cartridge_.read([&] { return std::string(parts_->vocabulary->bytes_of(id).view()); });
+}
+
+int64_t Engine::token_to_id(std::string_view token) const {
+    return cartridge_.read([&] { return parts_->vocabulary->find(token); });
+}
+
+std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added) const {
+    const Vocabulary& vocabulary = *parts_->vocabulary;
+    const uint8_t wanted = with_added ? kPresent : kModel;
+    return cartridge_.read([&] {
+        std::vector<std::pair<std::string, uint32_t>> out;
+        for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
+            if (vocabulary.flags(id) & wanted) out.emplace_back(vocabulary.content_of(id), id);
+        return out;
+    });
+}
+
+uint32_t Engine::vocabulary_size(bool with_added) const {
+    return parts_->vocabulary->size(with_added);
+}
+
+std::vector<AddedTokenSpec> Engine::added_tokens() const {
+    return cartridge_.read([&] {
+        std::vector<AddedTokenSpec> out;
+        for (const AddedToken& token : parts_->vocabulary->added())
+            out.push_back({token.id, token.flags, parts_->vocabulary->content_of(token.id)});
+        return out;
+    });
+}
+
+size_t Engine::special_tokens_added(bool is_pair) const {
+    return count_added_tokens(parts_->pipeline.post_processor, is_pair);
+}
+
+const SingleFrame* Engine::single_frame() const {
+    return parts_->single ? &*parts_->single : nullptr;
+}
+
+const PairFrame* Engine::pair_frame() const {
+    return parts_->pair ? &*parts_->pair : nullptr;
+}
+
+std::optional<Family> Engine::family() const {
+    if (parts_->pipeline.scan == nullptr) return std::nullopt;
+    return parts_->pipeline.family;
+}
+
+bool Engine::is_random() const {
+    return parts_->pipeline.model != nullptr && parts_->pipeline.model->is_random();
+}
+
+const char* Engine::cpu_level() const {
+    return cpu_level_name(parts_->level);
+}
+
+}  // namespace crayon

@@ -1,0 +1,49 @@
+// What an engine derives when it opens: no tables over the vocabulary, unless it has added tokens of its own.
+#pragma once
+
+#include <optional>
+
+#include "bpe/byte_cuts.h"
+#include "bpe/merge.h"
+#include "crayon/engine/engine.h"
+#include "crayon/post/post_process.h"
+#include "engine/pipeline.h"
+#include "engine/scratch.h"
+#include "engine/segment_encoder.h"
+#include "engine/vocabulary.h"
+
+namespace crayon {
+
+struct Engine::Parts {
+    CpuLevel level;
+    Flavor flavor;
+    Pipeline pipeline;
+    std::optional<Vocabulary> vocabulary;
+    MergeTables merges;  // of byte-level tables that have merges, as are the cuts
+    ByteCuts cuts;
+    TrimInfo trim;
+    std::optional<SingleFrame> single;
+    std::optional<PairFrame> pair;
+    UnknownIds unknown;
+    mutable ScratchPool pool;
+
+    // Whether even ids alone depend on where text comes from.
+    bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
+    // Of a model that takes text before its spaces become U+2581 (Model::encode_spaced): what the normalizer does, and
+    // what a text must not hold: the contents that are looked for in normalized text, without the marks in front.
+    std::optional<SpaceMarks> spaced;
+    DoubleArray unspaced_trie;
+    AddedMatcher unspaced;
+
+    // Whether ids do not depend on which white space stands where there is some.
+    bool words_only() const {
+        return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
+               vocabulary->normalized_matcher().empty();
+    }
+    bool on_bytes() const { return pipeline.model == nullptr; }
+    SegmentTables tables(const Cartridge& cartridge) const {
+        return {cartridge, merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};
+    }
+};
+
+}  // namespace crayon

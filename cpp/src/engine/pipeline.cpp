@@ -1,0 +1,199 @@
+#include "engine/pipeline.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "crayon/json/json.h"
+#include "crayon/support/error.h"
+#include "post/post_process_json.h"
+
+namespace crayon {
+namespace {
+
+using json::Value;
+
+constexpr double kNoLimit = 281474976710656.0;  // 2^48: more characters than any text has
+
+bool given(const Value* v) {
+    return v != nullptr && !v->is_null();
+}
+
+std::string_view type_of(const Value& component) {
+    const Value* type = component.find("type");
+    return given(type) && type->is_string() ? type->as_string("type") : std::string_view();
+}
+
+bool flag(const Value& component, const char* name, bool fallback) {
+    const Value* v = component.find(name);
+    return given(v) ? v->as_bool(name) : fallback;
+}
+
+// Normalizers that spell bytes themselves, or that can put text in front of the first character without a place in the
+// original: the reference's ByteLevel then spells it twice.
+bool spells_or_inserts(const Value& normalizer) {
+    const auto is_empty = [](const Value* text) {
+        return given(text) && text->is_string() && text->as_string("").empty();
+    };
+    const std::string_view type = type_of(normalizer);
+    if (type == "ByteLevel" || (type == "Prepend" && is_empty(normalizer.find("prepend")))) return true;
+    if (const Value* pattern = normalizer.find("pattern"); given(pattern)) {
+        const Value* literal = pattern->find("String");
+        return !given(literal) || is_empty(literal);
+    }
+    const Value* parts = normalizer.find("normalizers");
+    if (!given(parts) || !parts->is_array()) return false;
+    for (const Value& part : parts->as_array("normalizers"))
+        if (spells_or_inserts(part)) return true;
+    return false;
+}
+
+// The one pattern of a Split before a plain ByteLevel, when that cuts every character off to some piece.
+bool family_of_split(const Value& split, Flavor flavor, Family* family) {
+    if (type_of(split) != "Split") return false;
+    const Value* pattern = split.find("pattern");
+    const Value* regex = given(pattern) && pattern->is_object() ? pattern->find("Regex") : nullptr;
+    const Value* behavior = split.find("behavior");
+    if (!given(regex) || !given(behavior)) return false;
+    const std::string_view kind = behavior->as_string("behavior");
+    const bool invert = flag(split, "invert", false);
+    return (kind == "Isolated" || (kind == "Removed" && invert)) &&
+           family_of_pattern(regex->as_string("Regex"), flavor, family);
+}
+
+// The components of a `Sequence`, at any depth, in order.
+void flatten(const Value& component, std::vector<const Value*>* out) {
+    const Value* parts = component.find("pretokenizers");
+    if (!given(parts) || !parts->is_array()) {
+        out->push_back(&component);
+        return;
+    }
+    for (const Value& part : parts->as_array("pretokenizers")) flatten(part, out);
+}
+
+bool find_family(const Value& component, Flavor flavor, Pipeline* out) {
+    std::vector<const Value*> parts;
+    flatten(component, &parts);
+    if (parts.empty() || parts.size() > 2 || type_of(*parts.back()) != "ByteLevel") return false;
+    const bool uses_regex = flag(*parts.back(), "use_regex", true);
+    const bool adds_space = flag(*parts.back(), "add_prefix_space", false);
+    if (parts.size() == 2) return !uses_regex && !adds_space && family_of_split(*parts[0], flavor, &out->family);
+    out->family = uses_regex ? Family::gpt2 : Family::whole;
+    out->add_prefix_space = adds_space;
+    return true;
+}
+
+// The options under which byte-level tables were compiled.
+void check_byte_model(const Value* model, const Cartridge& cartridge) {
+    if (!cartridge.has_merges() && (!given(model) || !is_longest_match(*model)))
+        throw Error(ErrorKind::unsupported, "tables of longest match with another model");
+    if (!given(model) || !cartridge.has_merges()) return;
+    const auto unsupported = [](const char* what) {
+        throw Error(ErrorKind::unsupported, std::string("byte-level tables with the model option ") + what);
+    };
+    if (const std::string_view type = type_of(*model); !type.empty() && type != "BPE")
+        throw Error(ErrorKind::unsupported, "tables of merges with the model " + std::string(type));
+    for (const char* option : {"continuing_subword_prefix", "end_of_word_suffix"})
+        if (const Value* v = model->find(option); given(v) && !v->as_string(option).empty()) unsupported(option);
+    if (flag(*model, "byte_fallback", false)) unsupported("byte_fallback");
+    if (const Value* v = model->find("dropout"); given(v) && v->as_number("dropout") != 0) unsupported("dropout");
+    if (flag(*model, "ignore_merges", false) != bool(cartridge.program().flags & kIgnoreMerges))
+        unsupported("ignore_merges changed");
+}
+
+// A byte has no other token: it stays itself.
+std::vector<uint32_t> without_bytes(std::vector<uint32_t> ids, const Cartridge& cartridge) {
+    const auto is_byte = [&](uint32_t id) {
+        return id < cartridge.program().n_ids && cartridge.bytes_of(id).size == 1;
+    };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), is_byte), ids.end());
+    return ids;
+}
+
+}  // namespace
+
+bool is_longest_match(const Value& model) {
+    if (type_of(model) != "WordPiece") return false;
+    const Value *prefix = model.find("continuing_subword_prefix"), *longest = model.find("max_input_chars_per_word");
+    return given(prefix) && prefix->as_string("continuing_subword_prefix").empty() && given(longest) &&
+           longest->as_number("max_input_chars_per_word") >= kNoLimit;
+}
+
+std::vector<uint32_t> control_ids(const Cartridge& cartridge) {
+    std::vector<uint32_t> ids;
+    const json::Document document = json::parse(cartridge.metadata.view());
+    const Value* control = document.root.is_object() ? document.root.find("control") : nullptr;
+    if (!given(control)) return ids;
+    try {
+        for (const Value& id : control->as_array("control")) {
+            const double number = id.as_number("control");
+            if (!(number >= 0 && number < cartridge.program().n_ids)) throw Error(ErrorKind::cartridge, "an id");
+            ids.push_back(uint32_t(number));
+        }
+    } catch (const Error&) {
+        throw Error(ErrorKind::cartridge, "section metadata: \"control\" is not a list of ids");
+    }
+    return ids;
+}
+
+bool can_work_on_bytes(const Value* normalizer, const Value* pre_tokenizer) {
+    return given(pre_tokenizer) && ends_in_byte_level(*pre_tokenizer) &&
+           (!given(normalizer) || !spells_or_inserts(*normalizer));
+}
+
+Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, CpuLevel level,
+                       const std::vector<uint32_t>* specials) {
+    const json::Document document = json::parse(components);
+    const Value& root = document.root;
+    root.as_object("components");
+    const Value *normalizer = root.find("normalizer"), *pre_tokenizer = root.find("pre_tokenizer"),
+                *post_processor = root.find("post_processor"), *decoder = root.find("decoder"),
+                *model = root.find("model");
+    const bool on_bytes = !cartridge.has_text_tokens();
+    const Flavor flavor = Flavor(cartridge.program().flavor);
+    if (on_bytes && !can_work_on_bytes(normalizer, pre_tokenizer))
+        throw Error(ErrorKind::unsupported, "a pipeline without ByteLevel at its end, over byte-level tables");
+
+    Pipeline out;
+    if (given(normalizer)) out.normalizer = make_normalizer(*normalizer);
+    if (given(pre_tokenizer)) {
+        // Made in any case, so that what is malformed is found.
+        PreTokenizerOptions options;
+        options.raw_bytes = on_bytes;
+        options.flavor = flavor;
+        options.level = level;
+        out.pre_tokenizer = make_pre_tokenizer(*pre_tokenizer, options);
+        if (on_bytes && find_family(*pre_tokenizer, flavor, &out)) {
+            // A family's pretokens touch each other: joined they are the text.
+            if (specials != nullptr) out.family = Family::whole;
+            out.scan = find_scanner(out.family, flavor, level);
+            out.pre_tokenizer.reset();
+        }
+    }
+    if (on_bytes) {
+        check_byte_model(model, cartridge);
+        out.joins_pieces = specials != nullptr;
+        out.matches = !cartridge.has_merges() || specials != nullptr;
+        out.match = specials != nullptr ? LongestMatch(cartridge.trie, without_bytes(*specials, cartridge))
+                                        : LongestMatch(cartridge.trie);
+    } else {
+        if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
+        if (specials == nullptr) {
+            out.model = make_model(*model, cartridge);
+            out.match = LongestMatch(cartridge.trie);
+        } else {
+            GreedyModel greedy = make_greedy_model(*model, cartridge, *specials);
+            out.model = std::move(greedy.model);
+            out.match = std::move(greedy.match);
+            out.joins_pieces = greedy.joins_pieces;
+        }
+    }
+    if (given(post_processor)) out.post_processor = read_post_processor(*post_processor);
+    if (given(decoder)) {
+        out.decoder = make_decoder(*decoder);
+        out.joins_bytes = on_bytes && type_of(*decoder) == "ByteLevel";
+    }
+    return out;
+}
+
+}  // namespace crayon

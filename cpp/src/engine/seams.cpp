@@ -1,0 +1,288 @@
+#include "engine/seams.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "unicode/utf8_chars.h"
+
+namespace crayon {
+namespace {
+
+uint32_t set_of(CharClass c) {
+    return 1u << uint32_t(c);
+}
+
+bool has_flag(const AddedToken& token, uint32_t flags) {
+    return (token.flags & flags) != 0;
+}
+
+Border border_at(Bytes text, size_t at) {
+    Border border;
+    size_t from = at;
+    for (uint32_t& c : border.before) {
+        if (from == 0) break;
+        const uint8_t* p = character_before(text.begin(), text.begin() + from);
+        c = character_at(p, text.end()).code_point;
+        from = size_t(p - text.begin());
+    }
+    for (uint32_t& c : border.after) {
+        if (at == text.size) break;
+        const Character next = character_at(text.begin() + at, text.end());
+        c = next.code_point;
+        at += next.size;
+    }
+    return border;
+}
+
+// Steps that looking for one seam may take. With long added tokens each place may take as many as they have bytes: so
+// that the time stays linear in the text, places are not looked at any more then, and are no seams.
+size_t steps_for(Bytes text) {
+    return 65536 + 64 * text.size;
+}
+
+}  // namespace
+
+// Which pairs of classes no alternative of a pattern matches as neighbours. The pretoken before the border then ends in
+// front of it, and since all alternatives stop at what follows as they stop at the end of a text, it ends there in the
+// part as well. One alternative asks for the end: white space at the end of a text is one pretoken, which in the middle
+// of a text it may not be. So none may stand before the border, but line breaks where `\s*[\r\n]+` takes all of it.
+bool family_divides(Family family, Flavor flavor, const Border& border) {
+    if (family == Family::whole || border.before[0] == kUnknownChar) return false;
+    const bool breaks = family != Family::gpt2;  // line breaks belong to punctuation before them
+    const bool cased = family == Family::o200k || family == Family::tekken;
+    const uint32_t before = border.before[0], after = border.after[0];
+    const auto is_in = [](uint32_t c, std::initializer_list<CharClass> classes, Flavor f) {
+        uint32_t set = 0;
+        for (const CharClass each : classes) set |= set_of(each);
+        return (set & set_of(char_class(f, c))) != 0;
+    };
+    const auto is_letter = [&](uint32_t c) {
+        return is_in(c, {CharClass::upper, CharClass::lower, CharClass::letter}, flavor);
+    };
+    const auto is_number = [&](uint32_t c) { return is_in(c, {CharClass::number}, flavor); };
+    const auto is_white = [&](uint32_t c) { return is_in(c, {CharClass::space, CharClass::newline}, flavor); };
+    if (is_letter(before)) {
+        if (is_number(after) || is_white(after)) return true;
+        // Marks and contractions belong to cased words.
+        return !is_letter(after) && !(cased && (after == '\'' || char_class(flavor, after) == CharClass::mark));
+    }
+    if (is_number(before)) return !is_number(after) || family == Family::qwen2 || family == Family::tekken;
+    if (is_white(before)) {
+        const bool is_slash = cased && after == '/';  // `[\r\n/]*` behind punctuation
+        return breaks && char_class(flavor, before) == CharClass::newline && !is_white(after) && !is_slash;
+    }
+    // Punctuation, symbols, marks.
+    if (after == ' ' || is_number(after)) return true;
+    return !breaks && (is_white(after) || (is_letter(after) && before != '\''));
+}
+
+Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets)
+    : Seams(parts, longest_token, special_as_text, with_offsets, false) {}
+
+Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only)
+    : p_(parts),
+      longest_token_(longest_token),
+      special_as_text_(special_as_text),
+      words_only_(words_only),
+      shifts_(with_offsets && p_.pipeline.normalizer != nullptr && p_.pipeline.normalizer->shifts({})) {
+    const Vocabulary& vocabulary = *p_.vocabulary;
+    bool has_digits = false;
+    for (const AddedToken& token : vocabulary.added()) {
+        Tokens& tokens = has_flag(token, kNormalized) ? normalized_ : plain_;
+        const std::string content =
+            has_flag(token, kNormalized) ? vocabulary.text_of(token.id) : vocabulary.content_of(token.id);
+        tokens.add(content);
+        tokens.strip |= has_flag(token, kLstrip | kRstrip);
+        tokens.single_word |= has_flag(token, kSingleWord);
+        has_digits |= std::any_of(content.begin(), content.end(), [](char c) { return c >= '0' && c <= '9'; });
+    }
+    const Pipeline& pipeline = p_.pipeline;
+    groups_digits_ =
+        pipeline.scan != nullptr && pipeline.normalizer == nullptr && !has_digits &&
+        (pipeline.family == Family::cl100k || pipeline.family == Family::llama3 || pipeline.family == Family::o200k);
+    matches_whole_ = !words_only && pipeline.scan != nullptr && pipeline.family == Family::whole && pipeline.matches &&
+                     pipeline.normalizer == nullptr && !pipeline.add_prefix_space;
+    exist_ = words_only ? any_usual() : p_.single && (matches_whole_ || any_usual());
+}
+
+// Between words, between lines, or between sentences of scripts without spaces.
+bool Seams::any_usual() const {
+    for (const std::string_view text : {"ab cd", "ab\ncd", "ab\n\ncd", "\u4e2d\u6587\u3002\u4e2d\u6587"}) {
+        const Bytes bytes(text);
+        for (size_t at = 2; at + 2 < bytes.size; ++at) {
+            if ((bytes[at] & 0xC0) == 0x80) continue;
+            try {
+                if (shifts_ && p_.pipeline.normalizer->shifts(bytes)) continue;
+                if (steps_divide(border_at(bytes, at))) return true;
+            } catch (const Error&) {
+                // Of a charsmap that is damaged there. Raised again for a text that has the character.
+            }
+        }
+    }
+    return false;
+}
+
+size_t Seams::last(Bytes text, bool continues) const {
+    if (!exist_ || text.empty()) return 0;
+    if (matches_whole_) return last_match(text);
+    size_t steps_left = steps_for(text);
+    std::vector<Segment> uncut;
+    if (shifts_) uncut = shifted_pieces(text, continues);
+    for (size_t at = text.size; at > 0;) {
+        at = size_t(character_before(text.begin(), text.begin() + at) - text.begin());
+        while (!uncut.empty() && uncut.back().start >= at) uncut.pop_back();
+        if (!uncut.empty() && at < uncut.back().stop)
+            at = uncut.back().start;
+        else if (at > 0 && divides(text, at, &steps_left))
+            return at;
+    }
+    return 0;
+}
+
+// A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their
+// run.
+size_t Seams::last_inside(Bytes stretch) const {
+    if (!exist_ || matches_whole_ || shifts_) return 0;
+    size_t first = std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
+    if (groups_digits_)
+        while (first < stretch.size && uint8_t(stretch[first] - '0') < 10) ++first;
+    size_t steps_left = steps_for(stretch);
+    for (size_t at = stretch.size; at > first;) {
+        at = size_t(character_before(stretch.begin(), stretch.begin() + at) - stretch.begin());
+        if (at > first && divides(stretch, at, &steps_left)) return at;
+    }
+    return 0;
+}
+
+// Gives the pieces between added tokens, as places of a text in which this one begins at `base`. A piece `goes on` if
+// it may be longer when the text does: at the end, or before an added token that has to be a word and is found there.
+template <typename OnPlain>
+void Seams::for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on,
+                           OnPlain&& on_plain) const {
+    if (matcher.empty()) return on_plain(base, base + text.size, goes_on);
+    std::vector<Segment> pieces;
+    matcher.split(text, special_as_text_, &pieces);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].added != kPlainText) continue;
+        const bool is_last = pieces[std::min(i + 1, pieces.size() - 1)].stop == text.size;
+        on_plain(base + pieces[i].start, base + pieces[i].stop, goes_on && is_last);
+    }
+}
+
+// Longest match begins anew behind each token, and a token is the same one in the part when the text goes on for as
+// many bytes as the longest token has.
+size_t Seams::last_match(Bytes text) const {
+    const Vocabulary& vocabulary = *p_.vocabulary;
+    std::vector<size_t> starts;
+    const auto match = [&](size_t at, size_t stop, bool goes_on) {
+        while (at < stop) {
+            if (at > 0) starts.push_back(at);
+            if (goes_on && stop - at < longest_token_) break;
+            const size_t size = p_.pipeline.match.at(text.slice(at, stop)).first;
+            at += size > 0 ? size : 1;
+        }
+    };
+    for_each_plain(vocabulary.matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+        for_each_plain(vocabulary.normalized_matcher(), text.slice(start, stop), start, goes_on, match);
+    });
+    size_t steps_left = steps_for(text);
+    for (; !starts.empty(); starts.pop_back()) {
+        const size_t at = starts.back();
+        if ((text[at] & 0xC0) == 0x80) continue;  // inside a character
+        const Border border = border_at(text, at);
+        if (plain_.divide(vocabulary.matcher(), text, at, border, &steps_left) &&
+            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, &steps_left))
+            return at;
+    }
+    return 0;
+}
+
+// Up to a seam, the pieces that are found in the text are those of the text that goes on.
+std::vector<Segment> Seams::shifted_pieces(Bytes text, bool continues) const {
+    std::vector<Segment> pieces;
+    for_each_plain(p_.vocabulary->matcher(), text, 0, true, [&](size_t start, size_t stop, bool goes_on) {
+        const bool is_rest = continues && start == 0;
+        if (!is_rest && p_.pipeline.normalizer->shifts(text.slice(start, goes_on ? text.size : stop)))
+            pieces.push_back({start, stop, kPlainText});
+    });
+    return pieces;
+}
+
+bool Seams::divides(Bytes text, size_t at, size_t* steps_left) const {
+    const Border border = border_at(text, at);
+    if (!steps_divide(border) && !ends_digit_group(text, at)) return false;
+    const Vocabulary& vocabulary = *p_.vocabulary;
+    return plain_.divide(vocabulary.matcher(), text, at, border, steps_left) &&
+           (p_.pipeline.normalizer != nullptr ||
+            normalized_.divide(vocabulary.normalized_matcher(), text, at, border, steps_left));
+}
+
+bool Seams::steps_divide(Border border) const {
+    const Pipeline& pipeline = p_.pipeline;
+    if (pipeline.normalizer != nullptr) {
+        if (!pipeline.normalizer->divides(&border)) return false;
+        // The normalized text is known for a few characters only. No token can reach up to the border when none has
+        // the character before it; the other conditions are those of Tokens::divide.
+        if (normalized_.longest > 0) {
+            const uint32_t before = border.before[0];
+            if (before == kUnknownChar || normalized_.any_has(before)) return false;
+            if (normalized_.strip && is_white_space(before)) return false;
+            std::string after;
+            append_utf8(border.after[0], &after);
+            if (normalized_.single_word && is_word_char(before) && normalized_.first_bytes[uint8_t(after[0])])
+                return false;
+        }
+    }
+    if (pipeline.scan != nullptr) {
+        if (pipeline.add_prefix_space && border.after[0] != ' ') return false;
+        return family_divides(pipeline.family, p_.flavor, border);
+    }
+    Division division = Division::through;
+    if (pipeline.pre_tokenizer != nullptr) division = pipeline.pre_tokenizer->divides(&border);
+    // Pieces that touch each other are one in greedy mode.
+    if (division == Division::apart && pipeline.joins_pieces) division = Division::through;
+    return division == Division::apart || (division == Division::through && !words_only_ && pipeline.model != nullptr &&
+                                           pipeline.model->divides(border));
+}
+
+// The third of the digits from the start of their run. What is before a run, or before the text when the run begins
+// with it, ends a pretoken; and no added token, having no digit, ends or begins in the run.
+bool Seams::ends_digit_group(Bytes text, size_t at) const {
+    const auto is_digit = [&](size_t i) { return uint8_t(text[i] - '0') < 10; };
+    if (!groups_digits_ || p_.pipeline.add_prefix_space || !is_digit(at)) return false;
+    size_t start = at;
+    while (start > 0 && is_digit(start - 1)) --start;
+    if ((at - start) % 3 != 0 || start == at) return false;
+    if (start == 0) return true;
+    const uint8_t* before = character_before(text.begin(), text.begin() + start);
+    return char_class(p_.flavor, character_at(before, text.end()).code_point) != CharClass::number;
+}
+
+void Seams::Tokens::add(const std::string& content) {
+    longest = std::max(longest, content.size());
+    first_bytes[uint8_t(content[0])] = true;
+    const Bytes bytes(content);
+    for (const uint8_t* p = bytes.begin(); p < bytes.end();) {
+        const Decoded c = decode_utf8(p, bytes.end());
+        if (c.valid && characters.size() <= c.code_point) characters.resize(c.code_point + 1);
+        if (c.valid) characters[c.code_point] = true;
+        p += c.size;
+    }
+}
+
+// Added tokens are found in the parts as they are in the whole when none reaches over the border or up to it, whatever
+// comes: no content begins with a stretch of text that ends at the border. That holds for tokens that are passed over,
+// too, because they, as well, hide others inside them. Three conditions look at neighbours. White space that a token
+// takes along ends at the border when another character stands before that. A token that has to be a word and begins at
+// the border looks at the character before; one that ends there is ruled out above.
+bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border,
+                           size_t* steps_left) const {
+    if (matcher.empty()) return true;
+    if (strip && is_white_space(border.before[0])) return false;
+    if (single_word && is_word_char(border.before[0]) && first_bytes[text[at]]) return false;
+    return !matcher.may_go_on(text.slice(0, at), longest, steps_left);
+}
+
+}  // namespace crayon

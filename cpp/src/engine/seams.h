@@ -1,0 +1,65 @@
+// Finds the seams of a text (crayon/unicode/border.h) for one engine.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "crayon/support/bytes.h"
+#include "crayon/unicode/border.h"
+#include "engine/engine_parts.h"
+
+namespace crayon {
+
+class Seams {
+  public:
+    // A view of the engine's parts, which it must not outlive. `longest_token` is in bytes.
+    Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets);
+    // The seams between words alone: cutting there changes no word, whatever model and post-processor come after.
+    static Seams of_words(const Engine::Parts& parts) { return Seams(parts, 0, false, false, true); }
+
+    // Whether there are any: false when some step has no proof for texts of any usual kind.
+    bool exist() const { return exist_; }
+    // The last seam of a text that may go on, or 0. The text is UTF-8, ends with a whole character, and begins where a
+    // text or, if it `continues`, the rest of one begins. Not 0 nor the end, and always inside a piece between added
+    // tokens.
+    size_t last(Bytes text, bool continues) const;
+    // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter.
+    size_t last_inside(Bytes stretch) const;
+
+  private:
+    Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
+
+    // The added tokens that are looked for in one of the two texts.
+    struct Tokens {
+        size_t longest = 0;
+        bool strip = false, single_word = false;
+        std::array<bool, 256> first_bytes{};
+        std::vector<bool> characters;  // that contents have; none where there are none
+
+        void add(const std::string& content);
+        bool any_has(uint32_t code_point) const { return code_point < characters.size() && characters[code_point]; }
+        bool divide(const AddedMatcher& matcher, Bytes text, size_t at, const Border& border, size_t* steps_left) const;
+    };
+
+    bool any_usual() const;
+    bool divides(Bytes text, size_t at, size_t* steps_left) const;
+    bool steps_divide(Border border) const;
+    bool ends_digit_group(Bytes text, size_t at) const;
+    template <typename OnPlain>
+    void for_each_plain(const AddedMatcher& matcher, Bytes text, size_t base, bool goes_on, OnPlain&& on_plain) const;
+    size_t last_match(Bytes text) const;
+    std::vector<Segment> shifted_pieces(Bytes text, bool continues) const;
+
+    const Engine::Parts& p_;
+    const size_t longest_token_;
+    const bool special_as_text_;
+    const bool words_only_;
+    const bool shifts_;  // some pieces have alignments that must not be cut, and they are asked for
+    Tokens plain_, normalized_;
+    bool groups_digits_ = false;  // in threes, from the start of a run
+    bool matches_whole_ = false;  // a text is cut into the longest tokens of bytes, with no step before that
+    bool exist_ = false;
+};
+
+}  // namespace crayon

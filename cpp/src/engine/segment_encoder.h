@@ -1,0 +1,43 @@
+// From one segment of text (no added tokens inside) to ids by byte-level tables: the hot path.
+#pragma once
+
+#include <vector>
+
+#include "bpe/byte_cuts.h"
+#include "bpe/merge.h"
+#include "crayon/cartridge/cartridge.h"
+#include "crayon/models/longest_match.h"
+#include "crayon/pre_tokenizers/pre_tokenizers.h"
+#include "crayon/scan/pattern_families.h"
+#include "crayon/support/bytes.h"
+#include "crayon/support/id_buffer.h"
+#include "engine/scratch.h"
+
+namespace crayon {
+
+struct SegmentTables {
+    const Cartridge& cartridge;
+    const MergeTables& merges;
+    const ByteCuts& cuts;
+    ScanFunction scan;
+    const LongestMatch* match;  // null: merging
+};
+
+// Where a pretoken began, and how many ids it became.
+struct PretokenSpan {
+    size_t start;
+    size_t n_ids;
+};
+
+// Appends the ids of `text`. `spans`, unless null, is replaced by one record per pretoken.
+void encode_segment(const SegmentTables& tables, Bytes text, Scratch& scratch, IdBuffer* out,
+                    std::vector<PretokenSpan>* spans);
+
+// The same for pieces that were cut before.
+void encode_pieces(const SegmentTables& tables, Bytes text, const std::vector<Piece>& pieces, Scratch& scratch,
+                   IdBuffer* out, std::vector<PretokenSpan>* spans);
+
+// All of `data` as one pretoken, by longest match.
+void encode_whole(const SegmentTables& tables, Bytes data, IdBuffer* out);
+
+}  // namespace crayon

@@ -1,0 +1,145 @@
+// The order in which the reference takes a text apart: added tokens of the text as it is, then for each piece between
+// them the normalizer, and added tokens of the normalized text.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "crayon/support/error.h"
+#include "engine/engine_parts.h"
+
+namespace crayon {
+
+// Of a text whose pieces fit Piece: Error(argument) otherwise.
+inline uint32_t size_to_cut(Bytes text) {
+    if (text.size > UINT32_MAX)
+        throw Error(ErrorKind::argument, "a text of 4 GiB or more cannot be cut into pieces: encode it in parts");
+    return uint32_t(text.size);
+}
+
+// Where in the original text a piece of normalized text comes from.
+struct Place {
+    size_t base = 0;                        // original offset of the piece, or of the text that was normalized
+    const Alignment* alignments = nullptr;  // per byte of the piece, relative to base; null: byte i is at base + i
+    size_t unplaced = 0;                    // AlignedText::unplaced of the piece
+    bool continues = false;                 // other text stands before the text
+};
+
+// Calls on_added(id, bytes, place) and on_text(bytes, place) in order. Alignments are given only if asked for. If the
+// text `continues`, a piece at its start is the rest of one that was cut at a seam (seams.h). `words_only`: what white
+// space a text has does not matter. on_raw(bytes, continues) gets each piece before it is normalized, and says whether
+// it did all that is to be done.
+struct NeverRaw {
+    bool operator()(Bytes, bool) const { return false; }
+};
+
+template <typename OnAdded, typename OnText, typename OnRaw = NeverRaw>
+void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
+               OnText&& on_text, bool continues = false, bool words_only = false, OnRaw&& on_raw = OnRaw()) {
+    const Vocabulary& vocabulary = *p.vocabulary;
+    const Normalizer* const normalizer = p.pipeline.normalizer.get();
+    const auto between = [&](Bytes piece, size_t base) {
+        if (on_raw(piece, continues && base == 0)) return;
+        Place place;
+        place.base = base;
+        place.continues = continues;
+        if (normalizer != nullptr && !(words_only ? normalizer->keeps_words(piece) : normalizer->leaves(piece))) {
+            s.normalized.assign(piece, aligned);
+            s.normalized.continues = continues && base == 0;
+            normalizer->normalize(&s.normalized);
+            piece = Bytes(s.normalized.text);
+            place.unplaced = s.normalized.unplaced;
+            if (aligned) place.alignments = s.normalized.alignments.data();
+        }
+        if (vocabulary.normalized_matcher().empty()) {
+            if (!piece.empty()) on_text(piece, place);
+            return;
+        }
+        vocabulary.normalized_matcher().split(piece, special_as_text, &s.inner_segments);
+        for (const Segment& inner : s.inner_segments) {
+            Place here = place;
+            here.unplaced = std::min(inner.stop, place.unplaced) - std::min(inner.start, place.unplaced);
+            const Bytes bytes = piece.slice(inner.start, inner.stop);
+            if (place.alignments != nullptr)
+                here.alignments += inner.start;
+            else
+                here.base += inner.start;
+            if (inner.added == kPlainText)
+                on_text(bytes, here);
+            else
+                on_added(vocabulary.added()[size_t(inner.added)].id, bytes, here);
+        }
+    };
+    if (vocabulary.matcher().empty()) {
+        if (!text.empty()) between(text, 0);
+        return;
+    }
+    vocabulary.matcher().split(text, special_as_text, &s.segments);
+    for (const Segment& segment : s.segments) {
+        const Bytes bytes = text.slice(segment.start, segment.stop);
+        Place place;
+        place.base = segment.start;
+        if (segment.added == kPlainText)
+            between(bytes, segment.start);
+        else
+            on_added(vocabulary.added()[size_t(segment.added)].id, bytes, place);
+    }
+}
+
+// A piece as the scanner's segment: with the space in front that the reference puts there, if it does. In s.prefixed
+// then. A piece that continues begins with a space, so that none is put before it (Seams).
+inline Bytes prefixed(const Engine::Parts& p, Bytes piece, Scratch& s) {
+    if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
+    s.prefixed.assign(1, ' ');
+    s.prefixed.append(piece.view());
+    return s.prefixed;
+}
+
+// Pieces that touch each other become one.
+inline void join_pieces(std::vector<Piece>* pieces) {
+    size_t n = 0;
+    for (const Piece piece : *pieces) {
+        if (n > 0 && (*pieces)[n - 1].end == piece.start)
+            (*pieces)[n - 1].end = piece.end;
+        else
+            (*pieces)[n++] = piece;
+    }
+    pieces->resize(n);
+}
+
+// Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
+inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
+    const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
+    // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them first.
+    const bool with_alignments =
+        aligned || place.alignments != nullptr || (pre_tokenizer != nullptr && pre_tokenizer->needs_own_alignments());
+    const uint32_t size = size_to_cut(text);
+    PieceList& list = s.pieces;
+    list.base = place.base;
+    list.continues = place.continues;
+    if (with_alignments && place.alignments != nullptr) {
+        list.text.text.assign(text.view());
+        list.text.alignments.assign(place.alignments, place.alignments + text.size);
+        list.text.aligned = true;
+    } else {
+        list.text.assign(text, with_alignments);
+    }
+    list.text.unplaced = place.unplaced;
+    list.pieces.clear();
+    if (!text.empty()) list.pieces.push_back({0, size});
+    if (pre_tokenizer != nullptr) pre_tokenizer->split(&list);
+    if (p.pipeline.joins_pieces) join_pieces(&list.pieces);
+    return list;
+}
+
+// Whether what cut_text made of `text` is all of it, unchanged.
+inline bool keeps_all(const PieceList& list, Bytes text) {
+    size_t done = 0;
+    for (const Piece& piece : list.pieces) {
+        if (piece.start != done) return false;
+        done = piece.end;
+    }
+    return done == text.size && list.text.text == text.view();
+}
+
+}  // namespace crayon

@@ -1,0 +1,18 @@
+// Where two JSON values differ.
+#pragma once
+
+#include <string>
+
+#include "crayon/json/json.h"
+
+namespace crayon {
+
+// A string or the text of a value for a message: one line, and not whole when it is long.
+std::string shown(std::string text);
+
+// One line, "path: `a` in the tokenizer.json, `b` in the cartridge", of the first difference between two values; empty
+// when there is none. The order of members does not count, unless an object has one of them twice. A null pointer is
+// no value. `path` names the values.
+std::string json_difference(const std::string& path, const json::Value* a, const json::Value* b);
+
+}  // namespace crayon

@@ -1,0 +1,447 @@
+// BPE on text. A piece can be a whole document (Llama 2 has no pre-tokenizer), so it is cut where no merge can ever
+// join; the words between are looked up in the thread's cache, and merged when they are new.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "bpe/bpe_dropout.h"
+#include "bpe/char_pairs.h"
+#include "bpe/merge.h"
+#include "bpe/merge_few.h"
+#include "bpe/spaced_pairs.h"
+#include "crayon/support/error.h"
+#include "models/model_cache.h"
+#include "models/model_parts.h"
+#include "models/piece_ids.h"
+#include "support/bits.h"
+#include "unicode/utf8_chars.h"
+
+namespace crayon {
+namespace {
+
+constexpr size_t kKeep = size_t(1) << 16;
+constexpr size_t kMostSpaced = size_t(1) << 30;
+constexpr uint32_t kTableAfter = 512;  // new words of a thread
+
+struct BpeScratch final : ModelScratch {
+    PieceCache cache;
+    Merger merger;
+    DropoutMerger dropout;
+    std::vector<uint32_t> symbols, sizes, ids, starts;  // of a long word
+    uint32_t new_words = 0;
+    std::string first;  // a text's first word, behind a space
+    Piece words[PieceIds::kBlock + 64];
+
+    void trim() override {
+        ModelScratch::trim();
+        merger.trim();
+        dropout.trim();
+        if (first.capacity() > kKeep) std::string().swap(first);
+        for (auto* v : {&symbols, &sizes, &ids, &starts})
+            if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
+    }
+};
+
+class Bpe final : public Model {
+  public:
+    Bpe(const ModelOptions& options, const Cartridge& cartridge);
+    ~Bpe() override { delete[] ascii_keys_.load(); }
+
+    std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
+    void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
+    void encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const override;
+    bool takes_spaced() const override { return mark_id_ != kNoId; }
+    bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const override;
+    bool is_random() const override { return options_.is_random(); }
+    bool divides(const Border& border) const override;
+
+  private:
+    // A part of a piece. What lies at an end of the piece can be spelled with a suffix, or without the prefix.
+    struct Word {
+        Bytes bytes;
+        bool is_first, is_last;
+    };
+
+    uint32_t find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const;
+    bool can_cut(Bytes piece, size_t before, size_t at, size_t end) const;
+    size_t make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const;
+    size_t merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const;
+    uint32_t add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
+    uint32_t merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const;
+    void add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const;
+
+    int64_t find_spaced(Bytes text, bool prefix) const;
+    void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
+    size_t merge_ids(uint32_t* symbols, size_t n) const;
+    const int32_t* ascii_keys(BpeScratch& s) const;
+
+    const ModelOptions options_;
+    const DoubleArrayView trie_;
+    const Array<uint32_t> byte_ids_;  // none without byte_fallback
+    const MergeTables tables_;
+    CharPairs pairs_;
+    const std::string suffix_;
+    const int32_t prefix_node_;  // where characters that continue a piece branch off
+    uint32_t unk_id_ = kNoId;
+    bool has_affixes_ = false;
+    bool is_whole_ = false;    // every character has symbols of its own that hang together only as char_pairs says
+    uint32_t ascii_ids_[128];  // of a character inside a piece, kNoId when it is not one symbol
+    // Of text whose spaces are to become U+2581; its symbol is kNoId when such text is not taken.
+    SpacedPairs spaced_;
+    uint32_t mark_id_ = kNoId;
+    mutable std::atomic<const int32_t*> ascii_keys_{nullptr};
+};
+
+Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
+    : options_(options),
+      trie_(cartridge.trie),
+      byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
+      tables_(MergeTables::of(cartridge)),
+      suffix_(options.end_of_word_suffix.value_or("")),
+      prefix_node_(walk(cartridge.trie, options.continuing_subword_prefix.value_or(""))) {
+    const Bytes pairs = cartridge.section(Section::char_pairs);
+    if (cartridge.pair_table.size < 2 || cartridge.pair_filter.empty() || !is_char_pairs_size(pairs.size) ||
+        (options.byte_fallback && byte_ids_.size != 256))
+        throw Error(ErrorKind::cartridge, "the sections of the BPE model do not fit it");
+    pairs_ = CharPairs(pairs);
+    if (options.unk_token) unk_id_ = find_model_token(cartridge, *options.unk_token);
+    has_affixes_ = options.has_affixes();
+    const bool has_all_bytes =
+        !byte_ids_.empty() && std::find(byte_ids_.begin(), byte_ids_.end(), kNoId) == byte_ids_.end();
+    is_whole_ = has_all_bytes && pairs_.is_text_only();
+    for (uint8_t c = 0; c < 128; ++c) {
+        ascii_ids_[c] = find_char(&c, 1, false, false);
+        if (ascii_ids_[c] == kNoId && has_all_bytes) ascii_ids_[c] = byte_ids_[c];
+    }
+    if (!is_whole_ || has_affixes_ || options_.is_random()) return;
+    mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
+    spaced_ = SpacedPairs(pairs_);
+}
+
+// The symbol of one character, kNoId when there is none.
+uint32_t Bpe::find_char(const uint8_t* p, size_t size, bool is_first, bool is_last) const {
+    int32_t node = trie_.size == 0 ? -1 : is_first ? 0 : prefix_node_;
+    for (size_t i = 0; i < size && node >= 0; ++i) node = trie_.step(node, p[i]);
+    if (is_last)
+        for (size_t i = 0; i < suffix_.size() && node >= 0; ++i) node = trie_.step(node, uint8_t(suffix_[i]));
+    return node >= 0 && trie_.values[node] >= 0 ? uint32_t(trie_.values[node]) : kNoId;
+}
+
+// Whether merging never crosses the border at `at`, between characters that are not together in char_pairs. Next to an
+// unknown character it may: characters without a symbol are dropped or fused, and the unknown token comes only after
+// the bytes that follow it.
+bool Bpe::can_cut(Bytes piece, size_t before, size_t at, size_t end) const {
+    if (is_whole_) return true;
+    return find_char(piece.data + before, at - before, before == 0, false) != kNoId &&
+           find_char(piece.data + at, end - at, false, end == piece.size) != kNoId;
+}
+
+// Where `tokenize` cuts, too. A suffix or prefix would see the ends of the parts; a whole piece that is a token may
+// reach over any place; and dropped characters shift the offsets of all that follow them in a piece.
+bool Bpe::divides(const Border& border) const {
+    const uint32_t before = border.before[0], after = border.after[0];
+    if (has_affixes_ || options_.ignore_merges || options_.is_random()) return false;
+    if (before == kUnknownChar || after == kUnknownChar || pairs_.joins(before, after)) return false;
+    const auto is_symbol = [this](uint32_t c) {
+        std::string bytes;
+        append_utf8(c, &bytes);
+        return find_char(Bytes(bytes).data, bytes.size(), false, false) != kNoId;
+    };
+    return is_whole_ || (options_.unk_token && is_symbol(before) && is_symbol(after));
+}
+
+// Writes at most one symbol for each byte, and the bytes that each stands for; returns how many.
+size_t Bpe::make_symbols(const Word& word, uint32_t* symbols, uint32_t* sizes) const {
+    const Bytes bytes = word.bytes;
+    size_t n = 0;
+    uint32_t unknown = 0;  // bytes that wait to become an unknown token
+    const auto add = [&](uint32_t id, uint32_t size) {
+        symbols[n] = id;
+        sizes[n++] = size;
+    };
+    const auto add_unknown = [&] {
+        if (unknown > 0) add(unk_id_, unknown);
+        unknown = 0;
+    };
+    for (size_t at = 0, size; at < bytes.size; at += size) {
+        size = char_size(bytes, at);
+        uint32_t id;
+        if (bytes[at] < 0x80 && !has_affixes_)
+            id = ascii_ids_[bytes[at]];
+        else
+            id = find_char(bytes.data + at, size, word.is_first && at == 0, word.is_last && at + size == bytes.size);
+        if (id != kNoId) {
+            add_unknown();
+            add(id, uint32_t(size));
+            continue;
+        }
+        if (!byte_ids_.empty()) {
+            size_t known = 0;
+            while (known < size && byte_ids_[bytes[at + known]] != kNoId) ++known;
+            if (known == size) {
+                for (size_t i = 0; i < size; ++i) add(byte_ids_[bytes[at + i]], 1);
+                continue;
+            }
+        }
+        if (!options_.unk_token) continue;
+        if (unk_id_ == kNoId)
+            throw Error(ErrorKind::vocabulary, "Unk token `" + *options_.unk_token + "` not found in the vocabulary");
+        if (!options_.fuse_unk) add_unknown();
+        unknown += uint32_t(size);
+    }
+    add_unknown();
+    return n;
+}
+
+// In place: find the least rank by a scan, close the gap by a move.
+size_t Bpe::merge_short(uint32_t* symbols, uint32_t* sizes, size_t n) const {
+    uint32_t ranks[Merger::kShort];
+    for (size_t i = 0; i + 1 < n; ++i) ranks[i] = tables_.rank(symbols[i], symbols[i + 1]);
+    const auto close = [&](uint32_t* all, size_t gap, size_t count) {
+        std::memmove(all + gap, all + gap + 1, (count - gap - 1) * sizeof *all);
+    };
+    while (n > 1) {
+        const size_t best = size_t(std::min_element(ranks, ranks + n - 1) - ranks);
+        if (ranks[best] == kNoRank) break;
+        symbols[best] = tables_.products[ranks[best]];
+        sizes[best] += sizes[best + 1];
+        close(symbols, best + 1, n);
+        close(sizes, best + 1, n);
+        close(ranks, best, n - 1);
+        --n;
+        if (best + 1 < n) ranks[best] = tables_.rank(symbols[best], symbols[best + 1]);
+        if (best > 0) ranks[best - 1] = tables_.rank(symbols[best - 1], symbols[best]);
+    }
+    return n;
+}
+
+uint32_t Bpe::merge_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
+    const auto add = [&](uint32_t id, uint32_t size) {
+        out->push_back({id, start, start + size, false});
+        start += size;
+    };
+    uint32_t few_symbols[Merger::kShort], few_sizes[Merger::kShort];
+    uint32_t *symbols = few_symbols, *sizes = few_sizes;
+    if (word.bytes.size > Merger::kShort) {
+        s.symbols.resize(word.bytes.size);
+        s.sizes.resize(word.bytes.size);
+        symbols = s.symbols.data();
+        sizes = s.sizes.data();
+    }
+    size_t n = make_symbols(word, symbols, sizes);
+    if (n <= Merger::kShort) {
+        n = merge_short(symbols, sizes, n);
+        for (size_t i = 0; i < n; ++i) add(symbols[i], sizes[i]);
+        return start;
+    }
+    s.ids.resize(n);
+    s.starts.resize(n);
+    const size_t count = s.merger.merge_symbols(tables_, symbols, n, s.ids.data(), s.starts.data());
+    for (size_t i = 0, at = 0; i < count; ++i) {
+        const size_t end = i + 1 < count ? s.starts[i + 1] : n;
+        uint32_t size = 0;
+        for (; at < end; ++at) size += sizes[at];
+        add(s.ids[i], size);
+    }
+    return start;
+}
+
+uint32_t Bpe::add_word(const Word& word, uint32_t start, BpeScratch& s, std::vector<ModelToken>* out) const {
+    const bool is_plain = !has_affixes_ || !(word.is_first || word.is_last);
+    if (!is_plain) return merge_word(word, start, s, out);
+    if (word.bytes.size == 1 && word.bytes[0] < 0x80 && ascii_ids_[word.bytes[0]] != kNoId) {
+        out->push_back({ascii_ids_[word.bytes[0]], start, start + 1, false});
+        return start + 1;
+    }
+    return s.cache.tokenize(word.bytes, start, out, [&] { return merge_word(word, start, s, out); });
+}
+
+// Skipping at random looks at the piece as one: what is cut off could not be tried again.
+void Bpe::add_random(Bytes piece, BpeScratch& s, std::vector<ModelToken>* out) const {
+    s.symbols.resize(piece.size);
+    s.sizes.resize(piece.size);
+    size_t n = make_symbols({piece, true, true}, s.symbols.data(), s.sizes.data());
+    n = s.dropout.merge(tables_, *options_.dropout, s.symbols.data(), s.sizes.data(), n);
+    uint32_t start = 0;
+    for (size_t i = 0; i < n; ++i) {
+        out->push_back({s.symbols[i], start, start + s.sizes[i], false});
+        start += s.sizes[i];
+    }
+}
+
+void Bpe::tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const {
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    const uint32_t size = checked_size(piece);
+    if (options_.is_random()) return add_random(piece, s, out);
+    if (options_.ignore_merges) {
+        const int32_t id = trie_.find(piece);
+        if (id >= 0) {
+            out->push_back({uint32_t(id), 0, size, false});
+            return;
+        }
+    }
+    size_t word = 0;     // where the word begins
+    uint32_t start = 0;  // where the next token does; dropped characters take no place
+    Char last = char_at(piece, 0);
+    for (size_t at = last.size; at < size;) {
+        const Char now = char_at(piece, at);
+        if (!pairs_.joins(last.code_point, now.code_point) && can_cut(piece, at - last.size, at, at + now.size)) {
+            start = add_word({piece.slice(word, at), word == 0, false}, start, s, out);
+            word = at;
+        }
+        last = now;
+        at += now.size;
+    }
+    add_word({piece.slice(word, size), word == 0, true}, start, s, out);
+}
+
+// Short pieces are looked up whole, others by the words that tokenize cuts them into.
+void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    const bool is_cached = !options_.is_random();
+    for (size_t i = 0; i < n;) {
+        size_t few = i;
+        while (is_cached && few < n && pieces[few].end - pieces[few].start <= PieceIds::kLongBytes) ++few;
+        Model::encode(text, pieces + i, few - i, scratch, out);
+        for (i = few; i < n && (!is_cached || pieces[i].end - pieces[i].start > PieceIds::kLongBytes); ++i)
+            encode_piece(text.slice(pieces[i].start, pieces[i].end), &s, out);
+    }
+}
+
+// The id of the whole text as one token, with its spaces spelled, or -1.
+int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
+    int32_t node = prefix ? walk(trie_, kSpaceMark) : trie_.size > 0 ? 0 : -1;
+    for (size_t i = 0; i < text.size && node >= 0; ++i) {
+        if (text[i] != ' ') {
+            node = trie_.step(node, text[i]);
+        } else {
+            for (const char byte : kSpaceMark)
+                if (node >= 0) node = trie_.step(node, uint8_t(byte));
+        }
+    }
+    return node >= 0 ? trie_.values[node] : -1;
+}
+
+// The keys of pairs of ASCII characters for merge_few, without the position. Null as long as they do not pay.
+const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
+    const int32_t* found = ascii_keys_.load(std::memory_order_acquire);
+    if (found != nullptr || ++s.new_words < kTableAfter) return found;
+    std::unique_ptr<int32_t[]> keys(new int32_t[128 * 128]);
+    const auto symbol = [this](uint32_t c) { return c == ' ' ? mark_id_ : ascii_ids_[c]; };
+    for (uint32_t a = 0; a < 128; ++a) {
+        for (uint32_t b = 0; b < 128; ++b) keys[a << 7 | b] = few_key(tables_.rank(symbol(a), symbol(b)), 0);
+    }
+    // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
+    if (ascii_keys_.compare_exchange_strong(found, keys.get())) found = keys.release();
+    return found;
+}
+
+size_t Bpe::merge_ids(uint32_t* symbols, size_t n) const {
+    if (n <= kFewSymbols) {
+        int32_t keys[kFewSymbols];
+        for (size_t i = 0; i < kFewSymbols; ++i)
+            keys[i] = i + 1 < n ? few_key(tables_.rank(symbols[i], symbols[i + 1]), i) : kNoKey;
+        return merge_few(tables_, symbols, keys, n);
+    }
+    uint32_t sizes[Merger::kShort];  // of no use here
+    std::fill_n(sizes, n, 1);
+    return merge_short(symbols, sizes, n);
+}
+
+void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
+    if (word.size > Merger::kShort) {
+        std::string& spelled = s.spelled;
+        spelled.clear();
+        for (const uint8_t byte : word) {
+            if (byte == ' ')
+                spelled.append(kSpaceMark);
+            else
+                spelled.push_back(char(byte));
+        }
+        s.tokens.clear();
+        merge_word({Bytes(spelled), false, false}, 0, s, &s.tokens);
+        for (const ModelToken& token : s.tokens) out->push(int32_t(token.id));
+        return;
+    }
+    uint32_t symbols[Merger::kShort];
+    size_t n = 0;
+    if (word.size <= kFewSymbols) {
+        if (const int32_t* const table = ascii_keys(s)) {
+            uint8_t all = 0;
+            int32_t keys[kFewSymbols];
+            for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
+            for (size_t i = 0; i < word.size; ++i) {
+                all |= word[i];
+                symbols[i] = word[i] == ' ' ? mark_id_ : ascii_ids_[word[i] & 0x7F];
+            }
+            if (all < 0x80) {
+                for (size_t i = 0; i + 1 < word.size; ++i) {
+                    const int32_t key = table[word[i] << 7 | word[i + 1]];
+                    keys[i] = key == kNoKey ? kNoKey : key | int32_t(i);
+                }
+                n = merge_few(tables_, symbols, keys, word.size);
+                return out->append(reinterpret_cast<const int32_t*>(symbols), n);
+            }
+        }
+    }
+    for (size_t at = 0, size; at < word.size; at += size) {
+        size = char_size(word, at);
+        uint32_t id = word[at] == ' ' ? mark_id_ : word[at] < 0x80 ? ascii_ids_[word[at]] : kNoId;
+        if (id == kNoId) id = find_char(word.data + at, size, false, false);
+        if (id != kNoId)
+            symbols[n++] = id;
+        else
+            for (size_t i = 0; i < size; ++i) symbols[n++] = byte_ids_[word[at + i]];
+    }
+    n = merge_ids(symbols, n);
+    out->append(reinterpret_cast<const int32_t*>(symbols), n);
+}
+
+// Words are cut, known and merged by the text's own bytes, where a space is one of them.
+bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const {
+    if (mark_id_ == kNoId || text.empty() || text.size > kMostSpaced) return false;
+    BpeScratch& s = *static_cast<BpeScratch*>(scratch);
+    if (options_.ignore_merges) {
+        const int64_t id = find_spaced(text, prefix);
+        if (id >= 0) {
+            out->push(int32_t(id));
+            return true;
+        }
+    }
+    const auto merge = [&](Bytes word, IdBuffer* ids) { merge_spaced(word, s, ids); };
+    PieceIds& known = s.marked();
+    size_t n = 0, start = 0;
+    const auto add = [&](size_t end) {
+        if (start == 0 && prefix) {
+            s.first.assign(1, ' ');
+            s.first.append(text.slice(0, end).view());
+            const Piece whole{0, uint32_t(s.first.size())};
+            known.encode(Bytes(s.first), &whole, 1, out, merge);
+        } else {
+            s.words[n++] = {uint32_t(start), uint32_t(end)};
+        }
+        start = end;
+    };
+    uint32_t last = text[0] < 0x80 ? text[0] : char_at(text, 0).code_point;
+    for (size_t at = 1; at < text.size; at += 64) {
+        const size_t size = std::min<size_t>(64, text.size - at);
+        for (uint64_t cuts = spaced_.cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
+            add(at + lowest_set_bit(cuts));
+        if (n >= PieceIds::kBlock) {
+            known.encode(text, s.words, n, out, merge);
+            n = 0;
+        }
+    }
+    add(text.size);
+    known.encode(text, s.words, n, out, merge);
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge) {
+    return std::make_unique<Bpe>(options, cartridge);
+}
+
+}  // namespace crayon

@@ -1,0 +1,111 @@
+#include "crayon/models/models.h"
+
+#include <algorithm>
+
+#include "crayon/pre_tokenizers/pre_tokenizers.h"
+#include "crayon/support/error.h"
+#include "models/model_parts.h"
+#include "models/piece_ids.h"
+
+namespace crayon {
+
+ModelScratch::ModelScratch() = default;
+ModelScratch::~ModelScratch() = default;
+
+void ModelScratch::trim() {
+    constexpr size_t kKeep = size_t(1) << 16;
+    if (tokens.capacity() > kKeep) std::vector<ModelToken>().swap(tokens);
+    if (spelled.capacity() > kKeep) std::string().swap(spelled);
+}
+
+PieceIds& ModelScratch::plain() {
+    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>();
+    return *plain_;
+}
+
+PieceIds& ModelScratch::marked() {
+    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>();
+    return *marked_;
+}
+
+void Model::encode_piece(Bytes piece, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->tokens.clear();
+    tokenize(piece, scratch, &scratch->tokens);
+    out->reserve_more(scratch->tokens.size());
+    int32_t* to = out->end();
+    for (const ModelToken& token : scratch->tokens) *to++ = int32_t(token.id);
+    out->advance(scratch->tokens.size());
+}
+
+void Model::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->plain().encode(text, pieces, n, out,
+                            [&](Bytes piece, IdBuffer* ids) { encode_piece(piece, scratch, ids); });
+}
+
+void Model::encode_words(Bytes text, const Piece* words, size_t n, ModelScratch* scratch, IdBuffer* out) const {
+    scratch->marked().encode(text, words, n, out, [&](Bytes word, IdBuffer* ids) {
+        std::string& spelled = scratch->spelled;
+        const std::string_view view = word.view();
+        spelled.assign(view.substr(0, kSpaceMark.size()) == kSpaceMark ? std::string_view() : kSpaceMark);
+        spelled.append(view);
+        for (size_t start = 0; start < spelled.size();) {
+            const size_t end = std::min(spelled.find(kSpaceMark, start + 1), spelled.size());
+            encode_piece(Bytes(spelled).slice(start, end), scratch, ids);
+            start = end;
+        }
+    });
+}
+
+bool Model::encode_spaced(Bytes, bool, ModelScratch*, IdBuffer*) const {
+    return false;
+}
+
+std::string byte_token(uint8_t b) {
+    const char* const digits = "0123456789ABCDEF";
+    return {'<', '0', 'x', digits[b >> 4], digits[b & 15], '>'};
+}
+
+uint32_t find_model_token(const Cartridge& cartridge, std::string_view token) {
+    if (!token.empty()) {
+        const int32_t id = cartridge.trie.find(token);
+        return id >= 0 ? uint32_t(id) : kNoId;
+    }
+    uint32_t found = kNoId;  // of equal tokens, which only a Unigram model can have, the last counts
+    for (uint32_t id = 0; id < cartridge.program().n_ids; ++id)
+        if ((cartridge.token_flags[id] & kModel) && cartridge.bytes_of(id).empty()) found = id;
+    return found;
+}
+
+int32_t walk(const DoubleArrayView& trie, std::string_view prefix) {
+    int32_t node = trie.size > 0 ? 0 : -1;
+    for (const uint8_t byte : Bytes(prefix))
+        if (node >= 0) node = trie.step(node, byte);
+    return node;
+}
+
+uint32_t checked_size(Bytes piece) {
+    if (piece.size >= kNoId) throw Error(ErrorKind::argument, "a piece of 4 GiB or more cannot be tokenized");
+    return uint32_t(piece.size);
+}
+
+ModelOptions read_typed_options(const json::Value& model) {
+    const std::optional<ModelType> type = read_model_type(model);
+    if (!type) throw Error(ErrorKind::vocabulary, "the model has no type");
+    return read_model_options(model, *type);
+}
+
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge) {
+    const ModelOptions read = read_typed_options(options);
+    switch (read.type) {
+        case ModelType::bpe:
+            return make_bpe(read, cartridge);
+        case ModelType::word_piece:
+            return make_word_piece(read, cartridge);
+        case ModelType::word_level:
+            return make_word_level(read, cartridge);
+        default:
+            return make_unigram(read, cartridge);
+    }
+}
+
+}  // namespace crayon

@@ -1,0 +1,272 @@
+// The normalization forms of UAX #15, "Unicode Normalization Forms", with the tables of the reference.
+//
+// Text is cut at characters that neither move nor combine leftwards. A stretch between two cuts that passes the quick
+// check (UAX #15, section 9) is copied; any other is decomposed, put in canonical order and, in NFC and NFKC, composed.
+//
+// Alignments. The reference counts, for each character of the result, how many characters of the text it replaces: a
+// character consumes itself with the first character of its decomposition, the rest of the decomposition consumes
+// nothing, and a composite consumes what its parts do. Results take characters of the text in order: one that consumes
+// is aligned with the first character it takes, one that does not with the last character taken before it. So a mark
+// that was moved is aligned with the character that stood at its new place, as it is in the reference.
+#include "normalizers/normalize_forms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "crayon/normalizers/normalize.h"
+#include "normalizers/text_rewriter.h"
+#include "unicode/utf8_chars.h"
+
+namespace crayon {
+namespace {
+
+#include "unicode/nfc_tables.inc"
+
+constexpr uint32_t kClassMask = 0xFF;
+constexpr uint32_t kMayCompose = 0x100;  // NFC has work: only such characters compose with what is before them
+
+// What sets a form apart.
+struct Rules {
+    uint32_t needs_work;    // the bit of characters that may change, or change what is before them
+    uint32_t joins_before;  // the bit of characters that the text cannot be cut before
+    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first that may is
+                            // U+0300, U+00C0 or U+00A0
+    bool compose;
+    bool compatibility;
+};
+constexpr Rules kRules[] = {
+    {0x100, 0x200, 0xCC, true, false},    // NFC
+    {0x400, 0x200, 0xC3, false, false},   // NFD
+    {0x800, 0x2000, 0xC2, true, true},    // NFKC
+    {0x1000, 0x2000, 0xC2, false, true},  // NFKD
+};
+const Rules& rules_of(Form form) {
+    return kRules[size_t(form)];
+}
+
+// Hangul (The Unicode Standard, section 3.12). The first trailing consonant is kHangulT + 1.
+constexpr uint32_t kHangulS = 0xAC00, kHangulL = 0x1100, kHangulV = 0x1161, kHangulT = 0x11A7;
+constexpr uint32_t kHangulLCount = 19, kHangulVCount = 21, kHangulTCount = 28;
+constexpr uint32_t kHangulSCount = kHangulLCount * kHangulVCount * kHangulTCount;
+
+uint32_t property(uint32_t code_point) {
+    if (code_point >= kNfcPropertyLimit) return 0;
+    const uint32_t block = kNfcBlockOf[code_point / 64];
+    return kNfcPropertyValues[kNfcBlocks[block * 64 + code_point % 64]];
+}
+
+// The first character from `p` on, a cut, that fails the quick check, or `end`.
+const uint8_t* find_work(const Rules& rules, const uint8_t* p, const uint8_t* end) {
+    uint32_t previous_class = 0;
+    while (p < end) {
+        if (*p < rules.active_lead) {
+            p = skip_below(p, end, rules.active_lead);
+            previous_class = 0;
+            continue;
+        }
+        const Character c = character_at(p, end);
+        const uint32_t found = property(c.code_point);
+        if (found & rules.needs_work) return p;
+        const uint32_t combining_class = found & kClassMask;
+        if (combining_class != 0 && combining_class < previous_class) return p;
+        previous_class = combining_class;
+        p += c.size;
+    }
+    return end;
+}
+
+const uint8_t* cut_before(const Rules& rules, const uint8_t* begin, const uint8_t* p, const uint8_t* end) {
+    while (p > begin) {
+        const bool joins = property(character_at(p, end).code_point) & rules.joins_before;
+        if (!joins) break;
+        p = character_before(begin, p);
+    }
+    return p;
+}
+
+const uint8_t* cut_after(const Rules& rules, const uint8_t* p, const uint8_t* end) {
+    while (p < end) {
+        const Character c = character_at(p, end);
+        if (!(property(c.code_point) & rules.joins_before)) break;
+        p += c.size;
+    }
+    return p;
+}
+
+uint32_t compose(uint32_t first, uint32_t second) {
+    if (first - kHangulL < kHangulLCount && second - kHangulV < kHangulVCount)
+        return kHangulS + ((first - kHangulL) * kHangulVCount + (second - kHangulV)) * kHangulTCount;
+    if (first - kHangulS < kHangulSCount && (first - kHangulS) % kHangulTCount == 0 &&
+        second - kHangulT - 1 < kHangulTCount - 1)
+        return first + (second - kHangulT);
+    const auto range = std::equal_range(std::begin(kNfcFirst), std::end(kNfcFirst), first);
+    const uint32_t* from = kNfcSecond + (range.first - kNfcFirst);
+    const uint32_t* to = kNfcSecond + (range.second - kNfcFirst);
+    const uint32_t* found = std::lower_bound(from, to, second);
+    return found != to && *found == second ? kNfcComposite[found - kNfcSecond] : 0;
+}
+
+// One stretch of text between two cuts.
+class Stretch {
+  public:
+    void decompose(const Rules& rules, const uint8_t* p, const uint8_t* end) {
+        pieces_.clear();
+        while (p < end) {
+            const Character c = character_at(p, end);
+            add(c.code_point, rules.compatibility);
+            p += c.size;
+        }
+    }
+
+    // Stable, so that marks of one class keep their order.
+    void sort() {
+        const auto by_class = [](const Piece& a, const Piece& b) { return a.combining_class < b.combining_class; };
+        for (size_t i = 0; i < pieces_.size();) {
+            if (pieces_[i].combining_class == 0) {
+                ++i;
+                continue;
+            }
+            size_t run_end = i + 1;
+            bool sorted = true;
+            for (; run_end < pieces_.size() && pieces_[run_end].combining_class != 0; ++run_end)
+                sorted &= !by_class(pieces_[run_end], pieces_[run_end - 1]);
+            if (!sorted)
+                std::stable_sort(pieces_.begin() + ptrdiff_t(i), pieces_.begin() + ptrdiff_t(run_end), by_class);
+            i = run_end;
+        }
+    }
+
+    // In place: a composite takes the place of its starter, what stays moves down. A character is blocked from the
+    // starter when the character kept just before it (the starter apart) has its class or a greater one.
+    void compose_pieces() {
+        size_t kept = 0;
+        size_t starter = SIZE_MAX;
+        uint32_t last_class = 0;  // of the last character kept after the starter; 0 when there is none
+        for (const Piece piece : pieces_) {
+            const bool blocked = starter == SIZE_MAX || (last_class != 0 && last_class >= piece.combining_class);
+            const uint32_t composite = blocked || !(property(piece.code_point) & kMayCompose)
+                                           ? 0
+                                           : compose(pieces_[starter].code_point, piece.code_point);
+            if (composite != 0) {
+                pieces_[starter].code_point = composite;
+                pieces_[starter].consumed += piece.consumed;
+                continue;
+            }
+            if (piece.combining_class == 0) starter = kept;
+            last_class = piece.combining_class;
+            pieces_[kept++] = piece;
+        }
+        pieces_.resize(kept);
+    }
+
+    void write(TextRewriter* out) const {
+        for (const Piece& piece : pieces_) out->put(piece.code_point, 1 - int32_t(piece.consumed));
+    }
+
+  private:
+    struct Piece {
+        uint32_t code_point;
+        uint32_t combining_class;
+        uint32_t consumed;  // characters of the text that it stands for
+    };
+
+    void push(uint32_t code_point, uint32_t consumed) {
+        pieces_.push_back({code_point, property(code_point) & kClassMask, consumed});
+    }
+
+    void add(uint32_t code_point, bool compatibility) {
+        const uint32_t syllable = code_point - kHangulS;
+        if (syllable < kHangulSCount) {
+            push(kHangulL + syllable / (kHangulVCount * kHangulTCount), 1);
+            push(kHangulV + syllable / kHangulTCount % kHangulVCount, 0);
+            if (syllable % kHangulTCount != 0) push(kHangulT + syllable % kHangulTCount, 0);
+            return;
+        }
+        if (compatibility && add_parts(code_point, kNfkDecomposed, kNfkPieceStart, kNfkPieces)) return;
+        if (add_parts(code_point, kNfcDecomposed, kNfcPieceStart, kNfcPieces)) return;
+        push(code_point, 1);
+    }
+
+    template <size_t N>
+    bool add_parts(uint32_t code_point, const uint32_t (&decomposed)[N], const uint16_t* starts,
+                   const uint32_t* parts) {
+        const uint32_t* found = std::lower_bound(std::begin(decomposed), std::end(decomposed), code_point);
+        if (found == std::end(decomposed) || *found != code_point) return false;
+        const size_t index = size_t(found - decomposed);
+        for (size_t i = starts[index]; i < starts[index + 1]; ++i) push(parts[i], i == starts[index]);
+        return true;
+    }
+
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+bool is_form_quick(Form form, Bytes text) {
+    return find_work(rules_of(form), text.begin(), text.end()) == text.end();
+}
+
+bool to_form(Form form, AlignedText* text) {
+    const Rules& rules = rules_of(form);
+    const uint8_t* done = reinterpret_cast<const uint8_t*>(text->text.data());
+    const uint8_t* const end = done + text->size();
+    const uint8_t* work = find_work(rules, done, end);
+    if (work == end && unplaced_bytes(*text) == 0) return false;
+    TextRewriter out(text);
+    Stretch stretch;
+    for (; work < end; work = find_work(rules, done, end)) {
+        const uint8_t* from = cut_before(rules, done, work, end);
+        out.keep(done, from);
+        done = cut_after(rules, work + character_at(work, end).size, end);
+        stretch.decompose(rules, from, done);
+        stretch.sort();
+        if (rules.compose) stretch.compose_pieces();
+        stretch.write(&out);
+    }
+    out.keep(done, end);
+    out.finish();
+    return true;
+}
+
+// Stretches (see above) are worked on one by one, and one begins at each character that does not join what is before
+// it, whatever that is. A character that is a stretch of its own and passes the quick check stays as it is.
+bool form_divides(Form form, Border* b) {
+    const Rules& rules = rules_of(form);
+    const auto begins = [&](uint32_t c) { return c != kUnknownChar && !(property(c) & rules.joins_before); };
+    const auto stays = [&](uint32_t c) { return begins(c) && !(property(c) & (rules.needs_work | kClassMask)); };
+    // Whether marks behind it might make it another character.
+    const auto composes = [&](uint32_t c) {
+        constexpr uint32_t kDecomposes = kRules[size_t(Form::nfd)].needs_work;
+        return rules.compose && (property(c) & kDecomposes || c - kHangulL < kHangulLCount ||
+                                 std::binary_search(std::begin(kNfcFirst), std::end(kNfcFirst), c));
+    };
+    if (!stays(b->before[0])) b->before[0] = kUnknownChar;
+    if (b->before[0] == kUnknownChar || !stays(b->before[1])) b->before[1] = kUnknownChar;
+    for (size_t i = 0; i < Border::kAfter; ++i) {
+        const uint32_t c = b->after[i];
+        const bool alone = i + 1 < Border::kAfter && begins(b->after[i + 1]);
+        if (stays(c) && (alone || !composes(c))) continue;
+        for (size_t k = i; k < Border::kAfter; ++k) b->after[k] = kUnknownChar;
+    }
+    return b->after[0] != kUnknownChar;
+}
+
+bool is_nfc_quick(Bytes text) {
+    return is_form_quick(Form::nfc, text);
+}
+
+bool is_stable_in_nfc(uint32_t code_point) {
+    return !(property(code_point) & (rules_of(Form::nfc).needs_work | kClassMask));
+}
+
+void normalize_nfc(Bytes text, std::string* out, std::vector<Alignment>* alignments) {
+    AlignedText aligned;
+    aligned.text.swap(*out);
+    if (alignments != nullptr) aligned.alignments.swap(*alignments);
+    aligned.assign(text, alignments != nullptr);
+    to_form(Form::nfc, &aligned);
+    out->swap(aligned.text);
+    if (alignments != nullptr) alignments->swap(aligned.alignments);
+}
+
+}  // namespace crayon

@@ -1,0 +1,31 @@
+// Steps that change characters one by one: alone they are normalizers, and BertNormalizer is made of them.
+#pragma once
+
+#include <string_view>
+
+#include "crayon/normalizers/aligned_text.h"
+#include "crayon/support/bytes.h"
+#include "crayon/unicode/border.h"
+
+namespace crayon {
+
+// Every character of one of the kinds (normalize_chars.h) is removed, or becomes a space.
+void remove_kinds(uint32_t kinds, AlignedText* text);
+void blank_kinds(uint32_t kinds, AlignedText* text);
+void lowercase(AlignedText* text);
+// White space at the ends.
+void strip(bool left, bool right, AlignedText* text);
+// The byte-level alphabet.
+void spell_bytes(AlignedText* text);
+void prepend(std::string_view what, AlignedText* text);
+
+bool has_kinds(uint32_t kinds, Bytes text);
+bool has_uppercase(Bytes text);
+bool is_strippable(bool left, bool right, Bytes text);
+
+// The same steps on a border: whether they divide there (Normalizer::divides).
+bool remove_kinds(uint32_t kinds, Border* border);
+bool blank_kinds(uint32_t kinds, Border* border);
+bool lowercase(Border* border);
+
+}  // namespace crayon

@@ -1,0 +1,26 @@
+// The normalizers, one maker each; normalizers.cpp reads the JSON.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "crayon/normalizers/normalizers.h"
+#include "crayon/regex/regex.h"
+#include "normalizers/normalize_forms.h"
+#include "normalizers/normalize_steps.h"
+
+namespace crayon {
+
+struct BertOptions {
+    bool clean_text, handle_chinese_chars, strip_accents, lowercase;
+};
+
+std::unique_ptr<Normalizer> make_bert(const BertOptions& options);
+std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_view content);
+// `is_spaces`: the pattern is " {2,}", of which it is known where it divides.
+std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content, bool is_spaces = false);
+// Error(vocabulary) when the bytes are no charsmap.
+std::unique_ptr<Normalizer> make_precompiled(std::string charsmap);
+
+}  // namespace crayon

@@ -1,0 +1,146 @@
+#include "crayon/post/encoding.h"
+
+#include <algorithm>
+
+namespace crayon {
+namespace {
+
+template <typename T>
+void extend(std::vector<T>* to, std::vector<T>& from) {
+    if (to->empty() && to->capacity() < from.size())
+        to->swap(from);
+    else
+        to->insert(to->end(), from.begin(), from.end());
+}
+
+void place(std::vector<SequenceRange>* ranges, const SequenceRange& range) {
+    for (SequenceRange& known : *ranges) {
+        if (known.sequence == range.sequence) {
+            known = range;
+            return;
+        }
+    }
+    ranges->push_back(range);
+}
+
+IndexPair range_of(const Encoding& encoding, size_t sequence) {
+    for (const SequenceRange& range : encoding.ranges)
+        if (range.sequence == sequence) return {range.start, range.end};
+    return {0, encoding.size()};
+}
+
+// The arrays alone, without overflowing ones.
+void append_tokens(Encoding* to, Encoding&& from, bool growing_offsets) {
+    const uint32_t shift = uint32_t(to->size());
+    for (const SequenceRange& range : from.ranges)
+        place(&to->ranges, {range.sequence, range.start + shift, range.end + shift});
+    for (TokenText& text : from.texts) to->texts.push_back({text.index + shift, std::move(text.text), text.count});
+    if (growing_offsets && !to->offsets.empty()) {
+        const uint32_t grown = to->offsets.back().end;
+        for (Offset& offset : from.offsets) offset = {offset.start + grown, offset.end + grown};
+    }
+    extend(&to->ids, from.ids);
+    extend(&to->type_ids, from.type_ids);
+    extend(&to->offsets, from.offsets);
+    extend(&to->words, from.words);
+    extend(&to->special, from.special);
+    extend(&to->attention, from.attention);
+}
+
+Encoding joined(const Encoding& first, const Encoding& second, bool growing_offsets) {
+    Encoding out = first;
+    append(&out, Encoding(second), growing_offsets);
+    return out;
+}
+
+}  // namespace
+
+void set_sequence(Encoding* encoding, size_t sequence) {
+    place(&encoding->ranges, {sequence, 0, uint32_t(encoding->size())});
+}
+
+void append(Encoding* to, Encoding&& from, bool growing_offsets) {
+    std::vector<Encoding> overflowing;
+    for (const Encoding& mine : to->overflowing) {
+        overflowing.push_back(joined(mine, from, growing_offsets));
+        for (const Encoding& other : from.overflowing) overflowing.push_back(joined(mine, other, growing_offsets));
+    }
+    for (const Encoding& other : from.overflowing) overflowing.push_back(joined(*to, other, growing_offsets));
+    append_tokens(to, std::move(from), growing_offsets);
+    to->overflowing = std::move(overflowing);
+}
+
+size_t n_sequences(const Encoding& encoding) {
+    return std::max<size_t>(1, encoding.ranges.size());
+}
+
+std::vector<int32_t> sequence_ids(const Encoding& encoding) {
+    std::vector<int32_t> out(encoding.size(), kNoSequence);
+    for (size_t sequence = 0; sequence < n_sequences(encoding); ++sequence) {
+        const auto [start, end] = range_of(encoding, sequence);
+        std::fill(out.begin() + ptrdiff_t(start), out.begin() + ptrdiff_t(end), int32_t(sequence));
+    }
+    return out;
+}
+
+void own_texts(Encoding* encoding, const TokenStringOf& string_of) {
+    std::vector<TokenText> texts;
+    texts.reserve(encoding->size());
+    for_each_text(*encoding, string_of, [&](size_t i, const std::string& text) {
+        texts.push_back({uint32_t(i), text});
+    });
+    encoding->texts = std::move(texts);
+    for (Encoding& other : encoding->overflowing) own_texts(&other, string_of);
+}
+
+std::optional<IndexPair> word_to_tokens(const Encoding& encoding, uint32_t word, size_t sequence) {
+    const auto [start, end] = range_of(encoding, sequence);
+    std::optional<IndexPair> found;
+    for (size_t i = start; i < end; ++i) {
+        const int32_t at = encoding.words[i];
+        if (at == kNoWord) continue;
+        if (uint32_t(at) > word) break;
+        if (uint32_t(at) == word) found = IndexPair{found ? found->first : i, i + 1};
+    }
+    return found;
+}
+
+std::optional<Offset> word_to_chars(const Encoding& encoding, uint32_t word, size_t sequence) {
+    const std::optional<IndexPair> tokens = word_to_tokens(encoding, word, sequence);
+    if (!tokens) return std::nullopt;
+    return Offset{encoding.offsets[tokens->first].start, encoding.offsets[tokens->second - 1].end};
+}
+
+std::optional<size_t> token_to_sequence(const Encoding& encoding, size_t token) {
+    // The token after the last is of sequence 0 when no sequence was set: the reference compares so.
+    if (token > encoding.size()) return std::nullopt;
+    if (encoding.ranges.empty()) return 0;
+    for (const SequenceRange& range : encoding.ranges)
+        if (token >= range.start && token < range.end) return range.sequence;
+    return std::nullopt;
+}
+
+std::optional<Offset> token_to_chars(const Encoding& encoding, size_t token) {
+    if (!token_to_sequence(encoding, token) || token >= encoding.size()) return std::nullopt;
+    return encoding.offsets[token];
+}
+
+std::optional<uint32_t> token_to_word(const Encoding& encoding, size_t token) {
+    if (!token_to_sequence(encoding, token) || token >= encoding.size()) return std::nullopt;
+    if (encoding.words[token] == kNoWord) return std::nullopt;
+    return uint32_t(encoding.words[token]);
+}
+
+std::optional<size_t> char_to_token(const Encoding& encoding, size_t position, size_t sequence) {
+    const auto [start, end] = range_of(encoding, sequence);
+    for (size_t i = start; i < end; ++i)
+        if (position >= encoding.offsets[i].start && position < encoding.offsets[i].end) return i;
+    return std::nullopt;
+}
+
+std::optional<uint32_t> char_to_word(const Encoding& encoding, size_t position, size_t sequence) {
+    const std::optional<size_t> token = char_to_token(encoding, position, sequence);
+    return token ? token_to_word(encoding, *token) : std::nullopt;
+}
+
+}  // namespace crayon

@@ -1,0 +1,53 @@
+// What the files of trace.h share: the inside of an engine, and its model as the plain way needs it.
+#pragma once
+
+#include <string>
+
+#include "crayon/engine/engine.h"
+#include "crayon/support/error.h"
+#include "crayon/trace/trace.h"
+#include "engine/engine_parts.h"
+#include "models/model_parts.h"
+
+namespace crayon {
+
+// Error(argument) for a greedy engine: traces show longest match beside what an exact one does.
+inline void check_exact(const Engine& engine) {
+    if (engine.is_greedy())
+        throw Error(ErrorKind::argument, "traces are of engines in exact mode: they show longest match beside it");
+}
+
+// The model of an engine, whose cartridge must outlive this.
+struct TraceModel {
+    explicit TraceModel(const Engine& engine);
+
+    const Cartridge& cartridge;
+    ModelOptions options;
+    uint32_t unk_id = kNoId;  // kNoId: none, or a name that no token has
+    bool on_bytes;
+    bool merges_bytes;  // byte-level tables that have merges
+
+    // Error(utf8) for what a vocabulary of text cannot be given.
+    void check(Bytes text) const;
+    // The id of a token of the model, kNoId when there is none.
+    uint32_t find(Bytes token) const { return find_model_token(cartridge, token.view()); }
+    // The tokens <0xNN> of these bytes; none unless the model has byte_fallback, and all of them.
+    std::vector<TraceToken> byte_tokens(Bytes text, size_t start, size_t end) const;
+    // The unknown token. Error(vocabulary) where the engine fails, too.
+    TraceToken unknown(size_t start, size_t end) const;
+};
+
+// How the longest token is looked for.
+struct WalkRules {
+    std::string_view prefix;              // of tokens that do not begin the text
+    std::string_view suffix;              // of tokens that end it
+    const LongestMatch* match = nullptr;  // which says what never matches
+};
+
+// The walk from `start` to where no token goes on. Without a match no token, and `end` is `start`.
+TraceWalk walk_trie(const DoubleArrayView& trie, const WalkRules& rules, Bytes text, size_t start);
+
+// WordPiece, and byte-level tables of longest match.
+std::vector<TraceWalk> walk_piece(const TraceModel& model, Bytes piece);
+
+}  // namespace crayon

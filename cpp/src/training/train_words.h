@@ -1,0 +1,126 @@
+// The unique words that a trainer merges in: runs of symbols in one array, each behind a slot with the word's count.
+//
+// Merging two neighbours leaves slots free; the links over them lie in the slots themselves, so a symbol costs four
+// bytes, and what a merge looks at lies together.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "crayon/support/error.h"
+#include "support/prefetch.h"
+
+namespace crayon {
+
+class TrainingWords {
+  public:
+    // A symbol's first slot.
+    using Position = uint32_t;
+
+    static constexpr uint32_t kSymbols = uint32_t(1) << 31;  // ids are below
+    static constexpr uint32_t kNone = ~uint32_t(0);
+
+    void reserve(size_t slots) { slots_.reserve(slots); }
+    void begin_word(uint64_t count) {
+        start_ = slots_.size();
+        if (count < kInline) {
+            slots_.push_back(kHeader | uint32_t(count));
+        } else {
+            slots_.push_back(kHeader | kInline | uint32_t(large_counts_.size()));
+            large_counts_.push_back(count);
+        }
+    }
+    void push(uint32_t symbol) { slots_.push_back(symbol); }
+    // A word of fewer than two symbols has no pairs, and is not kept. Error(argument) beyond what positions can name.
+    void end_word() {
+        const size_t size = slots_.size() - start_ - 1;
+        if (size < 2) {
+            slots_.resize(start_);
+            return;
+        }
+        if (slots_.size() >= kNone || size > kLength)
+            throw Error(ErrorKind::argument,
+                        "the unique words have more than 4 billion characters, or one of them more than a billion: "
+                        "train on less text, or with a pre-tokenizer that cuts it");
+        pairs_ += size - 1;
+        if (size > kNear) long_words_.push_back({Position(start_), Position(slots_.size())});
+    }
+    // After the last word.
+    void finish() { slots_.push_back(kHeader); }
+
+    // Neighbours in all words, to begin with.
+    size_t pairs() const { return pairs_; }
+    void prefetch_at(Position p) const { prefetch(slots_.data() + p); }
+
+    uint32_t symbol(Position p) const { return slots_[p]; }
+    bool is_symbol(Position p) const { return slots_[p] < kSymbols; }
+    // The position after a symbol: of the next one, or the end of the word, which is no symbol.
+    Position after(Position p) const { return p + span(p); }
+    // Of how many symbols it was made.
+    uint32_t span(Position p) const { return is_free(slots_[p + 1]) ? slots_[p + 1] & kLength : 1; }
+    // The symbol before, or kNone at the start of the word.
+    Position before(Position p) const {
+        const uint32_t slot = slots_[p - 1];
+        if (is_header(slot)) return kNone;
+        return is_free(slot) ? p - (slot & kLength) : p - 1;
+    }
+    // The symbol and the one after it become one.
+    void join(Position p, uint32_t symbol) {
+        const Position second = after(p), end = after(second);
+        slots_[p] = symbol;
+        slots_[second] = kFree;  // nothing that still points there finds a symbol
+        slots_[p + 1] = slots_[end - 1] = kFree | (end - p);
+    }
+
+    // The first symbol of the word.
+    Position first(Position p) {
+        if (p > recent_.header && p < recent_.end) return recent_.header + 1;
+        const Position stop = p > kNear ? p - kNear : 0;
+        for (Position q = p; q-- > stop;) {
+            if (is_header(slots_[q])) return q + 1;
+        }
+        const auto is_behind = [](Position position, const LongWord& word) { return position < word.header; };
+        recent_ = *(std::upper_bound(long_words_.begin(), long_words_.end(), p, is_behind) - 1);
+        return recent_.header + 1;
+    }
+    // How often the word occurs that begins here.
+    uint64_t count(Position first) const {
+        const uint32_t slot = slots_[first - 1] & ~kHeader;
+        return slot & kInline ? large_counts_[slot & ~kInline] : slot;
+    }
+
+    // Calls visit(position, its symbol, the next one, the word's count) for all neighbours, in order.
+    template <typename Visit>
+    void for_each_pair(Visit&& visit) const {
+        uint64_t count = 0;
+        for (size_t i = 0; i + 1 < slots_.size(); ++i) {
+            if (is_header(slots_[i])) {
+                count = this->count(Position(i + 1));
+            } else if (!is_header(slots_[i + 1])) {
+                visit(Position(i), slots_[i], slots_[i + 1], count);
+            }
+        }
+    }
+
+  private:
+    static constexpr uint32_t kFree = 0x80000000, kHeader = 0xC0000000, kLength = 0x3FFFFFFF, kInline = 0x20000000;
+    static constexpr uint32_t kNear = 64;  // slots that are worth walking over
+
+    // Of more than kNear symbols.
+    struct LongWord {
+        Position header, end;
+    };
+
+    static bool is_header(uint32_t slot) { return slot >= kHeader; }
+    static bool is_free(uint32_t slot) { return slot >> 30 == 2; }
+
+    std::vector<uint32_t> slots_;
+    std::vector<uint64_t> large_counts_;
+    std::vector<LongWord> long_words_;  // in order
+    LongWord recent_ = {0, 0};          // the one that was looked for last
+    size_t start_ = 0, pairs_ = 0;
+};
+
+}  // namespace crayon

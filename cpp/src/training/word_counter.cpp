@@ -1,0 +1,286 @@
+#include "crayon/training/word_counter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "batch/text_tasks.h"
+#include "batch/watched_tasks.h"
+#include "crayon/batch/batch.h"
+#include "crayon/support/error.h"
+#include "crayon/unicode/unicode.h"
+#include "engine/seams.h"
+#include "training/word_tally.h"
+
+namespace crayon {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenReports(100);
+// How far before the place where a task of lines should end its end is looked for.
+constexpr size_t kNear = size_t(1) << 14;
+// Unique words, for which starting threads to put them together pays.
+constexpr size_t kManyWords = size_t(1) << 15;
+
+[[noreturn]] void not_utf8(const std::string& what, size_t at) {
+    throw Error(ErrorKind::utf8, what + " not UTF-8: invalid byte at offset " + std::to_string(at));
+}
+
+}  // namespace
+
+struct WordCounter::Parts {
+    explicit Parts(std::shared_ptr<const Engine> e, size_t n)
+        : engine(std::move(e)), threads(thread_count(n)), seams(Seams::of_words(engine->parts())) {}
+
+    const std::shared_ptr<const Engine> engine;
+    const size_t threads;
+    const Seams seams;
+    WordCountTable counted;
+    std::vector<std::unique_ptr<WordTally>> tallies;  // one for each thread; empty between calls
+    std::chrono::steady_clock::time_point reported = std::chrono::steady_clock::now();
+};
+
+// What one call counts, in tables of its own, until commit() adds it to the counter's.
+class WordCounter::Call {
+  public:
+    Call(WordCounter* counter, const Progress& progress, uint64_t total)
+        : counter_(*counter), p_(*counter->parts_), progress_(progress), to_do_(total) {}
+    ~Call() {
+        for (const auto& tally : p_.tallies)
+            if (tally != nullptr) tally->clear();
+    }
+
+    // Runs work(task, worker, poll) for n tasks.
+    template <typename Work>
+    void run(size_t n, Work&& work) {
+        const size_t threads = std::max<size_t>(std::min(p_.threads, n), 1);
+        if (p_.tallies.size() < threads) p_.tallies.resize(threads);
+        std::vector<std::unique_ptr<Worker>> workers(threads);
+        const auto with_worker = [&](size_t task, size_t i, const Poll& poll) {
+            if (p_.tallies[i] == nullptr) p_.tallies[i] = std::make_unique<WordTally>();
+            if (workers[i] == nullptr) workers[i] = std::make_unique<Worker>(*p_.engine);
+            Worker& worker = *workers[i];
+            WordTally& tally = *p_.tallies[i];
+            // Who is asked may be Python.
+            const Poll apart = [&] {
+                const ReadPause pause;
+                poll();
+            };
+            p_.engine->cartridge().read([&] { work(task, tally, *worker.lease, &worker.reader, apart); },
+                                        &*worker.lease, &tally, &worker.reader);
+        };
+        run_watched(n, threads, with_worker, [&] { report("counting words", done_, to_do_); });
+    }
+    void advance(uint64_t n) { done_ += n; }
+    void commit();
+
+  private:
+    struct Worker {
+        explicit Worker(const Engine& engine) : lease(engine) {}
+        Engine::Lease lease;
+        Utf8Reader reader;
+    };
+    // What was done to a part of the counter's table, so that it can be undone.
+    struct Merge {
+        bool is_adopted = false;   // it was empty, and is the largest of the tallies' now
+        std::vector<size_t> done;  // words taken from each tally
+    };
+
+    void report(const char* stage, uint64_t done, uint64_t total) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - p_.reported < kBetweenReports) return;
+        p_.reported = now;
+        if (progress_) progress_(stage, done, total);
+    }
+    void merge(size_t part, Merge* merge);
+    void undo(size_t part, const Merge& merge);
+
+    WordCounter& counter_;
+    Parts& p_;
+    const Progress& progress_;
+    const uint64_t to_do_;
+    std::atomic<uint64_t> done_{0};
+};
+
+void WordCounter::Call::merge(size_t part, Merge* merge) {
+    WordCountPart& into = p_.counted.part(part);
+    const auto has_words = [&](const auto& tally) { return tally != nullptr && !tally->table.part(part).empty(); };
+    if (std::none_of(p_.tallies.begin(), p_.tallies.end(), has_words)) return;
+    merge->done.assign(p_.tallies.size(), 0);
+    if (into.empty()) {
+        WordCountPart* largest = &into;
+        for (const auto& tally : p_.tallies)
+            if (tally != nullptr && tally->table.part(part).size() > largest->size())
+                largest = &tally->table.part(part);
+        merge->is_adopted = true;
+        into.swap(*largest);
+    }
+    for (size_t t = 0; t < p_.tallies.size(); ++t)
+        if (p_.tallies[t] != nullptr) into.absorb(p_.tallies[t]->table.part(part), &merge->done[t]);
+}
+
+void WordCounter::Call::undo(size_t part, const Merge& merge) {
+    WordCountPart& into = p_.counted.part(part);
+    if (merge.is_adopted) return into.clear();
+    for (size_t t = 0; t < merge.done.size(); ++t)
+        if (merge.done[t] > 0) into.take_back(p_.tallies[t]->table.part(part), merge.done[t]);
+}
+
+void WordCounter::Call::commit() {
+    constexpr size_t kParts = WordCountTable::kParts;
+    uint64_t total = 0, bytes = 0;
+    size_t unique = 0;
+    for (const auto& tally : p_.tallies) {
+        if (tally == nullptr) continue;
+        tally->flush();
+        if (tally->total > UINT64_MAX - counter_.total_ - total)
+            throw Error(ErrorKind::argument, "more than 2^64 - 1 words in all cannot be counted");
+        total += tally->total;
+        bytes += tally->bytes;
+        unique += tally->table.size();
+    }
+    Merge merges[kParts];
+    std::atomic<uint64_t> merged{0};
+    const auto work = [&](size_t part, size_t, const Poll&) {
+        merge(part, &merges[part]);
+        ++merged;
+    };
+    try {
+        // A small call is over before a thread is started, or anybody waits.
+        if (unique < kManyWords)
+            for (size_t part = 0; part < kParts; ++part) merge(part, &merges[part]);
+        else
+            run_watched(kParts, p_.threads, work, [&] { report("merging counts", merged, kParts); });
+    } catch (...) {
+        for (size_t part = 0; part < kParts; ++part) undo(part, merges[part]);
+        throw;
+    }
+    counter_.unique_ = p_.counted.size();
+    counter_.total_ += total;
+    counter_.bytes_ += bytes;
+}
+
+WordCounter::WordCounter(std::shared_ptr<const Engine> engine, size_t threads) {
+    if (engine->is_greedy())
+        throw Error(ErrorKind::argument, "an engine in greedy mode has no pretokens to count: use the exact one");
+    const Engine& opened = *engine;
+    parts_ = opened.cartridge().read([&] { return std::make_unique<Parts>(engine, threads); });
+}
+
+WordCounter::~WordCounter() = default;
+
+void WordCounter::add(const std::vector<TextView>& texts, const Progress& progress) {
+    uint64_t total = 0;
+    for (const TextView& text : texts) total += text.bytes();
+    Call call(this, progress, total);
+    const Engine& engine = *parts_->engine;
+    const std::vector<TextTask> tasks = engine.cartridge().read([&] { return make_word_tasks(parts_->seams, texts); });
+    call.run(tasks.size(), [&](size_t t, WordTally& tally, Scratch& scratch, Utf8Reader* reader, const Poll& poll) {
+        const TextTask& task = tasks[t];
+        uint64_t done = 0;
+        for (size_t i = task.begin; i < task.end; ++i) {
+            const TextView& view = texts[i];
+            const size_t from = task.is_part ? task.from : 0, to = task.is_part ? task.to : view.size;
+            const Bytes text = reader->read(view, from, to);
+            if (view.width == 0) {
+                const size_t bad = utf8_error(text.data, text.size);
+                if (bad != text.size) not_utf8("item " + std::to_string(i) + " of the texts is", from + bad);
+            }
+            tally.count(engine, text, from > 0, text, scratch, poll);
+            done += (to - from) * (view.width == 0 ? 1 : view.width);
+        }
+        call.advance(done);
+    });
+    call.commit();
+}
+
+namespace {
+
+// Data of lines, in tasks of about kPartUnits bytes that end where a line ends or, in a long one, at a seam.
+class LineTasks {
+  public:
+    LineTasks(Bytes data, const Seams& seams) : data_(data), seams_(seams) {}
+
+    struct Cut {
+        size_t at;
+        bool continues;  // in a line
+    };
+    size_t size() const { return (data_.size + kPartUnits - 1) / kPartUnits; }
+    // Where task i begins; nothing where it belongs to the one before. Depends on nothing but i, so that all threads
+    // find the same.
+    std::optional<Cut> begin(size_t i) const {
+        if (i == 0) return Cut{0, false};
+        if (i == size()) return Cut{data_.size, false};
+        const size_t to = i * kPartUnits;
+        for (size_t at = to; at > to - kNear; --at)
+            if (data_[at - 1] == '\n') return Cut{at, false};
+        Utf8Reader reader;
+        const size_t seam = seam_before(seams_, {data_.data, data_.size, 0}, to - kNear, to, &reader);
+        if (seam == to - kNear) return std::nullopt;
+        return Cut{seam, true};
+    }
+    size_t end(size_t i) const {
+        for (;;)
+            if (const std::optional<Cut> cut = begin(++i)) return cut->at;
+    }
+
+  private:
+    const Bytes data_;
+    const Seams& seams_;
+};
+
+}  // namespace
+
+void WordCounter::add_lines(Bytes data, const Progress& progress) {
+    Call call(this, progress, data.size);
+    const Engine& engine = *parts_->engine;
+    const LineTasks tasks(data, parts_->seams);
+    call.run(tasks.size(), [&](size_t i, WordTally& tally, Scratch& scratch, Utf8Reader*, const Poll& poll) {
+        const std::optional<LineTasks::Cut> begin = tasks.begin(i);
+        if (!begin) return;
+        const size_t end = tasks.end(i);
+        bool continues = begin->continues;
+        for (size_t at = begin->at; at < end;) {
+            const void* const found = std::memchr(data.data + at, '\n', end - at);
+            const size_t stop = found ? size_t(static_cast<const uint8_t*>(found) - data.data) + 1 : end;
+            const Bytes line = data.slice(at, stop);
+            const size_t bad = utf8_error(line.data, line.size);
+            if (bad != line.size) not_utf8("the data is", at + bad);
+            tally.count(engine, line, continues, data, scratch, poll);
+            continues = false;
+            at = stop;
+        }
+        call.advance(end - begin->at);
+    });
+    call.commit();
+}
+
+void WordCounter::add_words(const std::vector<CountedWord>& words) {
+    const Progress none;
+    Call call(this, none, 0);
+    call.run(1, [&](size_t, WordTally& tally, Scratch&, Utf8Reader*, const Poll&) {
+        for (const CountedWord& word : words) {
+            if (word.text.empty() || word.count == 0) continue;
+            if (word.count > UINT64_MAX - tally.total)
+                throw Error(ErrorKind::argument, "more than 2^64 - 1 words in all cannot be counted");
+            tally.add(word.text, word.is_raw ? 0 : kTextWord, word.count);
+            tally.bytes += word.text.size * word.count;
+        }
+    });
+    call.commit();
+}
+
+std::vector<CountedWord> WordCounter::words() const {
+    std::vector<CountedWord> out;
+    out.reserve(unique());
+    for (size_t part = 0; part < WordCountTable::kParts; ++part)
+        parts_->counted.part(part).for_each([&](const WordCount& entry) {
+            out.push_back({WordCountPart::text_of(entry), entry.count, (entry.hi & kTextWord) == 0});
+        });
+    return out;
+}
+
+}  // namespace crayon

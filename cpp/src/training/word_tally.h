@@ -1,0 +1,46 @@
+// One thread's count of the words of texts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "batch/watched_tasks.h"
+#include "crayon/pre_tokenizers/pre_tokenizers.h"
+#include "crayon/support/bytes.h"
+#include "engine/engine_parts.h"
+#include "engine/scratch.h"
+#include "training/word_count_table.h"
+
+namespace crayon {
+
+class WordTally {
+  public:
+    WordCountTable table;  // without what is still waiting: call flush() before
+    uint64_t total = 0;    // words
+    uint64_t bytes = 0;    // of text
+
+    // Counts the words of a text, or of a part that `continues` one. `readable` may be read beyond the text's end,
+    // when that lies in it. Polls between blocks of words.
+    void count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& scratch, const Poll& poll);
+    // Counts a word that was cut before.
+    void add(Bytes word, uint64_t kind, uint64_t n);
+    void flush();
+    void clear();
+
+  private:
+    // Words of up to kWordKeyBytes whose entries are on their way from memory.
+    static constexpr size_t kBlock = 256;
+    struct Waiting {
+        uint64_t lo, hi, hash;
+    };
+
+    template <typename StartOf, typename EndOf>
+    void count_block(Bytes text, size_t n, uint64_t kind, const uint8_t* limit, StartOf start_of, EndOf end_of);
+    void wait_for(WordKey key, uint64_t kind);
+    void add_long(Bytes word, uint64_t kind, uint64_t n);
+
+    Waiting waiting_[kBlock];
+    size_t n_waiting_ = 0;
+};
+
+}  // namespace crayon

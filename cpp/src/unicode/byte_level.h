@@ -1,0 +1,28 @@
+// The byte-level alphabet of GPT-2 (A. Radford et al., 2019): a printable character for each of the 256 bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "crayon/support/bytes.h"
+
+namespace crayon {
+
+// The code point that stands for a byte.
+uint32_t byte_level_char(uint8_t byte);
+
+// Bytes to their byte-level spelling, UTF-8.
+std::string to_byte_level(Bytes bytes);
+
+// The inverse. False, and `out` is unspecified, when a character of `text` stands for no byte.
+bool from_byte_level(std::string_view text, std::string* out);
+
+// Characters at the ends of a token's string that trim_offsets takes for white space: the one that spells byte 0x20,
+// and char::is_whitespace. At most 65535 each.
+struct WhiteEnds {
+    uint16_t leading, trailing;
+};
+WhiteEnds white_ends(std::string_view text);
+
+}  // namespace crayon
