@@ -45,7 +45,7 @@ examples: ## docs/examples: parity reports of every shared vocabulary and a mode
 	PYTHON=$(PYTHON) tools/examples.sh
 
 neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
-	$(PYTHON) tests/engine/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
+	$(PYTHON) tests/scan/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
 
 gpu: ## the GPU engines compiled for all architectures, and what each kernel takes; minutes (needs nvcc or hipcc)
 	$(PYTHON) tools/gpu_build.py

@@ -166,7 +166,7 @@ class Sdist(sdist):
 
 def sources() -> list[str]:
     found = sorted(glob("cpp/src/**/*.cpp", recursive=True))
-    found += sorted(glob("cpp/gpu/*.cpp")) + sorted(glob("cpp/bindings/*.cpp"))
+    found += sorted(glob("cpp/gpu/*.cpp")) + sorted(glob("cpp/bindings/**/*.cpp", recursive=True))
     return [path for path in found if X86_64 or not path.endswith(tuple(SIMD_FLAGS))]
 
 

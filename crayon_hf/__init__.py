@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
-    from crayon_hf.pipeline import Pipeline
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
-    from crayon_hf.vocab import CrayonVocab
+    from crayon_hf.xerv.pipeline import Pipeline
+    from crayon_hf.xerv.vocab import CrayonVocab
 
 __all__ = [
     "AutoTokenizer",
@@ -97,8 +97,8 @@ __all__ = [
 _LAZY = {
     "AutoTokenizer": "transformers_face",
     "CrayonTokenizerFast": "transformers_face",
-    "CrayonVocab": "vocab",
-    "Pipeline": "pipeline",
+    "CrayonVocab": "xerv.vocab",
+    "Pipeline": "xerv.pipeline",
     "install": "transformers_face",
     "publish": "hub",
     "pull": "hub",

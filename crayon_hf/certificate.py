@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.agreement import disagreement
 from crayon_hf.errors import CartridgeError, CrayonError
-from crayon_hf.files import read_cartridge, read_source, write_atomic
-from crayon_hf.opening import beside
-from crayon_hf.source import reference_of
+from crayon_hf.loading.cartridge_check import disagreement
+from crayon_hf.loading.opening import beside
+from crayon_hf.state.source_json import reference_of
+from crayon_hf.util.files import read_cartridge, read_source, write_atomic
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report import Report

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from crayon_hf import inputs
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util import validation
 
 _ID_BITS = 32
 _BROKEN = "\ufffd"
@@ -25,7 +25,7 @@ class DecodeStream:
         """`ids` are those of a prompt: they count as context, and their text is not given again."""
         self._ids = [] if ids is None else _ids_of(ids)
         self._skip_special_tokens = (
-            False if skip_special_tokens is None else inputs.flag(skip_special_tokens, "skip_special_tokens")
+            False if skip_special_tokens is None else validation.flag(skip_special_tokens, "skip_special_tokens")
         )
         self._context = ""
         """The text of the first ids, which has been given already."""
@@ -40,7 +40,7 @@ class DecodeStream:
         if not isinstance(tokenizer, Tokenizer):
             raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer")
         try:
-            new = _ids_of(id) if _is_list(id) else [inputs.unsigned(id, "id", _ID_BITS)]
+            new = _ids_of(id) if _is_list(id) else [validation.unsigned(id, "id", _ID_BITS)]
         except OverflowError as error:
             raise TypeError(str(error)) from None
         if not self._context and self._ids:
@@ -75,7 +75,7 @@ class DecodeStream:
 def _ids_of(ids: Any) -> list[int]:
     if not _is_list(ids):
         raise TypeError(f"ids is {type(ids).__name__}, expected a list of int")
-    return [inputs.unsigned(id, "id", _ID_BITS) for id in ids]
+    return [validation.unsigned(id, "id", _ID_BITS) for id in ids]
 
 
 def _is_list(ids: Any) -> bool:

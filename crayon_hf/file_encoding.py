@@ -14,9 +14,10 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import _core, inputs
-from crayon_hf.buffers import BufferPool
+from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.util import validation
+from crayon_hf.util.buffers import BufferPool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,8 +51,8 @@ def encode_file(
     add_special_tokens: bool = True,
 ) -> Iterator[FileChunk]:
     """See `Tokenizer.encode_file`."""
-    inputs.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
-    if inputs.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
+    validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
+    if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
     engine, as_text = tokenizer._engine or tokenizer._settle(), tokenizer._special_as_text
     opened, own = _open(file)
@@ -68,7 +69,7 @@ def _open(file: Any) -> tuple[Any, bool]:
     if isinstance(file, (str, bytes, os.PathLike)):
         return open(file, "rb", buffering=0), True
     if isinstance(file, io.TextIOBase) or not (hasattr(file, "readinto") or hasattr(file, "read")):
-        raise TypeError(f"file is {inputs.kind(file)}, expected a path or a binary file")
+        raise TypeError(f"file is {validation.kind(file)}, expected a path or a binary file")
     return file, False
 
 
@@ -133,7 +134,7 @@ def _read_into(file: Any, view: memoryview) -> int:
     else:
         data = file.read(len(view))
         if data is not None and not isinstance(data, (bytes, bytearray, memoryview)):
-            raise TypeError(f"file gives {inputs.kind(data)}, expected bytes: open it in binary mode")
+            raise TypeError(f"file gives {validation.kind(data)}, expected bytes: open it in binary mode")
         count = None if data is None else len(data)
         if data and len(data) <= len(view):
             view[: len(data)] = data

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.imports import when_imported
+from crayon_hf.util.import_hooks import when_imported
 
 if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer

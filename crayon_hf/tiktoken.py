@@ -21,12 +21,12 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from crayon_hf import opening
-from crayon_hf.byte_level import spell
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.loading import opening
 from crayon_hf.tiktoken_models import encoding_name_for_model
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.byte_level import spell
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,21 +6,24 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from crayon_hf import _core, assembly, inputs, opening, sources, tokenizer_json
-from crayon_hf.asynchronous import AsyncMethods
-from crayon_hf.changes import Changes
+from crayon_hf import _core
+from crayon_hf.async_methods import AsyncMethods
 from crayon_hf.errors import UnsupportedError
-from crayon_hf.files import write_atomic
-from crayon_hf.modes import EXACT, mode_of
-from crayon_hf.source import reference_of
+from crayon_hf.loading import opening, sources
+from crayon_hf.state import state, tokenizer_json
+from crayon_hf.state.modes import EXACT, mode_of
+from crayon_hf.state.mutators import Changes
+from crayon_hf.state.source_json import reference_of
+from crayon_hf.util import validation
+from crayon_hf.util.files import write_atomic
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import tokenizers
 
-    from crayon_hf.assembly import Assembly
     from crayon_hf.file_encoding import FileChunk
+    from crayon_hf.state.state import Assembly
 
     AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
@@ -40,7 +43,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def __init__(self, model: tokenizers.models.Model) -> None:
         """A tokenizer of nothing but a model of the ``tokenizers`` library."""
-        from crayon_hf.components import check_kind
+        from crayon_hf.state.components import check_kind
 
         check_kind("model", model)
         self._begin(opening.open_model(model))
@@ -132,13 +135,13 @@ class Tokenizer(Changes, AsyncMethods):
     ) -> _core.Encoding:
         """Encode a text, or a pair of texts; with `is_pretokenized` each is a list of words."""
         if type(is_pretokenized) is not bool or type(add_special_tokens) is not bool:
-            inputs.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
+            validation.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
         engine = self._engine or self._settle()
         as_text, truncation, padding = self._special_as_text, self._truncation, self._padding
         try:
             return engine.encode(sequence, pair, is_pretokenized, add_special_tokens, as_text, truncation, padding)
         except TypeError:
-            plain, plain_pair = inputs.plain(sequence), inputs.plain(pair)
+            plain, plain_pair = validation.plain(sequence), validation.plain(pair)
             if plain is sequence and plain_pair is pair:
                 raise
         how = is_pretokenized, add_special_tokens, as_text, truncation, padding
@@ -159,13 +162,13 @@ class Tokenizer(Changes, AsyncMethods):
     def _encode_batch(
         self, input: Any, is_pretokenized: bool, add_special_tokens: bool, offsets: bool, threads: int
     ) -> list[_core.Encoding]:
-        inputs.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
+        validation.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
         engine = self._engine or self._settle()
         as_text, sizes = self._special_as_text, (self._truncation, self._padding)
         try:
             return engine.encode_batch(input, is_pretokenized, add_special_tokens, as_text, offsets, threads, *sizes)
         except TypeError:
-            plain = inputs.plain(input)
+            plain = validation.plain(input)
             if plain is input:
                 raise
         return engine.encode_batch(plain, is_pretokenized, add_special_tokens, as_text, offsets, threads, *sizes)
@@ -252,7 +255,7 @@ class Tokenizer(Changes, AsyncMethods):
         or not), or a vector of uint8 or int8 with ``__dlpack__``: a tensor on the CPU, or on the tokenizer's device.
         `offsets` are one more integers than texts, on the CPU. InvalidUtf8Error names the text and the byte.
         """
-        from crayon_hf.flat import encode_on_cpu
+        from crayon_hf.device.flat_texts import encode_on_cpu
 
         engine, as_text = self._engine or self._settle(), self._special_as_text
         if self._placement is not None:
@@ -316,7 +319,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens `encode` adds to a text, or to a pair."""
-        return (self._engine or self._settle()).num_special_tokens_to_add(inputs.flag(is_pair, "is_pair"))
+        return (self._engine or self._settle()).num_special_tokens_to_add(validation.flag(is_pair, "is_pair"))
 
     # -- decoding
 
@@ -327,19 +330,19 @@ class Tokenizer(Changes, AsyncMethods):
         reference does.
         """
         if type(skip_special_tokens) is not bool:
-            inputs.check_flags(skip_special_tokens=skip_special_tokens)
+            validation.check_flags(skip_special_tokens=skip_special_tokens)
         engine = self._engine or self._settle()
         try:
             return engine.decode(ids, skip_special_tokens, unknown_ids)
         except TypeError:
-            if not inputs.is_empty_array(ids):
+            if not validation.is_empty_array(ids):
                 raise
         return engine.decode([], skip_special_tokens, unknown_ids)
 
     def decode_bytes(self, ids: Sequence[int], skip_special_tokens: bool = False) -> bytes:
         """The bytes of some ids, which need not be whole characters."""
         engine = self._engine or self._settle()
-        return engine.decode_bytes([] if inputs.is_empty_array(ids) else ids, skip_special_tokens)
+        return engine.decode_bytes([] if validation.is_empty_array(ids) else ids, skip_special_tokens)
 
     def decode_batch(
         self,
@@ -349,8 +352,8 @@ class Tokenizer(Changes, AsyncMethods):
         unknown_ids: str = "error",
     ) -> list[str]:
         """`decode` for many sequences of ids."""
-        inputs.check_flags(skip_special_tokens=skip_special_tokens)
-        rows = [[] if inputs.is_empty_array(ids) else ids for ids in sequences]
+        validation.check_flags(skip_special_tokens=skip_special_tokens)
+        rows = [[] if validation.is_empty_array(ids) else ids for ids in sequences]
         engine = self._engine or self._settle()
         return engine.decode_batch(rows, skip_special_tokens, unknown_ids=unknown_ids, threads=threads)
 
@@ -364,7 +367,7 @@ class Tokenizer(Changes, AsyncMethods):
         try:
             return engine.token_to_id(token)
         except TypeError:
-            inputs.text(token, "token")
+            validation.text(token, "token")
             raise
 
     def id_to_token(self, id: int) -> str | None:
@@ -375,23 +378,23 @@ class Tokenizer(Changes, AsyncMethods):
         except TypeError:
             token = None
         if token is None:
-            inputs.unsigned(id, "id", 32)
+            validation.unsigned(id, "id", 32)
         return token
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Every token and its id."""
-        return (self._engine or self._settle()).get_vocab(inputs.flag(with_added_tokens, "with_added_tokens"))
+        return (self._engine or self._settle()).get_vocab(validation.flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        return (self._engine or self._settle()).get_vocab_size(inputs.flag(with_added_tokens, "with_added_tokens"))
+        return (self._engine or self._settle()).get_vocab_size(validation.flag(with_added_tokens, "with_added_tokens"))
 
     # -- saving
 
     def to_str(self, pretty: bool = False) -> str:
         """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
-        inputs.check_flags(pretty=pretty)
-        with assembly.lock:
+        validation.check_flags(pretty=pretty)
+        with state.lock:
             document = self._assembly.document()
         sizes = {"truncation": self._truncation, "padding": self._padding}
         written = {name: None if size is None else size.as_json() for name, size in sizes.items()}
@@ -406,7 +409,7 @@ class Tokenizer(Changes, AsyncMethods):
         if not name.endswith(".dat"):
             write_atomic(name, self.to_str(pretty).encode())
             return
-        with assembly.lock:
+        with state.lock:
             parts = self._assembly
             is_native = isinstance(parts.engine(), _core.Engine)
             if is_native and (parts.is_modified or parts.stored_settings() != self._settings()[1:]):
@@ -429,7 +432,7 @@ class Tokenizer(Changes, AsyncMethods):
         with ``"auto"`` the CPU goes on, with one `DeviceWarning`. Copies are on the same device; a tokenizer that was
         pickled goes there when it first encodes a batch. A forked child cannot use a device of its parent.
         """
-        from crayon_hf.placement import Placement, name_of
+        from crayon_hf.device.device_placement import Placement, name_of
 
         name = name_of(device)
         placement = None if name == "cpu" else Placement(name)
@@ -511,7 +514,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[Any, ...]]:
         device = () if self._placement is None else (self._placement.requested,)
-        with assembly.lock:
+        with state.lock:
             return _unpickle, (type(self), self._assembly.pickled(), self._settings(), *device)
 
     def __getstate__(self) -> bytes:
@@ -536,7 +539,7 @@ class Tokenizer(Changes, AsyncMethods):
         return self._twin(reopened=False)
 
     def _twin(self, reopened: bool) -> Tokenizer:
-        with assembly.lock:
+        with state.lock:
             twin = self._of(self._assembly.copy(reopened))
         twin._restore(self._settings())
         twin._placement = None if self._placement is None else self._placement.copy()
@@ -549,7 +552,7 @@ def _unpickle(
     tokenizer = cls._of(opening.open_pickled(*parts))
     tokenizer._restore(settings)
     if device is not None:
-        from crayon_hf.placement import Placement
+        from crayon_hf.device.device_placement import Placement
 
         tokenizer._placement = Placement(device)
     return tokenizer

@@ -22,6 +22,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+# Fixtures for the tests of every folder.
+from tests.support.cartridge_fixtures import every_case, longest, longest_case, merging, small, source  # noqa: F401
+from tests.support.refusing import refusing  # noqa: F401
+
 # Timing decides no test: a machine may be busy. A test that has settings of its own starts from these, and they from
 # those that hypothesis has for CI there: the same examples every time.
 settings.register_profile("crayon", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -56,9 +56,8 @@ def check_wheel(wheel: Path) -> bytes:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     wanted = {f"crayon_hf/_core{suffix}"}
     for name in tracked():
-        top = name.partition("/")[0]
-        if top in ("crayon_hf", "conversion", "parity"):
-            wanted.add(name if top == "crayon_hf" else f"crayon_hf/{name}")
+        if name.startswith("crayon_hf/"):
+            wanted.add(name)
         if name.startswith("crayon_hf/profiles/") and name.endswith(".json"):
             wanted.add(name.removesuffix(".json") + ".dat")
     with zipfile.ZipFile(wheel) as archive:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from crayon_hf import __version__
 from crayon_hf.cli import commands, conversion, measuring
 from crayon_hf.cli.bench_options import add_options
-from crayon_hf.modes import MODES
+from crayon_hf.state.modes import MODES
 
 _EXAMPLES = """\
 examples:

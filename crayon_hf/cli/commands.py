@@ -13,7 +13,7 @@ from typing import Any
 
 from crayon_hf.cli.id_lists import parse_ids
 from crayon_hf.errors import InvalidUtf8Error
-from crayon_hf.named import open_tokenizer
+from crayon_hf.loading.resolve import open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
 
 _BATCH = 1024

@@ -16,10 +16,10 @@ from crayon_hf.cli.inspect_tokens import Difference, Options, Token, Way, differ
 from crayon_hf.cli.inspect_trace import Trace, TraceView
 from crayon_hf.cli.inspect_view import View
 from crayon_hf.errors import UnsupportedError
-from crayon_hf.named import open_tokenizer
+from crayon_hf.loading.resolve import open_tokenizer
 
 if TYPE_CHECKING:
-    from crayon_hf.assembly import AnyEngine
+    from crayon_hf.state.state import AnyEngine
 
 
 def inspect(arguments: argparse.Namespace) -> int:

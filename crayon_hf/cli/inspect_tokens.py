@@ -11,7 +11,7 @@ from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from crayon_hf.assembly import AnyEngine
+    from crayon_hf.state.state import AnyEngine
 
 _BYTE_TOKEN = re.compile(b"<0x[0-9A-F]{2}>")
 

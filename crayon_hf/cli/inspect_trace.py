@@ -1,4 +1,4 @@
-"""``crayon-hf inspect --trace``: every merge, every walk on the trie. The engine does the work (``cpp/include/crayon/trace/trace.h``)."""
+"""``crayon-hf inspect --trace``: every merge, every walk on the trie. The engine does the work."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 
 from crayon_hf.cli.commands import print_line
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
-from crayon_hf.files import write_atomic
-from crayon_hf.named import is_path, open_tokenizer
+from crayon_hf.loading.resolve import is_path, open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.files import write_atomic
 
 BESIDE = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
@@ -60,7 +60,7 @@ def parity(arguments: argparse.Namespace) -> int:
 def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     from crayon_hf.parity import greedy
     from crayon_hf.parity.bench import machine_lines
-    from crayon_hf.parity.texts import find_text, read_text
+    from crayon_hf.parity.inputs.texts import find_text, read_text
 
     texts, limit = _texts(arguments, directory)
     exact, other = (open_tokenizer(arguments.target, mode) for mode in ("exact", "greedy"))
@@ -105,7 +105,7 @@ def _comparable(name: str, directory: str) -> str:
 
 def _texts(arguments: argparse.Namespace, directory: str) -> tuple[list[str], int | None]:
     """The texts to measure on, and at most how many bytes of each."""
-    from crayon_hf.parity.texts import CORPUS, find_text
+    from crayon_hf.parity.inputs.texts import CORPUS, find_text
 
     for text in arguments.text:
         find_text(text)

@@ -19,9 +19,9 @@ AGREED, DIFFERED = 0, 1
 def parity(arguments: argparse.Namespace) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
     from crayon_hf.cli.arguments import UsageError
-    from crayon_hf.parity.references import UnknownVocabularyError
+    from crayon_hf.parity.harness.references import UnknownVocabularyError
+    from crayon_hf.parity.harness.targets import TargetError
     from crayon_hf.parity.report import run, write
-    from crayon_hf.parity.targets import TargetError
 
     cartridge = parity_checks.check(arguments)
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crayon_hf.cli.arguments import UsageError
-from crayon_hf.search_path import find_profile
+from crayon_hf.loading.search_path import find_profile
 
 _FORMS = ("json", "markdown", "html")
 _OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
@@ -89,8 +89,8 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _texts(given: list[str]) -> Iterator[str]:
-    from crayon_hf.parity.references import UnknownVocabularyError
-    from crayon_hf.parity.texts import text_files
+    from crayon_hf.parity.harness.references import UnknownVocabularyError
+    from crayon_hf.parity.inputs.texts import text_files
 
     for text in given:
         try:
@@ -103,7 +103,7 @@ def _files_of(target: str) -> list[str]:
     """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
     from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file
     from crayon_hf.errors import ProfileNotFoundError
-    from crayon_hf.parity.references import shared_directory
+    from crayon_hf.parity.harness.references import shared_directory
 
     if os.path.isfile(target):
         path = Path(target)
@@ -132,7 +132,7 @@ def _check_certify(arguments: argparse.Namespace) -> str:
     """The cartridge, when a certificate may be written into it. The run sees to it that it is what is compared."""
     from crayon_hf import certificate
     from crayon_hf.errors import CartridgeError
-    from crayon_hf.opening import is_version_2
+    from crayon_hf.loading.opening import is_version_2
 
     if arguments.ours:
         raise UsageError("--certify is for what crayon_hf opens, and --ours puts something else in its place")
@@ -159,11 +159,11 @@ def _convert(arguments: argparse.Namespace) -> str:
 
 def _not_the_user_s(path: str) -> str | None:
     """Why this file must stay as it is: others rely on its contents, or on its being what its name says."""
-    from crayon_hf import search_path
     from crayon_hf.hub import store
+    from crayon_hf.loading import search_path
 
     real = Path(os.path.realpath(path))
-    packaged = Path(search_path.__file__).parent / "profiles"
+    packaged = Path(search_path.__file__).parents[1] / "profiles"
     if real.parent == Path(os.path.realpath(packaged)):
         return "is a part of this package"
     if store.record_of(path) is not None or real.parent.parent.name == store.PLACE:

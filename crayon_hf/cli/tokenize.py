@@ -19,8 +19,8 @@ def tokenize(arguments: argparse.Namespace) -> int:
     from crayon_hf.cli.arguments import UsageError
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.progress import Bar
-    from crayon_hf.corpora.reading.separators import unescaped
     from crayon_hf.errors import CrayonError
+    from crayon_hf.reading.separators import unescaped
 
     bar = None if arguments.quiet else Bar()
     with _signals_as_interrupts():

@@ -26,7 +26,7 @@ def train(arguments: argparse.Namespace) -> int:
     if arguments.special_token:
         values["special_tokens"] = arguments.special_token
     if arguments.tokenizer is not None:
-        from crayon_hf.named import open_tokenizer
+        from crayon_hf.loading.resolve import open_tokenizer
 
         values["tokenizer"] = open_tokenizer(arguments.tokenizer)
     values |= {"column": arguments.column, "format": arguments.format, "output": arguments.output}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
+from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
-from crayon_hf.corpora.given import check_columns, end_of_text, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,11 +36,11 @@ def packed(
     append_eos: bool,
     eos: str | None,
     suffix: Sequence[int],
-) -> tuple[shipping.Label, shipping.Parcel, Column]:
+) -> tuple[distribute.Label, distribute.Parcel, Column]:
     """What a worker needs for `with_ids`, of the arguments that a user gives: the tokenizer, packed, and the column."""
     inner = tokenizer_of(opened(tokenizer))
     suffix = (*suffix, *end_of_text(tokenizer, inner, append_eos, eos))
-    return *shipping.pack(inner), Column(column, output, add_special_tokens, suffix)
+    return *distribute.pack(inner), Column(column, output, add_special_tokens, suffix)
 
 
 def with_ids(tokenizer: Tokenizer, batch: Batch, column: Column, threads: int) -> Batch:

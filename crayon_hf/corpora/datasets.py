@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crayon_hf import fingerprints
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
+from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
 from crayon_hf.corpora.cores import cores
-from crayon_hf.corpora.given import check_columns, end_of_text, opened
 from crayon_hf.corpora.job.encoder import job_tokenizer
 from crayon_hf.errors import CartridgeError
 
@@ -151,7 +151,7 @@ class BatchTokenizer:
         suffix = end_of_text(tokenizer, self._tokenizer, append_eos, eos)
         self._how = _How(column, output, attention_mask, add_special_tokens, suffix, tuple(keep_columns))
         self._threads = threads
-        self._label: shipping.Label | None = None
+        self._label: distribute.Label | None = None
         _register()
 
     @property
@@ -198,25 +198,25 @@ class BatchTokenizer:
 
     def __reduce__(self) -> tuple[Callable[..., BatchTokenizer], tuple[Any, ...]]:
         if self._label is None:
-            label, parcel = shipping.pack(self._tokenizer)
+            label, parcel = distribute.pack(self._tokenizer)
             try:
-                shipping.unpack(label, lambda: parcel)  # puts it into the cache when it is in memory alone
+                distribute.unpack(label, lambda: parcel)  # puts it into the cache when it is in memory alone
             except OSError:
                 return _reopened, (self._tokenizer, self._how, self._threads)
             self._label = label
         return _reopened, (self._label, self._how, self._threads)
 
 
-def _reopened(tokenizer: Tokenizer | shipping.Label, how: tuple[Any, ...], threads: int) -> BatchTokenizer:
+def _reopened(tokenizer: Tokenizer | distribute.Label, how: tuple[Any, ...], threads: int) -> BatchTokenizer:
     again = BatchTokenizer.__new__(BatchTokenizer)
-    again._label = tokenizer if isinstance(tokenizer, shipping.Label) else None
-    again._tokenizer = shipping.unpack(tokenizer, _gone) if isinstance(tokenizer, shipping.Label) else tokenizer
+    again._label = tokenizer if isinstance(tokenizer, distribute.Label) else None
+    again._tokenizer = distribute.unpack(tokenizer, _gone) if isinstance(tokenizer, distribute.Label) else tokenizer
     again._how, again._threads = _How(*how), threads
     _register()
     return again
 
 
-def _gone() -> shipping.Parcel:
+def _gone() -> distribute.Parcel:
     raise CartridgeError("the cartridge of a pickled BatchTokenizer is not where it was, nor in the cache")
 
 

@@ -25,8 +25,8 @@ from fsspec.core import url_to_fs
 
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.shard import tokenize_shard
-from crayon_hf.corpora.reading.documents import format_of
 from crayon_hf.errors import CorpusError, ProfileNotFoundError, VocabularyError
+from crayon_hf.reading.documents import format_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -253,7 +253,7 @@ _GIVEN = {"input", "output", "format", "tokenizer"}
 
 def _open(name: str) -> Tokenizer:
     """What datatrove takes, which is a file or a repository on the Hub, and what this package calls a tokenizer."""
-    from crayon_hf.named import open_tokenizer
+    from crayon_hf.loading.resolve import open_tokenizer
     from crayon_hf.tokenizer import Tokenizer
 
     try:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
@@ -22,8 +22,8 @@ from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, run_shard
 from crayon_hf.corpora.job.workers import TRIES
 from crayon_hf.corpora.ray_data import cpus, unpack
-from crayon_hf.corpora.reading.addresses import is_local
-from crayon_hf.corpora.reading.documents import InputFile
+from crayon_hf.reading.addresses import is_local
+from crayon_hf.reading.documents import InputFile
 
 if TYPE_CHECKING:
     import ray
@@ -93,7 +93,7 @@ class _Runner:
         import ray
         from ray.exceptions import RayError, RayTaskError
 
-        label, parcel = shipping.pack(tokenizer.tokenizer)
+        label, parcel = distribute.pack(tokenizer.tokenizer)
         sent = tokenizer.name, tokenizer.digest, label, [ray.put(parcel)], options, self._batch_bytes
         # Ray's own retries would be as good, but nobody would hear of them.
         remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
@@ -135,7 +135,7 @@ def _run(
     task: Task,
     name: str,
     digest: str,
-    label: shipping.Label,
+    label: distribute.Label,
     parcel: list[ray.ObjectRef],
     options: Options,
     batch_bytes: int,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
 from crayon_hf.corpora.batch_columns import Column, packed, with_ids
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def tokenize_dataset(
 class TokenizeBatches:
     """What an actor of ``map_batches`` does with a batch, which is a ``pyarrow.Table``."""
 
-    def __init__(self, label: shipping.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
+    def __init__(self, label: distribute.Label, parcel: list[ray.ObjectRef], column: Column) -> None:
         self._tokenizer = unpack(label, parcel)
         self._column = column
         self._threads = cpus()
@@ -64,15 +64,15 @@ class TokenizeBatches:
         return with_ids(self._tokenizer, batch, self._column, self._threads)
 
 
-def unpack(label: shipping.Label, parcel: list[ray.ObjectRef]) -> Tokenizer:
+def unpack(label: distribute.Label, parcel: list[ray.ObjectRef]) -> Tokenizer:
     """The tokenizer, in a worker of Ray."""
     import ray
 
-    def fetch() -> shipping.Parcel:
-        fetched: shipping.Parcel = ray.get(parcel[0])
+    def fetch() -> distribute.Parcel:
+        fetched: distribute.Parcel = ray.get(parcel[0])
         return fetched
 
-    return shipping.unpack(label, fetch)
+    return distribute.unpack(label, fetch)
 
 
 def cpus() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
 from crayon_hf.corpora.batch_columns import Column, packed, with_ids
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def tokenize_in_arrow(
 class TokenizeInArrow:
     """A function of batches that can be pickled."""
 
-    def __init__(self, label: shipping.Label, parcel: Any, column: Column, threads: int) -> None:
+    def __init__(self, label: distribute.Label, parcel: Any, column: Column, threads: int) -> None:
         """`parcel` is a broadcast variable."""
         self._label, self._parcel, self._column, self._threads = label, parcel, column, threads
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = shipping.unpack(self._label, lambda: shipping.Parcel(*self._parcel.value))
+        tokenizer = distribute.unpack(self._label, lambda: distribute.Parcel(*self._parcel.value))
         for batch in batches:
             yield with_ids(tokenizer, batch, self._column, self._threads)

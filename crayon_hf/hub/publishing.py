@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError, HubError
-from crayon_hf.files import read_source, write_atomic
 from crayon_hf.hub import client, staging
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
 from crayon_hf.hub.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
-from crayon_hf.source import REFERENCE_METADATA, reference_of
+from crayon_hf.state.source_json import REFERENCE_METADATA, reference_of
+from crayon_hf.util.files import read_source, write_atomic
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Report
@@ -238,7 +238,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
     Who opens the repository has the tokenizer.json beside it, and uses the cartridge only if that means the same. Where
     tiktoken and ``tokenizers`` read a pattern in two ways, it is thus the ids of ``tokenizers`` that count.
     """
-    from crayon_hf.agreement import disagreement
+    from crayon_hf.loading.cartridge_check import disagreement
 
     reason = ""
     for each in (staged, staged._replace(metadata=REFERENCE_METADATA)):

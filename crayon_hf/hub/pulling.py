@@ -7,13 +7,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from crayon_hf import _core, agreement
+from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, HubError, UnsupportedError, VocabularyError
-from crayon_hf.files import read_cartridge, read_source
 from crayon_hf.hub import client
 from crayon_hf.hub.store import CARTRIDGE, JSON, Record, Store, default_directory, describe
-from crayon_hf.search_path import check_name
-from crayon_hf.source import compile_json
+from crayon_hf.loading import cartridge_check
+from crayon_hf.loading.search_path import check_name
+from crayon_hf.state.source_json import compile_json
+from crayon_hf.util.files import read_cartridge, read_source
 
 
 class Pulled(NamedTuple):
@@ -122,7 +123,7 @@ def _content(place: client.Place, listing: client.Listing, folder: str, names: l
 def _refusal(cartridge: bytes, source: bytes) -> str | None:
     """Why the cartridge is not that of the source; None if it is. CartridgeError for one that is not whole."""
     engine = _core.Engine.from_bytes(cartridge)  # which verifies it whole
-    return agreement.disagreement(engine, sha256(source).hexdigest(), source)
+    return cartridge_check.disagreement(engine, sha256(source).hexdigest(), source)
 
 
 def _converted(place: client.Place, folder: str, name: str) -> _Content:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError, CrayonError, HubError, ProfileNotFoundError, UnsupportedError
-from crayon_hf.files import read_source
 from crayon_hf.hub import client
-from crayon_hf.source import REFERENCE_METADATA, compile_json
+from crayon_hf.state.source_json import REFERENCE_METADATA, compile_json
+from crayon_hf.util.files import read_source
 
 JSON, CONFIG, CARTRIDGE, README = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat", "README.md"
 MODEL_CONFIG = "config.json"
@@ -140,7 +140,7 @@ def _is_encoding(name: str) -> bool:
 
 
 def _profile(name: str) -> Staged | None:
-    from crayon_hf.search_path import find_profile
+    from crayon_hf.loading.search_path import find_profile
 
     try:
         found = find_profile(name)

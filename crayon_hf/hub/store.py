@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import HubError
-from crayon_hf.files import final_name, sync_directory, temporary_path, write_atomic
-from crayon_hf.search_path import files_of, home_directory, search_path
+from crayon_hf.loading.search_path import files_of, home_directory, search_path
+from crayon_hf.util.files import final_name, sync_directory, temporary_path, write_atomic
 
 JSON, CARTRIDGE, RECORD = "tokenizer.json", "tokenizer.dat", "record.json"
 _KINDS = {".json": JSON, ".dat": CARTRIDGE}  # in the order in which the names are replaced

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crayon_hf.corpora.reading.tables import check_columns, pyarrow_for, readable
 from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.reading.tables import check_columns, pyarrow_for, readable
 from crayon_hf.training.corpus import Texts
 
 _ROWS = 1024

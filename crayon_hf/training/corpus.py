@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from mmap import mmap
 from typing import Any, NamedTuple
 
-from crayon_hf import inputs
 from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.util import validation
 
 BATCH = 4 << 20
 """How many bytes or characters a batch has, about."""
@@ -29,7 +29,7 @@ class Texts(NamedTuple):
     def each(self) -> Iterator[str]:
         """The texts; TypeError names the first that is none."""
         for i, text in enumerate(self.texts):
-            refused = inputs.refusal(text, False, self.name(i))
+            refused = validation.refusal(text, False, self.name(i))
             if refused is not None:
                 raise refused
             yield text
@@ -81,8 +81,8 @@ def corpus_of(source: Any, column: str = "text", format: str | None = None, leng
     """
     from crayon_hf.training import files
 
-    column = inputs.text(column, "column")
-    length = None if length is None else inputs.unsigned(length, "length", 64)
+    column = validation.text(column, "column")
+    length = None if length is None else validation.unsigned(length, "length", 64)
     if format is not None and format not in files.FORMATS:
         raise ValueError(f"format is {format!r}, expected one of {', '.join(files.FORMATS)}")
     if isinstance(source, (str, os.PathLike)):
@@ -132,7 +132,7 @@ def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) ->
         if open_file is not None and isinstance(item, Mapping):  # its keys are texts to the reference, and not meant
             number = first + len(texts)
             raise TypeError(
-                f"text {number} is {inputs.kind(item)}, expected str: give what it has, (row['text'] for ...)"
+                f"text {number} is {validation.kind(item)}, expected str: give what it has, (row['text'] for ...)"
             )
         if isinstance(item, str):
             texts.append(item)
@@ -156,4 +156,4 @@ def _texts_of(item: Any, number: int) -> Iterable[Any]:
             return items
     except TypeError:
         pass
-    raise TypeError(f"text {number} is {inputs.kind(item)}, expected str or a list of str")
+    raise TypeError(f"text {number} is {validation.kind(item)}, expected str or a list of str")

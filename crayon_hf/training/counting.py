@@ -6,17 +6,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import _core, tokenizer_json
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError, VocabularyError
-from crayon_hf.source import REFERENCE_METADATA, compile_json
+from crayon_hf.state import tokenizer_json
+from crayon_hf.state.source_json import REFERENCE_METADATA, compile_json
 from crayon_hf.training.corpus import Batch, Corpus, Lines
 from crayon_hf.training.progress import Report
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 if TYPE_CHECKING:
     import tokenizers
 
-    from crayon_hf.added_tokens import AddedTokens
+    from crayon_hf.state.added_tokens import AddedTokens
 
 STAGE = "Count words"
 
@@ -115,7 +116,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
 def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
     from tokenizers import models, trainers
 
-    from crayon_hf.delegated import warn_delegated
+    from crayon_hf.fallback.delegated import warn_delegated
 
     warn_delegated(reason, "tokenizers", "cuts the text into words to train on")
     stock = _reference(untrained)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from mmap import ACCESS_READ, mmap
 from typing import IO, Any
 
-from crayon_hf.corpora.reading.documents import FORMATS, format_of
-from crayon_hf.corpora.reading.packed import unpacking
 from crayon_hf.errors import CorpusError
+from crayon_hf.reading.compression import unpacking
+from crayon_hf.reading.documents import FORMATS, format_of
 from crayon_hf.training.corpus import BATCH, Batch, Corpus, Lines
 
 __all__ = ["FORMATS", "corpus_of_files", "corpus_of_stream"]

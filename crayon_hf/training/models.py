@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from crayon_hf import _core, tokenizer_json
-from crayon_hf.added_tokens import Token
+from crayon_hf import _core
+from crayon_hf.state import tokenizer_json
+from crayon_hf.state.added_tokens import Token
 from crayon_hf.training.corpus import Corpus
 from crayon_hf.training.counting import Untrained, count
 from crayon_hf.training.options import BpeOptions

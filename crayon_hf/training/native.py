@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import assembly, inputs
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.state import state
 from crayon_hf.training import options as bpe_options
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
 from crayon_hf.training.corpus import corpus_of, paths_of
 from crayon_hf.training.models import Trained, train_model
 from crayon_hf.training.progress import Report, reporter
+from crayon_hf.util import validation
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 if TYPE_CHECKING:
     import tokenizers
@@ -111,8 +112,8 @@ def run_bpe(
     if not isinstance(special_tokens, (str, bytes)):
         special_tokens = list(special_tokens)
     bpe_options.special_tokens_of(special_tokens)
-    threads = inputs.unsigned(threads, "threads", 16)
-    with assembly.lock:
+    threads = validation.unsigned(threads, "threads", 16)
+    with state.lock:
         untrained = made._assembly.untrained(False)
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if values.get(name) is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import inputs
-from crayon_hf.added_tokens import Token, tokens_of
 from crayon_hf.errors import UnsupportedError
+from crayon_hf.state.added_tokens import Token, tokens_of
+from crayon_hf.util import validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
     try:
         return options_of(trainer)
     except UnsupportedError as error:
-        from crayon_hf.delegated import warn_delegated
+        from crayon_hf.fallback.delegated import warn_delegated
 
         warn_delegated(str(error), "tokenizers", "trains")
         return None
@@ -68,13 +68,13 @@ def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
 def checked(**values: Any) -> BpeOptions:
     """Options from the arguments of a user: TypeError, ValueError or OverflowError for what is none."""
     for name in ("vocab_size", "min_frequency"):
-        values[name] = inputs.unsigned(values[name], name, 32 if name == "vocab_size" else 64)
+        values[name] = validation.unsigned(values[name], name, 32 if name == "vocab_size" else 64)
     for name in ("limit_alphabet", "max_token_length"):
-        values[name] = None if values[name] is None else inputs.unsigned(values[name], name, 63)
+        values[name] = None if values[name] is None else validation.unsigned(values[name], name, 63)
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        values[name] = None if values[name] is None else inputs.text(values[name], name)
+        values[name] = None if values[name] is None else validation.text(values[name], name)
     values["special_tokens"] = special_tokens_of(values["special_tokens"])
-    letters = [inputs.text(letter, "a character of initial_alphabet") for letter in values["initial_alphabet"]]
+    letters = [validation.text(letter, "a character of initial_alphabet") for letter in values["initial_alphabet"]]
     values["initial_alphabet"] = tuple(letter[0] for letter in letters if letter)  # as the reference has it
     return BpeOptions(**values)
 
@@ -82,5 +82,5 @@ def checked(**values: Any) -> BpeOptions:
 def special_tokens_of(tokens: Iterable[Any]) -> tuple[Token, ...]:
     """Special tokens from str and AddedToken."""
     if isinstance(tokens, (str, bytes)):
-        raise TypeError(f"special_tokens is {inputs.kind(tokens)}, expected a list of str and AddedToken")
+        raise TypeError(f"special_tokens is {validation.kind(tokens)}, expected a list of str and AddedToken")
     return tuple(tokens_of(list(tokens), special=True))

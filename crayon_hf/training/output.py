@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from crayon_hf.files import write_atomic
+from crayon_hf.util.files import write_atomic
 
 if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer

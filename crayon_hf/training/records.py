@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from crayon_hf.corpora.reading.records import check_text, record_of
 from crayon_hf.errors import CorpusError, CrayonError
+from crayon_hf.reading.records import check_text, record_of
 from crayon_hf.training.corpus import BATCH, Texts
 
 

@@ -8,9 +8,10 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import assembly, inputs
 from crayon_hf.errors import DelegatedWarning, VocabularyError
+from crayon_hf.state import state
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util import validation
 
 if TYPE_CHECKING:
     import tokenizers
@@ -64,7 +65,7 @@ def _cuts(pattern: Any) -> Any:
     if isinstance(pattern, Regex):
         patterns: Any = [pattern]
     else:
-        name = inputs.text(DEFAULT_PATTERN if pattern is None else pattern, "pattern")
+        name = validation.text(DEFAULT_PATTERN if pattern is None else pattern, "pattern")
         if name not in pattern_names():
             near = get_close_matches(name, pattern_names(), 3, 0.4) or ["gpt2", "llama3", "o200k"]
             raise ValueError(
@@ -89,7 +90,7 @@ def like(template: Any, kind: str) -> Start:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DelegatedWarning)  # who encodes does not matter to a template
             template = Tokenizer.from_tokenizers(template)
-    with assembly.lock:
+    with state.lock:
         id = template._assembly.untrained(False).parts["model"].get("unk_id")
         unknown = None if id is None else template.id_to_token(id)
         emptied = template._assembly.emptied()
@@ -107,7 +108,7 @@ def settle_ids(start: Start) -> None:
     """Give the post-processor and the padding of a template the ids that their tokens have now."""
     tokenizer = start.tokenizer
     if start.post_processor is not None:
-        from crayon_hf.components import object_of
+        from crayon_hf.state.components import object_of
 
         _put_ids(start.post_processor, tokenizer)
         tokenizer.post_processor = object_of("post_processor", start.post_processor)
@@ -136,6 +137,6 @@ def _id(token: str, tokenizer: Tokenizer) -> int:
 
 def has_byte_level(tokenizer: Tokenizer) -> bool:
     """True when the pre-tokenizer spells bytes as characters, of which there are 256."""
-    with assembly.lock:
+    with state.lock:
         part = tokenizer._assembly.untrained(False).parts["pre_tokenizer"]
     return '"ByteLevel"' in json.dumps(part)

@@ -8,11 +8,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from crayon_hf import cache, inputs, tokenizer_json
-from crayon_hf.agreement import open_beside
 from crayon_hf.errors import CrayonError, VocabularyError
-from crayon_hf.files import write_atomic
+from crayon_hf.loading import cache
+from crayon_hf.loading.cartridge_check import open_beside
+from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util import validation
+from crayon_hf.util.files import write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,11 +58,11 @@ def _check_range(ids: Sequence[int]) -> None:
 
 def _refusal(ids: Any) -> TypeError:
     if not isinstance(ids, (list, tuple)):
-        return TypeError(f"ids is {inputs.kind(ids)}, expected a list of int")
+        return TypeError(f"ids is {validation.kind(ids)}, expected a list of int")
     wrong = next(((i, id) for i, id in enumerate(ids) if not hasattr(id, "__index__")), None)
     if wrong is None:
         return TypeError("ids cannot be compared, expected a list of int")
-    return TypeError(f"ids[{wrong[0]}] is {inputs.kind(wrong[1])}, expected int")
+    return TypeError(f"ids[{wrong[0]}] is {validation.kind(wrong[1])}, expected int")
 
 
 kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -114,7 +116,7 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         tokenizer.encode_special_tokens = reference.encode_special_tokens
         return _with_extras(tokenizer, reference)
     except CrayonError as error:
-        from crayon_hf.delegated import warn_delegated
+        from crayon_hf.fallback.delegated import warn_delegated
 
         warn_delegated(str(error), "tokenizers")
         return reference

@@ -15,7 +15,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import logging
 from transformers.utils.generic import PaddingStrategy
 
-from crayon_hf.settings import Padding, Truncation
+from crayon_hf.state.truncation_padding import Padding, Truncation
 from crayon_hf.transformers_face.backend import Backend, model_kind
 from crayon_hf.transformers_face.encodings import LazyEncodings, Recipe, TextRecipe
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, SupportsIndex
 
-from crayon_hf.settings import Padding, Truncation
+from crayon_hf.state.truncation_padding import Padding, Truncation
 
 _making = threading.RLock()
 

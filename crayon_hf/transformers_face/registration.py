@@ -6,7 +6,7 @@ then in the package itself, which is where we put it, as soon as the module of `
 
 from __future__ import annotations
 
-from crayon_hf.imports import when_imported
+from crayon_hf.util.import_hooks import when_imported
 
 _NAME = "CrayonTokenizerFast"
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import tokenizers
 
-from crayon_hf import opening, settings
+from crayon_hf.loading import opening
+from crayon_hf.state import truncation_padding
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face.backend import model_kind
 
@@ -29,7 +30,10 @@ class _Opener:
         if document["model"].get("vocab"):
             return Tokenizer.from_str(text)
         tokenizer = Tokenizer._of(opening.open_untrained(document))
-        sizes = settings.stored_truncation(document.get("truncation")), settings.stored_padding(document.get("padding"))
+        sizes = (
+            truncation_padding.stored_truncation(document.get("truncation")),
+            truncation_padding.stored_padding(document.get("padding")),
+        )
         tokenizer._restore((False, *sizes))
         return tokenizer
 

@@ -24,12 +24,12 @@ import transformers
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
-from crayon_hf import cache
 from crayon_hf.errors import CrayonError
-from crayon_hf.files import HeldFile, write_atomic
+from crayon_hf.loading import cache
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
+from crayon_hf.util.files import HeldFile, write_atomic
 
 _FORMAT = 3
 _LARGE = 1000

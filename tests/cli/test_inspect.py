@@ -21,7 +21,7 @@ from tokenizers import AddedToken
 
 from crayon_hf.cli import colour
 from crayon_hf.cli.inspect_tokens import Options, differences, tokens_of
-from tests.engine import twins
+from tests.support import reference_impl
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Hello, wörld! It's\t日本 🙂\nisn't  it?"
@@ -34,7 +34,7 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two merges, so that "abc" is a and bc by merging, and ab and c by longest match."""
-    document = twins.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a")])
+    document = reference_impl.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a")])
     path = tmp_path_factory.mktemp("tiny") / "tokenizer.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
@@ -162,7 +162,7 @@ def test_trace_of_one_way(run: Run, tiny: Path) -> None:
 def test_matches_that_cross_pieces(run: Run, tmp_path: Path) -> None:
     """Each walk is shown with the piece that it begins in."""
     pre_tokenizer = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    document = twins.byte_level_document(more=["a,"], pre_tokenizer=pre_tokenizer)
+    document = reference_impl.byte_level_document(more=["a,"], pre_tokenizer=pre_tokenizer)
     (tmp_path / "x.json").write_text(json.dumps(document))
     page = good(run("xa, b", "-t", tmp_path / "x.json", "--trace"))
     first, second, third = page.split("\npiece ")[1:]
@@ -296,7 +296,9 @@ def test_differences(text: str) -> None:
     assert [token.id for token in ours[i:]] == [token.id for token in theirs[j:]]
 
 
-ENGINE = twins.open_engine(twins.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a"), (b"bc", b"a")]))
+ENGINE = reference_impl.open_engine(
+    reference_impl.byte_level_document([(b"b", b"c"), (b"a", b"b"), (b" ", b"a"), (b"bc", b"a")])
+)
 
 
 # -- on a terminal

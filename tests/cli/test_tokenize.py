@@ -14,7 +14,7 @@ import pytest
 
 from crayon_hf.cli import main
 from tests.corpora.job.job_cases import corpus, reference_ids, rows_of, tree, write_jsonl
-from tests.small_disk import mounting
+from tests.support.small_disk import mounting
 
 ROOT = Path(__file__).parents[2]
 

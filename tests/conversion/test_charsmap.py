@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, normalizers
 
 from crayon_hf import UnsupportedError, VocabularyError, _core
 from crayon_hf.conversion.charsmap import applied, rules_as_components, rules_of
-from crayon_hf.parity.strings import generate
+from crayon_hf.parity.inputs.strings import generate
 
 schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 

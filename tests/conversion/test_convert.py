@@ -16,11 +16,12 @@ import tiktoken
 import tokenizers
 
 import crayon_hf
-from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, UnsupportedError, VocabularyError, _core, cache
-from crayon_hf.byte_level import BYTE_LEVEL, spell
+from crayon_hf import CartridgeError, SourceMissingError, Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.conversion import convert, repository, write
 from crayon_hf.conversion import tiktoken as ranks
 from crayon_hf.conversion.converted import Converted
+from crayon_hf.loading import cache
+from crayon_hf.util.byte_level import BYTE_LEVEL, spell
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
 SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import CartridgeError, UnsupportedError, VocabularyError, _core
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion.crayon_v2 import companion_of, read_companion, read_crayon_v2
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 BACK = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
 

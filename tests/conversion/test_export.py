@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
-from crayon_hf.byte_level import spell
 from crayon_hf.conversion import convert
 from crayon_hf.conversion.converted import Converted, written
 from crayon_hf.conversion.crayon_v2 import read_companion, read_crayon_v2
 from crayon_hf.conversion.export import Ranks, to_crayon_v2, to_tiktoken, to_tokenizer_json
 from crayon_hf.conversion.tiktoken import R50K_PATTERN, RankFile, read_ranks, tokenizer_json
+from crayon_hf.util.byte_level import spell
 
 TEXTS = [
     "",

@@ -11,9 +11,9 @@ import pytest
 import tokenizers
 
 from crayon_hf import UnsupportedError, VocabularyError
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.conversion.gguf import read_gguf
+from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.conversion.gguf_files import (
     BYTE,
     CONTROL,

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, UnsupportedError, _core
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion.gguf_models import byte_level_bpe
 from crayon_hf.conversion.gguf_patterns import PRE_TOKENIZERS, PreTokenizer, pre_tokenizer
 from crayon_hf.conversion.gguf_tokens import Kind, Tokens
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 # The pieces that llama.cpp (October 2026) cuts two texts into, measured with a vocabulary in which each piece is one
 # token. Where it bends a model's own pattern, and that shows, the pieces are those of the model's own.

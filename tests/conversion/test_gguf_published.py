@@ -15,8 +15,8 @@ import tokenizers
 
 from crayon_hf import Tokenizer
 from crayon_hf.conversion.gguf import read_gguf
-from crayon_hf.parity.strings import generate
-from crayon_hf.parity.texts import load_documents
+from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.parity.inputs.texts import load_documents
 from tests.conversion.gguf_files import BYTE, CONTROL, NORMAL, UNKNOWN, write_gguf
 
 

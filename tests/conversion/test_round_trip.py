@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crayon_hf import Tokenizer
-from crayon_hf.parity.byte_strings import generate_bytes
+from crayon_hf.parity.inputs.byte_strings import generate_bytes
 
 SHARED = (
     *(f"{name}/tokenizer.json" for name in ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")),

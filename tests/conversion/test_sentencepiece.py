@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from crayon_hf import CrayonError, Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.conversion import piece_texts
 from crayon_hf.conversion.sentencepiece import read_sentencepiece
-from crayon_hf.parity.strings import generate
+from crayon_hf.parity.inputs.strings import generate
 
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 """Where letters are that came after Unicode 9: rules do not compose those with marks."""

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError, _core
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion import tekken as conversion
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.conversion.tekken import read_tekken
-from crayon_hf.parity.strings import generate
-from crayon_hf.parity.texts import CORPUS, documents, find_text, read_text
-from crayon_hf.parity.token_strings import generate_of_tokens
-from crayon_hf.source import compile_json
+from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.parity.inputs.texts import CORPUS, documents, find_text, read_text
+from crayon_hf.parity.inputs.token_strings import generate_of_tokens
+from crayon_hf.state.source_json import compile_json
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 mistral_common = pytest.importorskip("mistral_common")
 base = import_module("mistral_common.tokens.tokenizers.base")

@@ -19,8 +19,8 @@ import tiktoken_ext.openai_public as published
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.conversion import tiktoken as conversion
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 SPECIALS = {"<|end|>": 2500, "<|start|>": 2600}
 PATTERNS = {

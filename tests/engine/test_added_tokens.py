@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from crayon_hf.errors import UnsupportedError
-from tests.engine import twins
+from tests.support import reference_impl
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 COMBINATIONS = [dict(zip(FLAGS, values, strict=True)) for values in itertools.product((False, True), repeat=len(FLAGS))]
@@ -41,12 +41,12 @@ class Maker:
     """Vocabularies with added tokens, and the comparison on them; each is made once for all instruction sets."""
 
     def __init__(self) -> None:
-        self.made: dict[str, twins.Both] = {}
+        self.made: dict[str, reference_impl.Both] = {}
 
-    def __call__(self, tokens: list[AddedToken], **parts: Any) -> twins.Both:
+    def __call__(self, tokens: list[AddedToken], **parts: Any) -> reference_impl.Both:
         text = with_tokens(tokens, **parts)
         if text not in self.made:
-            self.made[text] = twins.Both(text)
+            self.made[text] = reference_impl.Both(text)
         return self.made[text]
 
 
@@ -56,7 +56,7 @@ def both_with(cpu: str) -> Maker:
 
 
 def with_tokens(tokens: list[AddedToken], **parts: Any) -> str:
-    document = twins.byte_level_document(MERGES, more=["<s>", "</s>"], **parts)
+    document = reference_impl.byte_level_document(MERGES, more=["<s>", "</s>"], **parts)
     tokenizer = Tokenizer.from_str(json.dumps(document))
     for token in tokens:
         (tokenizer.add_special_tokens if token.special else tokenizer.add_tokens)([token])
@@ -67,7 +67,7 @@ def gpt2_split(add_prefix_space: bool = False) -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": True}
 
 
-def check_all(both: twins.Both, text: str) -> None:
+def check_all(both: reference_impl.Both, text: str) -> None:
     both.check(text)
     both.check(text, special_as_text=True)
 
@@ -225,7 +225,13 @@ PIECES = [token.content for token in NEIGHBOURS] + [
 
 
 @settings(max_examples=150, deadline=None)
-@given(twins.texts_of(PIECES), st.none() | twins.texts_of(PIECES, size=5), st.booleans(), st.booleans(), st.booleans())
+@given(
+    reference_impl.texts_of(PIECES),
+    st.none() | reference_impl.texts_of(PIECES, size=5),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
 def test_texts_made_of_pieces(
     both_with: Maker, text: str, pair: str | None, prefix: bool, special_as_text: bool, nfc: bool
 ) -> None:
@@ -248,7 +254,7 @@ def test_any_tokens(both_with: Maker, tokens: list[tuple[str, dict[str, bool]]],
     check_contents(both, list(unique))
 
 
-def check_contents(both: twins.Both, contents: list[str]) -> None:
+def check_contents(both: reference_impl.Both, contents: list[str]) -> None:
     """Ids by name, names by id and decoding, where a token can have two spellings."""
     assert both.engine.get_vocab() == both.reference.get_vocab()
     assert both.engine.get_vocab_size() == both.reference.get_vocab_size()
@@ -330,7 +336,7 @@ def test_two_contents_with_one_normalized_form(special: tuple[bool, bool]) -> No
     contents = ["AB x", "ab x"]
     tokens = [AddedToken(content, normalized=True, special=s) for content, s in zip(contents, special, strict=True)]
     text = with_tokens(tokens, normalizer={"type": "Lowercase"})
-    engine = twins.open_engine(text)
+    engine = reference_impl.open_engine(text)
     first = engine.token_to_id(contents[special == (False, True)])
     for sample in ("ab x", "Ab X", "AB x"):
         assert engine.encode_ids(sample) == [first]
@@ -380,7 +386,7 @@ def test_a_token_of_which_the_normalizer_leaves_nothing_is_named() -> None:
         content = "\u0301" if normalizer["type"] == "StripAccents" else "  "
         text = with_tokens([AddedToken(content, normalized=True)], normalizer=normalizer)
         with pytest.raises(UnsupportedError, match="leaves nothing"):
-            twins.compiled(text)
+            reference_impl.compiled(text)
 
 
 @pytest.mark.parametrize("flags", COMBINATIONS, ids=lambda flags: "+".join(f for f in FLAGS if flags[f]) or "none")
@@ -461,7 +467,7 @@ def test_added_tokens_in_the_published_shapes(both_with: Maker) -> None:
     roberta = processors.RobertaProcessing(("</s>", vocab["</s>"]), ("<s>", vocab["<s>"]))
     tokenizer.post_processor = roberta
     document["post_processor"] = json.loads(tokenizer.to_str())["post_processor"]
-    both = twins.Both(document)
+    both = reference_impl.Both(document)
     for text in ("<m> ab", "ab <lr> ab", "<s>ab</s>", "  <lr>  ", " word ", "ab  \n<r>\n ab"):
         for special_as_text in (False, True):
             both.check(text, special_as_text=special_as_text)

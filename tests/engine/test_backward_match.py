@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from crayon_hf import _core
-from tests.engine import twins
-from tests.engine.cartridge_cases import child
 from tests.engine.test_added_tokens import COMBINATIONS, FLAGS, Maker, check_all, gpt2_split, with_tokens
+from tests.support import reference_impl
+from tests.support.cartridge_cases import child
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 Found = list[tuple[int, int]]
 

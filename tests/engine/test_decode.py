@@ -14,9 +14,9 @@ from tokenizers import AddedToken, Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import TokenIdError
-from tests.engine import twins
+from tests.support import reference_impl
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 MERGES = [
     (b" ", b"a"),
@@ -43,7 +43,7 @@ HOLE = 400
 
 
 def make() -> str:
-    document = twins.byte_level_document(MERGES, more=RAW, seed=4)
+    document = reference_impl.byte_level_document(MERGES, more=RAW, seed=4)
     document["model"]["vocab"]["hole"] = HOLE
     tokenizer = Tokenizer.from_str(json.dumps(document))
     tokenizer.add_special_tokens([token for token in ADDED if token.special])
@@ -52,27 +52,27 @@ def make() -> str:
 
 
 @pytest.fixture(scope="module")
-def both(cpu: str) -> twins.Both:
-    return twins.Both(make())
+def both(cpu: str) -> reference_impl.Both:
+    return reference_impl.Both(make())
 
 
 @pytest.fixture(scope="module")
-def ids(both: twins.Both) -> list[int]:
+def ids(both: reference_impl.Both) -> list[int]:
     return sorted(both.reference.get_vocab().values())
 
 
-def check(both: twins.Both, ids: list[int]) -> None:
+def check(both: reference_impl.Both, ids: list[int]) -> None:
     vocab = {id: token for token, id in both.reference.get_vocab().items()}
     special = {id for id, token in both.reference.get_added_tokens_decoder().items() if token.special}
     for skip in (True, False):
         want = both.reference.decode(ids, skip)
         assert both.engine.decode(ids, skip) == want
-        data = b"".join(twins.token_bytes(vocab[id]) for id in ids if not (skip and id in special))
+        data = b"".join(reference_impl.token_bytes(vocab[id]) for id in ids if not (skip and id in special))
         assert both.engine.decode_bytes(ids, skip) == data
         assert want == data.decode(errors="replace")
 
 
-def test_every_id(both: twins.Both, ids: list[int]) -> None:
+def test_every_id(both: reference_impl.Both, ids: list[int]) -> None:
     for id in ids:
         check(both, [id])
     check(both, ids)
@@ -82,16 +82,16 @@ def test_every_id(both: twins.Both, ids: list[int]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_any_ids(both: twins.Both, ids: list[int], data: st.DataObject) -> None:
+def test_any_ids(both: reference_impl.Both, ids: list[int], data: st.DataObject) -> None:
     check(both, data.draw(st.lists(st.sampled_from(ids), max_size=30)))
 
 
-def test_incomplete_utf8(both: twins.Both) -> None:
+def test_incomplete_utf8(both: reference_impl.Both) -> None:
     """One U+FFFD for each maximal part of a character, as the reference puts them."""
     vocab = both.engine.get_vocab()
 
     def bytes_ids(data: bytes) -> list[int]:
-        return [vocab[twins.BYTE_CHARS[b]] for b in data]
+        return [vocab[reference_impl.BYTE_CHARS[b]] for b in data]
 
     samples = [
         b"\xe4",
@@ -125,9 +125,9 @@ def test_incomplete_utf8(both: twins.Both) -> None:
         assert both.engine.decode_bytes(bytes_ids(data)) == data
 
 
-def test_text_comes_back(both: twins.Both) -> None:
+def test_text_comes_back(both: reference_impl.Both) -> None:
     # The added token that spells the byte E9 decodes to that byte.
-    text = twins.generated_text(random.Random(2), 5000).replace("\u00e9", "e")
+    text = reference_impl.generated_text(random.Random(2), 5000).replace("\u00e9", "e")
     for add in ("", "<s>", "<|end|> "):
         ids = both.engine.encode_ids(text + add)
         assert both.engine.decode(ids, skip_special_tokens=False) == text + add
@@ -137,7 +137,7 @@ def test_text_comes_back(both: twins.Both) -> None:
 # -- what is no id
 
 
-def numbers_that_are_no_ids(both: twins.Both) -> list[int]:
+def numbers_that_are_no_ids(both: reference_impl.Both) -> list[int]:
     top = max(both.reference.get_vocab().values())
     assert top == HOLE
     return [
@@ -157,7 +157,7 @@ def numbers_that_are_no_ids(both: twins.Both) -> list[int]:
     ]
 
 
-def test_numbers_that_are_no_ids(both: twins.Both) -> None:
+def test_numbers_that_are_no_ids(both: reference_impl.Both) -> None:
     for bad in numbers_that_are_no_ids(both):
         for ids in ([bad], [0, 1, bad, -7], (0, bad), np.array([3, bad], dtype=np.int64)):
             for skip in (True, False):
@@ -178,7 +178,7 @@ def test_numbers_that_are_no_ids(both: twins.Both) -> None:
     assert both.engine.decode([HOLE]) == "hole"
 
 
-def test_numbers_that_no_lookup_knows(both: twins.Both) -> None:
+def test_numbers_that_no_lookup_knows(both: reference_impl.Both) -> None:
     for bad in numbers_that_are_no_ids(both):
         assert both.engine.id_to_token(bad) is None
         assert both.engine.id_to_bytes(bad) is None
@@ -187,7 +187,7 @@ def test_numbers_that_no_lookup_knows(both: twins.Both) -> None:
 @pytest.mark.parametrize(
     "bad", ["1", 1.0, None, [1], b"1", 1 + 0j, np.float32(1), object()], ids=lambda x: type(x).__name__
 )
-def test_items_that_are_no_numbers(both: twins.Both, bad: Any) -> None:
+def test_items_that_are_no_numbers(both: reference_impl.Both, bad: Any) -> None:
     for ids in ([bad], [1, bad], (1, bad)):
         at = len(ids) - 1
         for call in (both.engine.decode, both.engine.decode_bytes):
@@ -200,7 +200,7 @@ def test_items_that_are_no_numbers(both: twins.Both, bad: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", [1, "12", b"12", None, 1.5, np.int64(3), np.array(3)], ids=repr)
-def test_arguments_that_are_no_sequences(both: twins.Both, bad: Any) -> None:
+def test_arguments_that_are_no_sequences(both: reference_impl.Both, bad: Any) -> None:
     for call in (both.engine.decode, both.engine.decode_bytes):
         with pytest.raises(TypeError):
             call(bad)
@@ -216,7 +216,7 @@ def test_arguments_that_are_no_sequences(both: twins.Both, bad: Any) -> None:
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", ">i4", "<u2"]
 )
-def test_arrays(both: twins.Both, dtype: str) -> None:
+def test_arrays(both: reference_impl.Both, dtype: str) -> None:
     ids = [*range(100), 5, 127]
     array = np.array(ids, dtype=dtype)
     want = both.engine.decode(ids)
@@ -236,19 +236,19 @@ def test_arrays(both: twins.Both, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bool", "complex64", "U3", "S3", "object", "datetime64[s]"])
-def test_arrays_of_no_integers(both: twins.Both, dtype: str) -> None:
+def test_arrays_of_no_integers(both: reference_impl.Both, dtype: str) -> None:
     with pytest.raises(TypeError):
         both.engine.decode(np.ones(3).astype(dtype))
 
 
-def test_unsigned_ids_that_do_not_fit(both: twins.Both) -> None:
+def test_unsigned_ids_that_do_not_fit(both: reference_impl.Both) -> None:
     """The largest uint64 is no -1, and is not read as one."""
     for value in (2**63, 2**64 - 1):
         with pytest.raises(TokenIdError, match=str(value)):
             both.engine.decode(np.array([1, value], dtype=np.uint64))
 
 
-def test_other_sequences_of_numbers(both: twins.Both) -> None:
+def test_other_sequences_of_numbers(both: reference_impl.Both) -> None:
     class Index:
         def __index__(self) -> int:
             return 7
@@ -267,7 +267,7 @@ def test_other_sequences_of_numbers(both: twins.Both) -> None:
     assert both.engine.decode([True, False]) == both.engine.decode([1, 0])
 
 
-def test_a_list_that_an_item_changes(both: twins.Both) -> None:
+def test_a_list_that_an_item_changes(both: reference_impl.Both) -> None:
     """What an item's __index__ does to the list is its own fault, but no crash."""
 
     class Shrinking:
@@ -284,7 +284,7 @@ def test_a_list_that_an_item_changes(both: twins.Both) -> None:
 
 @pytest.mark.concurrency
 @pytest.mark.parametrize("threads", [0, 1, 2, 8])
-def test_batches(both: twins.Both, ids: list[int], threads: int) -> None:
+def test_batches(both: reference_impl.Both, ids: list[int], threads: int) -> None:
     rng = random.Random(3)
     sequences = [rng.choices(ids, k=rng.randint(0, 400)) for _ in range(800)]
     for skip in (True, False):
@@ -298,7 +298,7 @@ def test_batches(both: twins.Both, ids: list[int], threads: int) -> None:
         both.engine.decode_batch(sequences, threads=threads)
 
 
-def test_special_tokens_are_kept_in_bytes_unless_asked(both: twins.Both) -> None:
+def test_special_tokens_are_kept_in_bytes_unless_asked(both: reference_impl.Both) -> None:
     ids = both.engine.encode_ids("<s>a")
     assert both.engine.decode(ids) == "a"
     assert both.engine.decode_bytes(ids) == b"<s>a"
@@ -307,7 +307,7 @@ def test_special_tokens_are_kept_in_bytes_unless_asked(both: twins.Both) -> None
 def test_encodings_decode_on_a_trained_vocabulary(any_vocabulary: Any, cpu: str) -> None:
     """The shapes of published vocabularies, on texts with their special tokens in it."""
     text = any_vocabulary.read_text(encoding="utf-8")
-    both = twins.Both(text)
+    both = reference_impl.Both(text)
     assert both.engine.cpu == cpu
     added = [row["content"] for row in both.engine.added_tokens()]
     for sample in (
@@ -324,8 +324,8 @@ def test_encodings_decode_on_a_trained_vocabulary(any_vocabulary: Any, cpu: str)
 
 
 def test_decoding_is_of_the_engine_that_is_asked() -> None:
-    one = twins.open_engine(twins.byte_level_document(seed=1))
-    two = twins.open_engine(twins.byte_level_document(seed=2))
+    one = reference_impl.open_engine(reference_impl.byte_level_document(seed=1))
+    two = reference_impl.open_engine(reference_impl.byte_level_document(seed=2))
     data = bytes(range(256))
     assert one.encode_bytes(data) != two.encode_bytes(data)
     assert one.decode_bytes(one.encode_bytes(data)) == two.decode_bytes(two.encode_bytes(data)) == data

@@ -14,9 +14,9 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import TokenIdError
-from tests.engine import twins
-from tests.engine.cartridge_text import NAMES, text_source
-from tests.engine.test_decoders import PIECES
+from tests.components.test_decoders import PIECES
+from tests.support import reference_impl
+from tests.support.cartridge_text import NAMES, text_source
 
 Component = dict[str, Any]
 
@@ -114,7 +114,7 @@ def document(name: str) -> str:
 
 @cache
 def engines(name: str) -> tuple[_core.Engine, Tokenizer]:
-    return twins.open_engine(document(name)), Tokenizer.from_str(document(name))
+    return reference_impl.open_engine(document(name)), Tokenizer.from_str(document(name))
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -141,7 +141,10 @@ def test_long_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_vocabularies(name: str) -> None:
-    engine, reference = twins.open_engine(text_source(name).decode()), Tokenizer.from_str(text_source(name).decode())
+    engine, reference = (
+        reference_impl.open_engine(text_source(name).decode()),
+        Tokenizer.from_str(text_source(name).decode()),
+    )
     ids = sorted(reference.get_vocab().values()) * 2
     for skip in (False, True):
         assert engine.decode(ids, skip) == engine.decode_strings(ids, skip) == reference.decode(ids, skip)

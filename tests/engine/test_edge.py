@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from tests.engine import twins
-from tests.engine.cartridge_text import NAMES, text_source
-from tests.engine.test_threads import ragged, vocabulary
+from tests.batch.test_threads import ragged, vocabulary
+from tests.support import reference_impl
+from tests.support.cartridge_text import NAMES, text_source
 
 SOURCES = ("byte level", *NAMES)
 ALPHABETS = {
@@ -38,7 +38,7 @@ def source(name: str) -> str:
 
 @cache
 def engine_of(name: str) -> _core.Engine:
-    return twins.open_engine(source(name))
+    return reference_impl.open_engine(source(name))
 
 
 @cache
@@ -72,9 +72,9 @@ def test_small_texts(name: str, texts: list[str]) -> None:
 def huge(name: str) -> str:
     rng = random.Random(name)
     if name == "ASCII":
-        words = twins.generated_text(rng, 100_000).encode("ascii", "ignore").decode()
+        words = reference_impl.generated_text(rng, 100_000).encode("ascii", "ignore").decode()
     else:
-        words = "".join(rng.choice(ALPHABETS[name]) for _ in range(50_000)) + twins.generated_text(rng, 50_000)
+        words = "".join(rng.choice(ALPHABETS[name]) for _ in range(50_000)) + reference_impl.generated_text(rng, 50_000)
     return (words + " 1234567890" * 30 + "<|end|> crayon box <r>  ") * (700_000 // len(words))
 
 
@@ -99,7 +99,7 @@ def test_no_place_to_cut() -> None:
 
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
 def test_lone_surrogates(flavor: str) -> None:
-    engine = twins.open_engine(vocabulary(1), flavor)
+    engine = reference_impl.open_engine(vocabulary(1), flavor)
     for text in ("a \ud800 b", "\udfff", "\ud83d\ude42 c", "x" * 3000 + "\ud800", "\U0001f642\udc00"):
         texts = ["fine", text, "\u00e9"]
         calls: list[Any] = [
@@ -134,11 +134,11 @@ def test_encodings_that_wait(name: str, text: str, special: bool, as_text: bool)
     how = (None, False, special, as_text, None, None)
     first = engine.encode(text, *how)
     assert (first.ids, len(first)) == (want.ids, len(want))
-    twins.assert_same(first, want, "after the ids")
+    reference_impl.assert_same(first, want, "after the ids")
     assert first.ids == want.ids
-    twins.assert_same(engine.encode(text, *how), want, "at once")
-    twins.assert_same(copy.copy(engine.encode(text, *how)), want, "a copy")
-    twins.assert_same(pickle.loads(pickle.dumps(engine.encode(text, *how))), want, "pickled")
+    reference_impl.assert_same(engine.encode(text, *how), want, "at once")
+    reference_impl.assert_same(copy.copy(engine.encode(text, *how)), want, "a copy")
+    reference_impl.assert_same(pickle.loads(pickle.dumps(engine.encode(text, *how))), want, "pickled")
     (fast,) = engine.encode_batch([text], add_special_tokens=special, special_as_text=as_text, offsets=False)
     assert (fast.ids, fast.tokens, fast.type_ids) == (want.ids, want.tokens, want.type_ids)
     assert fast.offsets == [(0, 0)] * len(want)
@@ -203,7 +203,7 @@ def test_garbage_collections_and_far_ids() -> None:
     text = {"Sequence": {"id": "A", "type_id": 0}}
     single = [text, {"SpecialToken": {"id": "far", "type_id": 0}}]
     template = {"type": "TemplateProcessing", "single": single, "pair": [text], "special_tokens": {"far": far}}
-    engine = twins.open_engine(json.dumps(document | {"post_processor": template}))
+    engine = reference_impl.open_engine(json.dumps(document | {"post_processor": template}))
     encodings = [engine.encode("crayon box", None, False, True, False, None, None) for _ in range(300)]
     waiting: list[_core.Encoding] = []
 

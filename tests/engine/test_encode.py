@@ -13,41 +13,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
-from tests.engine import twins
-from tests.engine.encode_shapes import PIECES, SHAPES, opened, vocabulary
+from tests.support import reference_impl
+from tests.support.encode_shapes import PIECES, SHAPES, opened, vocabulary
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 
 @pytest.fixture(params=SHAPES, scope="module")
-def both(request: pytest.FixtureRequest, cpu: str) -> twins.Both:
+def both(request: pytest.FixtureRequest, cpu: str) -> reference_impl.Both:
     return opened(request.param, cpu)
 
 
 @pytest.fixture(scope="module")
-def gpt2_both(cpu: str) -> twins.Both:
+def gpt2_both(cpu: str) -> reference_impl.Both:
     return opened("gpt2", cpu)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    text=twins.texts_of(PIECES, size=20),
-    pair=st.none() | twins.texts_of(PIECES, size=6),
+    text=reference_impl.texts_of(PIECES, size=20),
+    pair=st.none() | reference_impl.texts_of(PIECES, size=6),
     special=st.booleans(),
     as_text=st.booleans(),
 )
-def test_texts_of_pieces(both: twins.Both, text: str, pair: str | None, special: bool, as_text: bool) -> None:
+def test_texts_of_pieces(both: reference_impl.Both, text: str, pair: str | None, special: bool, as_text: bool) -> None:
     both.check(text, pair, add_special_tokens=special, special_as_text=as_text)
 
 
 @settings(max_examples=20, deadline=None)
 @given(text=st.text(max_size=60))
-def test_any_text(both: twins.Both, text: str) -> None:
+def test_any_text(both: reference_impl.Both, text: str) -> None:
     both.check(text)
     both.check([text, text[::2]], is_pretokenized=True)
 
 
-def test_pieces_side_by_side(both: twins.Both) -> None:
+def test_pieces_side_by_side(both: reference_impl.Both) -> None:
     rng = random.Random(3)
     for piece in PIECES:
         both.check(piece)
@@ -59,21 +59,21 @@ def test_pieces_side_by_side(both: twins.Both) -> None:
 
 
 @pytest.mark.concurrency
-def test_documents(both: twins.Both) -> None:
+def test_documents(both: reference_impl.Both) -> None:
     """Text like that of the training, text of new words, and both a second time, when the thread's cache has them."""
     for seed in (1, 2):
-        text = twins.generated_text(random.Random(seed), 12_000)
+        text = reference_impl.generated_text(random.Random(seed), 12_000)
         for _ in range(2):
             both.check(text)
     both.reference.encode_special_tokens = False
-    documents = twins.generated_text(random.Random(4), 30_000).split("\n\n")
+    documents = reference_impl.generated_text(random.Random(4), 30_000).split("\n\n")
     want = [encoding.ids for encoding in both.reference.encode_batch(documents)]
     for threads in (1, 2):
         flat, splits = both.engine.encode_ragged(documents, threads=threads)
         assert [flat[a:b].tolist() for a, b in pairwise(splits)] == want
 
 
-def test_all_code_points(both: twins.Both) -> None:
+def test_all_code_points(both: reference_impl.Both) -> None:
     """Each between letters, a few at a time, so that a difference is found near."""
     points = [
         chr(c)
@@ -92,7 +92,7 @@ PUBLISHED = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_vocabularies(shared: Path, name: str, cpu: str) -> None:
     """A little of each real text; the parity harness reads all of them."""
-    both = twins.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
+    both = reference_impl.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
     texts = [piece + other for piece, other in pairwise(PIECES)]
     for corpus in ("english", "code", "multi"):
         with lzma.open(shared / "corpus" / f"{corpus}.txt.xz", "rt", encoding="utf-8") as file:
@@ -105,7 +105,7 @@ def test_published_vocabularies(shared: Path, name: str, cpu: str) -> None:
 # -- shapes of input that the engine treats apart
 
 
-def test_words_around_the_size_of_keys(gpt2_both: twins.Both) -> None:
+def test_words_around_the_size_of_keys(gpt2_both: reference_impl.Both) -> None:
     """Words of up to 15 bytes are looked up by keys of 16, which may not read past the end of the text."""
     rng = random.Random(7)
     for size in range(1, 40):
@@ -117,14 +117,14 @@ def test_words_around_the_size_of_keys(gpt2_both: twins.Both) -> None:
 
 
 @pytest.mark.parametrize("word", ["a", " the", "qzx", "\u4e2d", "1 "])
-def test_around_the_size_of_blocks(gpt2_both: twins.Both, word: str) -> None:
+def test_around_the_size_of_blocks(gpt2_both: reference_impl.Both, word: str) -> None:
     """Pretokens are cut and looked up in blocks of 256."""
     for count in (*range(254, 259), 511, 512, 513, 1024):
         gpt2_both.check(f"{word}!" * (count // 2) + word * (count % 2))
         gpt2_both.check(f" {word}" * count)
 
 
-def test_more_words_than_the_cache_holds(gpt2_both: twins.Both) -> None:
+def test_more_words_than_the_cache_holds(gpt2_both: reference_impl.Both) -> None:
     """Words of more than one token fall out of the cache, and come back."""
     rng = random.Random(8)
     words = [" " + "".join(rng.choices("qzxjkvw", k=rng.randint(4, 11))) for _ in range(25_000)]
@@ -134,7 +134,7 @@ def test_more_words_than_the_cache_holds(gpt2_both: twins.Both) -> None:
         assert gpt2_both.engine.encode_ids(text) == want
 
 
-def test_nothing(both: twins.Both) -> None:
+def test_nothing(both: reference_impl.Both) -> None:
     for special in (True, False):
         both.check("", add_special_tokens=special)
         both.check("", "", add_special_tokens=special)
@@ -149,7 +149,7 @@ def test_nothing(both: twins.Both) -> None:
 
 
 def test_ragged_arrays_outlive_the_engine() -> None:
-    engine = twins.open_engine(vocabulary("gpt2"))
+    engine = reference_impl.open_engine(vocabulary("gpt2"))
     flat, splits = engine.encode_ragged(["the nation", "a"])
     want = flat.tolist()
     del engine
@@ -161,7 +161,7 @@ def test_ragged_arrays_outlive_the_engine() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("first", ["", "\x01\x02\x03", " the nation"], ids=["nothing", "an id for each byte", "words"])
-def test_first_texts_that_are_not_like_the_rest(gpt2_both: twins.Both, first: str, threads: int) -> None:
+def test_first_texts_that_are_not_like_the_rest(gpt2_both: reference_impl.Both, first: str, threads: int) -> None:
     """Room for all ids is guessed from the first texts."""
     engine = gpt2_both.engine
     rest = [" the nation" * 500, "\x01" * 5000, "", "é the" * 700] * 60
@@ -232,13 +232,13 @@ def test_offsets_of_decomposed_text(cpu: str) -> None:
         ).map(b"".join),
     )
 )
-def test_any_bytes_come_back(both: twins.Both, data: bytes) -> None:
+def test_any_bytes_come_back(both: reference_impl.Both, data: bytes) -> None:
     ids = both.engine.encode_bytes(data)
     assert both.engine.decode_bytes(ids) == data
     assert b"".join(both.engine.id_to_bytes(id) for id in ids) == data
 
 
-def test_many_bytes_come_back(both: twins.Both) -> None:
+def test_many_bytes_come_back(both: reference_impl.Both) -> None:
     rng = random.Random(9)
     for data in (rng.randbytes(100_000), bytes(range(256)) * 20, bytes(rng.choices(b"\xc3\xa9 \xff'a1\n", k=50_000))):
         assert both.engine.decode_bytes(both.engine.encode_bytes(data)) == data
@@ -247,7 +247,7 @@ def test_many_bytes_come_back(both: twins.Both) -> None:
 def test_bytes_of_text_are_text(cpu: str) -> None:
     """Without added tokens and normalizer, text and its bytes are the same to the engine."""
     both = opened("gpt2", cpu)
-    text = twins.generated_text(random.Random(10), 5000)
+    text = reference_impl.generated_text(random.Random(10), 5000)
     assert (
         both.engine.encode_bytes(text.encode()) == both.engine.encode_ids(text) == both.engine.encode_ids(text.encode())
     )
@@ -257,7 +257,7 @@ def test_bytes_of_text_are_text(cpu: str) -> None:
 def test_levels_agree_on_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(12)
     for shape in SHAPES:
-        cartridge = twins.compiled(vocabulary(shape))
+        cartridge = reference_impl.compiled(vocabulary(shape))
         engines = []
         for level in _core.cpu_levels():
             monkeypatch.setenv("CRAYON_CPU", level)

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf.errors import InvalidUtf8Error
-from tests.engine import twins
-from tests.engine.encode_shapes import SURROGATES, opened
+from tests.support import reference_impl
+from tests.support.encode_shapes import SURROGATES, opened
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 
 @pytest.fixture(scope="module")
-def gpt2_both(cpu: str) -> twins.Both:
+def gpt2_both(cpu: str) -> reference_impl.Both:
     return opened("gpt2", cpu)
 
 
@@ -53,7 +53,7 @@ ILL_FORMED = [
 
 
 @pytest.mark.parametrize("bad", ILL_FORMED, ids=lambda bad: bad.hex())
-def test_ill_formed_utf8_is_named(gpt2_both: twins.Both, bad: bytes) -> None:
+def test_ill_formed_utf8_is_named(gpt2_both: reference_impl.Both, bad: bytes) -> None:
     engine = gpt2_both.engine
     for before in (b"", b"a", b"a" * 15, b"a" * 16, b"a" * 31, b"\xc3\xa9" * 9, b"a" * 100 + "\U0001f642".encode()):
         for after in (b"", b"a", b"a" * 40):
@@ -71,7 +71,7 @@ def test_ill_formed_utf8_is_named(gpt2_both: twins.Both, bad: bytes) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.binary(max_size=50) | st.text(max_size=20).map(str.encode).map(lambda data: data[:-1]))
-def test_utf8_as_python_reads_it(gpt2_both: twins.Both, data: bytes) -> None:
+def test_utf8_as_python_reads_it(gpt2_both: reference_impl.Both, data: bytes) -> None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ def test_utf8_as_python_reads_it(gpt2_both: twins.Both, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("bad", [None, 1, 1.5, b"a", ["a"], object(), bytearray(b"a"), np.str_])
-def test_types_that_are_no_text(gpt2_both: twins.Both, bad: Any) -> None:
+def test_types_that_are_no_text(gpt2_both: reference_impl.Both, bad: Any) -> None:
     engine = gpt2_both.engine
     name = type(bad).__name__
     with pytest.raises(TypeError, match=f"^sequence is {name}, expected str"):
@@ -107,7 +107,7 @@ def test_types_that_are_no_text(gpt2_both: twins.Both, bad: Any) -> None:
         engine.encode_batch(["a", "b", ("c", bad)])
 
 
-def test_sequences_of_other_forms(gpt2_both: twins.Both) -> None:
+def test_sequences_of_other_forms(gpt2_both: reference_impl.Both) -> None:
     engine = gpt2_both.engine
     for call in (engine.encode_ragged, engine.count_tokens):
         for bad in ("abc", b"abc", 1, None, {"a"}, iter(["a"])):
@@ -133,7 +133,7 @@ class Text(str):
     """A str of another class is a str."""
 
 
-def test_subclasses_of_str(gpt2_both: twins.Both) -> None:
+def test_subclasses_of_str(gpt2_both: reference_impl.Both) -> None:
     engine = gpt2_both.engine
     want = engine.encode_ids("the nation\u00e9")
     for text in (Text("the nation\u00e9"), np.str_("the nation\u00e9")):
@@ -146,10 +146,10 @@ def test_subclasses_of_str(gpt2_both: twins.Both) -> None:
 
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
-def test_lone_surrogates_are_no_text(gpt2_both: twins.Both, text: str) -> None:
+def test_lone_surrogates_are_no_text(gpt2_both: reference_impl.Both, text: str) -> None:
     """As to the reference, which refuses them with a TypeError or a UnicodeEncodeError; the item is named."""
     engine = gpt2_both.engine
-    assert twins.try_reference(lambda: gpt2_both.reference.encode(text)) is None
+    assert reference_impl.try_reference(lambda: gpt2_both.reference.encode(text)) is None
     with pytest.raises(TypeError, match=r"^text has a lone surrogate"):
         engine.encode_ids(text)
     with pytest.raises(TypeError, match=r"^sequence has a lone surrogate"):

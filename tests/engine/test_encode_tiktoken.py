@@ -11,17 +11,17 @@ import tiktoken
 from hypothesis import given, settings
 
 from crayon_hf import _core
-from tests.engine import twins
-from tests.engine.encode_shapes import PIECES, SURROGATES, vocabulary
+from tests.support import reference_impl
+from tests.support.encode_shapes import PIECES, SURROGATES, vocabulary
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 
 
 @functools.cache
 def rank_file() -> tuple[tiktoken.Encoding, str]:
     """The trained cl100k vocabulary as a rank file: tiktoken's encoding of it, and the tokenizer.json."""
     tokens = sorted(json.loads(vocabulary("cl100k"))["model"]["vocab"].items(), key=lambda item: item[1])
-    ranks = sorted({twins.token_bytes(token) for token, _ in tokens} - {b"<|begin|>", b"<|end|>"}, key=len)
+    ranks = sorted({reference_impl.token_bytes(token) for token, _ in tokens} - {b"<|begin|>", b"<|end|>"}, key=len)
     family = "cl100k"
     pattern = _core.canonical_pattern(family)
     reference = tiktoken.Encoding(
@@ -31,10 +31,10 @@ def rank_file() -> tuple[tiktoken.Encoding, str]:
         special_tokens={"<|end|>": len(ranks)},
     )
     merges = [(ranks[left], ranks[right]) for left, right, _ in _core.merges_from_ranks(ranks)]
-    document = twins.byte_level_document()
+    document = reference_impl.byte_level_document()
     document["model"] |= {
-        "vocab": {twins.spell(token): i for i, token in enumerate(ranks)},
-        "merges": [[twins.spell(a), twins.spell(b)] for a, b in merges],
+        "vocab": {reference_impl.spell(token): i for i, token in enumerate(ranks)},
+        "merges": [[reference_impl.spell(a), reference_impl.spell(b)] for a, b in merges],
         "ignore_merges": True,
     }
     document["pre_tokenizer"] = json.loads(vocabulary("cl100k"))["pre_tokenizer"]
@@ -46,11 +46,11 @@ def rank_file() -> tuple[tiktoken.Encoding, str]:
 @pytest.fixture(scope="module")
 def ranked(cpu: str) -> tuple[tiktoken.Encoding, _core.Engine]:
     reference, text = rank_file()
-    return reference, twins.open_engine(text, "rust_regex")
+    return reference, reference_impl.open_engine(text, "rust_regex")
 
 
 @settings(max_examples=100, deadline=None)
-@given(text=twins.texts_of([*PIECES, *SURROGATES], size=15))
+@given(text=reference_impl.texts_of([*PIECES, *SURROGATES], size=15))
 def test_tiktoken(ranked: tuple[tiktoken.Encoding, _core.Engine], text: str) -> None:
     """Lone surrogates become U+FFFD, as tiktoken makes them."""
     reference, engine = ranked
@@ -64,7 +64,7 @@ def test_tiktoken(ranked: tuple[tiktoken.Encoding, _core.Engine], text: str) -> 
 
 def test_tiktoken_documents(ranked: tuple[tiktoken.Encoding, _core.Engine]) -> None:
     reference, engine = ranked
-    text = twins.generated_text(random.Random(14), 50_000)
+    text = reference_impl.generated_text(random.Random(14), 50_000)
     assert engine.encode_ids(text) == reference.encode_ordinary(text)
     for text in SURROGATES:
         assert engine.encode_ids(text) == reference.encode_ordinary(text)

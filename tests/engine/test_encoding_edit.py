@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
-from tests.engine.encoding_states import assert_same_outcome, ours, outcome, plain_state, reference, state_of, states
-from tests.engine.twins import RECORD
+from tests.support.encoding_states import assert_same_outcome, ours, outcome, plain_state, reference, state_of, states
+from tests.support.reference_impl import RECORD
 
 SIDES = st.sampled_from(["left", "right"])
 
@@ -167,9 +167,9 @@ def test_equality_is_identity() -> None:
 
 
 def test_unpickling_where_no_engine_is(tmp_path: Any) -> None:
-    from tests.engine import twins
+    from tests.support import reference_impl
 
-    both = twins.Both(twins.byte_level_document([(b"a", b"b")]))
+    both = reference_impl.Both(reference_impl.byte_level_document([(b"a", b"b")]))
     encoding = both.engine.encode("ab a\u4e2d ab")
     encoding.pad(9, pad_token="<pad>")
     encoding.truncate(4, 1)
@@ -182,10 +182,10 @@ def test_unpickling_where_no_engine_is(tmp_path: Any) -> None:
 
 def test_merging_encodings_of_two_engines() -> None:
     """Ids mean other tokens in each: the strings stay those of the engine that made the encoding."""
-    from tests.engine import twins
+    from tests.support import reference_impl
 
     texts = ("ab a", "b ab")
-    boths = [twins.Both(twins.byte_level_document([(b"a", b"b")], seed=seed)) for seed in (1, 2)]
+    boths = [reference_impl.Both(reference_impl.byte_level_document([(b"a", b"b")], seed=seed)) for seed in (1, 2)]
     got = [both.engine.encode(text) for both, text in zip(boths, texts, strict=True)]
     want = [both.reference.encode(text) for both, text in zip(boths, texts, strict=True)]
     for encoding in (*got, *want):

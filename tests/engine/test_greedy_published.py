@@ -13,11 +13,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from tests.engine import greedy_twin as twin
-from tests.engine import twins
-from tests.engine.greedy_twin import assert_ids, byte_offsets, word_piece
+from tests.support import greedy_reference as twin
+from tests.support import reference_impl
+from tests.support.greedy_reference import assert_ids, byte_offsets, word_piece
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 on_every_cpu = pytest.mark.usefixtures("cpu")
 
 
@@ -42,7 +42,7 @@ def slices(shared: Path) -> list[str]:
 @pytest.mark.parametrize("name", ["gpt2", "llama3"])
 def test_published_byte_level_vocabularies(name: str, shared: Path, slices: list[str]) -> None:
     source = published(shared, name)
-    engine = twins.open_engine(source).greedy()
+    engine = reference_impl.open_engine(source).greedy()
     specials = [row["content"] for row in engine.added_tokens() if row["special"]]
     tokens = twin.byte_tokens(json.loads(source)["model"]["vocab"], specials)
     for text in slices:
@@ -60,7 +60,7 @@ def test_published_byte_level_vocabularies(name: str, shared: Path, slices: list
 @pytest.mark.parametrize("name", ["llama2", "t5-small"])
 def test_published_vocabularies_on_text(name: str, shared: Path, slices: list[str]) -> None:
     source = published(shared, name)
-    engine, reference = twins.open_engine(source).greedy(), Tokenizer.from_str(source)
+    engine, reference = reference_impl.open_engine(source).greedy(), Tokenizer.from_str(source)
     model = json.loads(source)["model"]
     listed = model["vocab"]
     vocab = listed if isinstance(listed, dict) else {token: i for i, (token, _) in enumerate(listed)}
@@ -123,12 +123,12 @@ def test_what_crayon_gives(path: Path) -> None:
     except ImportError as error:
         pytest.skip(f"the compiled engine of xerv-crayon cannot be imported: {error}")
     keys, count = crayon_tokens(path)
-    vocab = {twins.spell(key): id for key, id in keys.items()}
-    rest = [char for char in twins.BYTE_CHARS if char not in vocab]
+    vocab = {reference_impl.spell(key): id for key, id in keys.items()}
+    rest = [char for char in reference_impl.BYTE_CHARS if char not in vocab]
     document = word_piece([])
     document["model"]["vocab"] = vocab | {char: count + i for i, char in enumerate(rest)}
     document["model"]["unk_token"] = next(iter(vocab))
-    engine = twins.open_engine(document)
+    engine = reference_impl.open_engine(document)
     assert engine.info()["longest_match"]
     named, whole = engine.greedy((count, 1)), engine.greedy()
     crayon.load_dat(path.read_bytes())

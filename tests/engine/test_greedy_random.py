@@ -1,4 +1,4 @@
-"""Greedy mode over 10,000 random vocabularies gives what a plain longest match gives (greedy_twin.py)."""
+"""Greedy mode over 10,000 random vocabularies gives what a plain longest match gives (greedy_reference.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.engine import greedy_twin as twin
-from tests.engine import twins
-from tests.engine.greedy_twin import (
+from tests.support import greedy_reference as twin
+from tests.support import reference_impl
+from tests.support.greedy_reference import (
     LETTERS,
     ON_BYTES,
     assert_ids,
@@ -37,13 +37,13 @@ def some_text(rng: random.Random, more: str = "zñ🙂\n") -> str:
     return "".join(rng.choices(LETTERS + (more if rng.random() < 0.3 else ""), k=rng.randint(1, 14)))
 
 
-def check_bytes(document: twins.Document, pre_tokenizer: Any, rng: random.Random) -> None:
-    engine = twins.open_engine(document).greedy()
+def check_bytes(document: reference_impl.Document, pre_tokenizer: Any, rng: random.Random) -> None:
+    engine = reference_impl.open_engine(document).greedy()
     tokens = twin.byte_tokens(document["model"]["vocab"])
     for _ in range(2):
         text = some_text(rng)
         pieces = twin.pieces_of(text, None, pre_tokenizer)
-        ids = [i for piece in pieces for i, _, _ in tokens.cut(twins.token_bytes(piece))]
+        ids = [i for piece in pieces for i, _, _ in tokens.cut(reference_impl.token_bytes(piece))]
         assert_ids(engine, text, ids)
         assert engine.encode_bytes(text.encode()) == [i for i, _, _ in tokens.cut(text.encode())]
 
@@ -53,8 +53,8 @@ def test_random_byte_level_bpe() -> None:
     letters = [c.encode() for c in "aab e.1"] + [b"\xc3", b"\xa9"]
     for seed in range(2500):
         pre_tokenizer = rng.choice(ON_BYTES)
-        merges = twins.random_merges(rng, letters, rng.randint(0, 9), longest=6)
-        document = twins.byte_level_document(merges, seed=seed, pre_tokenizer=component(pre_tokenizer))
+        merges = reference_impl.random_merges(rng, letters, rng.randint(0, 9), longest=6)
+        document = reference_impl.byte_level_document(merges, seed=seed, pre_tokenizer=component(pre_tokenizer))
         check_bytes(document, pre_tokenizer, rng)
 
 
@@ -66,17 +66,17 @@ def test_random_word_piece_on_bytes() -> None:
         tokens = [token.encode() for token in some_tokens(rng, 9)] + [b"\xa9 ", b"a\xc3"]
         document = word_piece(tokens, pre_tokenizer)
         check_bytes(document, pre_tokenizer, rng)
-        engine, reference = twins.open_engine(document), Tokenizer.from_str(json.dumps(document))
+        engine, reference = reference_impl.open_engine(document), Tokenizer.from_str(json.dumps(document))
         assert engine.info()["longest_match"]
         text = some_text(rng)
-        twins.assert_same(engine.encode(text), reference.encode(text), f"{text!r}")
+        reference_impl.assert_same(engine.encode(text), reference.encode(text), f"{text!r}")
         assert engine.encode_ids(text) == reference.encode(text).ids
 
 
 def check_text(model: Any, rules: twin.TextRules, rng: random.Random) -> None:
     normalizer = rng.choice((None, normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")))
     pre_tokenizer = rng.choice(ON_TEXT)
-    engine = twins.open_engine(text_document(model, normalizer, pre_tokenizer)).greedy()
+    engine = reference_impl.open_engine(text_document(model, normalizer, pre_tokenizer)).greedy()
     for _ in range(3):
         text = some_text(rng)
         pieces = twin.pieces_of(text, normalizer, pre_tokenizer)

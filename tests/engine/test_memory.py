@@ -15,10 +15,10 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 from crayon_hf import _core
-from tests.engine import twins
-from tests.engine.cartridge_text import NAMES, text_source
+from tests.support import reference_impl
+from tests.support.cartridge_text import NAMES, text_source
 
-cpu = twins.cpu
+cpu = reference_impl.cpu
 linux = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc/self/smaps")
 
 PRELUDE = """
@@ -179,7 +179,7 @@ def test_long_pretokens(cartridge: Path, gpt2_like: Path, kind: str) -> None:
     engine = _core.Engine.open(str(cartridge))
     text = eval(LONG[kind], {"n": 30_000, "random": random})
     want = reference.encode(text)
-    twins.assert_same(engine.encode(text), want, kind)
+    reference_impl.assert_same(engine.encode(text), want, kind)
     assert engine.encode_ids(text) == want.ids
 
 
@@ -188,7 +188,7 @@ def test_long_pretokens(cartridge: Path, gpt2_like: Path, kind: str) -> None:
 def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> None:
     """A megabyte without a border in it; a shorter one equals the reference."""
     path = tmp_path / "text.dat"
-    path.write_bytes(twins.compiled(text_source(name).decode()))
+    path.write_bytes(reference_impl.compiled(text_source(name).decode()))
     code = f"""
     n = 1 << 20
     text = {LONG[kind]}
@@ -199,8 +199,8 @@ def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> Non
     """
     assert run(code, path)
     text = eval(LONG[kind], {"n": 10_000, "random": random})
-    both = twins.Both(text_source(name).decode())
-    twins.assert_same(both.engine.encode(text), both.reference.encode(text), kind)
+    both = reference_impl.Both(text_source(name).decode())
+    reference_impl.assert_same(both.engine.encode(text), both.reference.encode(text), kind)
 
 
 @pytest.mark.measures_memory
@@ -208,7 +208,7 @@ def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> Non
 @pytest.mark.parametrize("name", ["llama_like", "bert_like", "t5_like", "word_level"])
 def test_memory_of_text_models_is_bounded_on_new_words(tmp_path: Path, name: str) -> None:
     path = tmp_path / "text.dat"
-    path.write_bytes(twins.compiled(text_source(name).decode()))
+    path.write_bytes(reference_impl.compiled(text_source(name).decode()))
     code = """
     engine = _core.Engine.open(path)
     letters = bytes(b"etaoinshrdlucmfwyp"[i % 18] if i % 7 else 32 for i in range(256))
@@ -235,13 +235,13 @@ def test_white_space_that_every_token_could_take(
     tmp_path: Path, flags: dict[str, bool], normalized: bool, cpu: str
 ) -> None:
     """A token that is white space and strips: each of a million could go through all the rest."""
-    tokenizer = Tokenizer.from_str(json.dumps(twins.byte_level_document()))
+    tokenizer = Tokenizer.from_str(json.dumps(reference_impl.byte_level_document()))
     tokenizer.add_tokens([AddedToken(" ", normalized=normalized, **flags)])
-    both = twins.Both(tokenizer.to_str())
+    both = reference_impl.Both(tokenizer.to_str())
     for text in (" " * 50, "a" + " " * 50, " " * 50 + "a", " a" * 20):
         both.check(text)
     path = tmp_path / "stripping.dat"
-    path.write_bytes(twins.compiled(tokenizer.to_str()))
+    path.write_bytes(reference_impl.compiled(tokenizer.to_str()))
     code = """
     engine = _core.Engine.open(path)
     print(json.dumps(engine.count_tokens([" " * (1 << 20)])))
@@ -253,7 +253,7 @@ def test_white_space_that_every_token_could_take(
 def test_a_preempted_sweep_of_a_megabyte(tmp_path: Path, cpu: str) -> None:
     """Every merge of (a, b) makes a pair that comes first: sweeps alone would start over half a million times."""
     path = tmp_path / "preempting.dat"
-    path.write_bytes(twins.compiled(twins.byte_level_document([(b"ab", b"c"), (b"a", b"b")])))
+    path.write_bytes(reference_impl.compiled(reference_impl.byte_level_document([(b"ab", b"c"), (b"a", b"b")])))
     code = """
     engine = _core.Engine.open(path)
     text = b"abc" * 500_000
@@ -280,5 +280,5 @@ def test_long_texts_for_the_normalizer_and_added_tokens(qwen_like: Path, tmp_pat
     print(json.dumps(engine.count_tokens([{source}])))
     """
     assert run(code, path)[0] > 1000
-    both = twins.Both(qwen_like.read_text(encoding="utf-8"))
+    both = reference_impl.Both(qwen_like.read_text(encoding="utf-8"))
     both.check(eval(source, {"n": 6000}))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf.parity.component_cases import ADDED, assemble
-from tests.engine import twins
+from crayon_hf.parity.components.cases import ADDED, assemble
+from tests.support import reference_impl
 
 MARK = "\u2581"
 PREPEND = {"type": "Prepend", "prepend": MARK}
@@ -160,14 +160,14 @@ REPEATED = st.tuples(TEXTS, st.integers(1, 40)).map(lambda pair: pair[0] * pair[
 
 
 @functools.cache
-def opened(name: str) -> twins.Both:
-    return twins.Both(SHAPES[name])
+def opened(name: str) -> reference_impl.Both:
+    return reference_impl.Both(SHAPES[name])
 
 
-def check(both: twins.Both, *texts: str) -> None:
+def check(both: reference_impl.Both, *texts: str) -> None:
     """Also when the thread has met the text's words before."""
     for text in (*texts, *texts):
-        want = twins.try_reference(lambda text=text: both.reference.encode(text, add_special_tokens=False))
+        want = reference_impl.try_reference(lambda text=text: both.reference.encode(text, add_special_tokens=False))
         if want is None:
             with pytest.raises(Exception, match=r"."):
                 both.engine.encode_ids(text, False)
@@ -237,8 +237,8 @@ def test_every_character(name: str) -> None:
 
 
 @functools.cache
-def published(shared: Path, name: str) -> twins.Both:
-    return twins.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
+def published(shared: Path, name: str) -> reference_impl.Both:
+    return reference_impl.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from crayon_hf import Tokenizer, _core
-from crayon_hf.parity.strings import generate
+from crayon_hf.parity.inputs.strings import generate
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 PUBLISHED = ("gpt2", "llama3", "qwen", "r50k_base", "cl100k_base", "o200k_base")

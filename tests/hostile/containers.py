@@ -9,12 +9,12 @@ import struct
 from collections.abc import Iterator
 from functools import partial
 
-from tests.engine import cartridge_reader as plain
-from tests.engine.cartridge_cases import parsed, signed
-from tests.engine.cartridge_lies import container_cases
-from tests.engine.cartridge_reader import Section
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, Case, file_of
+from tests.support import cartridge_reader as plain
+from tests.support.cartridge_cases import parsed, signed
+from tests.support.cartridge_lies import container_cases
+from tests.support.cartridge_reader import Section
 
 SIZE = "truncated or extended: the file has N bytes, its header says N"
 SHORT = "too short for a cartridge: N bytes"
@@ -264,4 +264,4 @@ _MAY_BE_EMPTY = ("added_trie", "added_trie_normalized", "added_tokens", "raw_tok
 def _known_lies() -> Iterator[Case]:
     """Those that the engine's own tests have."""
     for name, (data, says) in container_cases(good.byte_tables()).items():
-        yield _case(f"byte tables: {name}", "see tests/engine/cartridge_lies.py", data, "...", says=says)
+        yield _case(f"byte tables: {name}", "see tests/support/cartridge_lies.py", data, "...", says=says)

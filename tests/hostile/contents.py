@@ -8,12 +8,12 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tests.engine import cartridge_reader as plain
-from tests.engine import cartridge_text_lies
-from tests.engine.cartridge_cases import compiled, rewritten, sections_of
-from tests.engine.cartridge_lies import components, content_cases, program
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, Case, file_of
+from tests.support import cartridge_reader as plain
+from tests.support import cartridge_text_lies
+from tests.support.cartridge_cases import compiled, rewritten, sections_of
+from tests.support.cartridge_lies import components, content_cases, program
 
 LIE = "section NAME ..."
 LARGE = "section NAME has N bytes, of N at most"
@@ -34,10 +34,10 @@ def known_lies() -> Iterator[Case]:
     """Those that the engine's own tests have."""
     small = good.byte_tables()
     for name, (data, says) in content_cases(small, _ignoring()).items():
-        yield _case(f"byte tables: {name}", "see tests/engine/cartridge_lies.py", data, "", says=says)
+        yield _case(f"byte tables: {name}", "see tests/support/cartridge_lies.py", data, "", says=says)
     for kind in ("llama_like", "t5_like"):
         for name, (data, says) in cartridge_text_lies.content_cases(kind).items():
-            yield _case(f"{kind}: {name}", "see tests/engine/cartridge_text_lies.py", data, "", says=says)
+            yield _case(f"{kind}: {name}", "see tests/support/cartridge_text_lies.py", data, "", says=says)
 
 
 def _case(name: str, wrong: str, data: bytes, promise: str, error: str = CARTRIDGE, says: str = "") -> Case:

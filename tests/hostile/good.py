@@ -12,8 +12,8 @@ from tokenizers import pre_tokenizers, processors
 
 from crayon_hf import _core
 from tests import conftest
-from tests.engine.cartridge_cases import compiled, structure
-from tests.engine.cartridge_text import text_source
+from tests.support.cartridge_cases import compiled, structure
+from tests.support.cartridge_text import text_source
 
 TEXT = "The quick brown fox; naïve crayon <mask> 12345, \u4e2d\u6587."
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import pytest
 
 from crayon_hf import CartridgeError, CrayonVocab, Tokenizer, VocabularyError, _core
-from tests.engine.cartridge_text import text_source
 from tests.hostile import good, places
 from tests.hostile.case import ACCEPTED, CARTRIDGE, Case
 from tests.hostile.make import PARTS, make
 from tests.hostile.promises import pattern_of, promised
+from tests.support.cartridge_text import text_source
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of processes")
 

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from crayon_hf import _core
-from crayon_hf.source import compile_json
-from tests.engine.cartridge_cases import signed
+from crayon_hf.state.source_json import compile_json
+from tests.support.cartridge_cases import signed
 
 
 def repository(source: bytes | Path) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ import pytest
 from tests.hub.cartridge_repos import OLD, REPO, cartridge_files, everything, profile, two_versions
 from tests.hub.hub_faults import hang, stall_body
 from tests.hub.local_hub import LocalHub
-from tests.small_disk import mounting
+from tests.support.small_disk import mounting
 
 Client = Callable[..., Any]
 PULL = ["-m", "crayon_hf.cli", "pull", REPO]

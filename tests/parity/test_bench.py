@@ -20,7 +20,7 @@ from crayon_hf.parity.bench.targets import SCENARIOS
 from crayon_hf.parity.bench.verdicts import memory_shortfalls, verdicts
 from crayon_hf.parity.bench.vocabularies import prepare
 from crayon_hf.parity.bench.words import new_words, write_new_words
-from crayon_hf.parity.references import find
+from crayon_hf.parity.harness.references import find
 
 TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
 REFERENCES = [Engine("crayon", stand_in="parity_stand_in:agrees"), Engine("tokenizers")]

@@ -10,7 +10,7 @@ import pytest
 
 from crayon_hf import Tokenizer
 from crayon_hf.parity import bench_file
-from crayon_hf.parity.references import find
+from crayon_hf.parity.harness.references import find
 
 TEXT = "one two three four.\nIt's five; \u00e9\u4e2d\n".encode() * 40 + b"wor"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from crayon_hf.parity.byte_strings import CATEGORIES, MALFORMED, generate_bytes
+from crayon_hf.parity.inputs.byte_strings import CATEGORIES, MALFORMED, generate_bytes
 
 
 def is_text(data: bytes) -> bool:

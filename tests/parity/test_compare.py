@@ -8,9 +8,17 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.byte_strings import generate_bytes
-from crayon_hf.parity.compare import Comparison, FastPaths, ReferenceDigests, Result, batches, describe, pairs, singles
-from crayon_hf.parity.records import (
+from crayon_hf.parity.harness.compare import (
+    Comparison,
+    FastPaths,
+    ReferenceDigests,
+    Result,
+    batches,
+    describe,
+    pairs,
+    singles,
+)
+from crayon_hf.parity.harness.records import (
     DEFAULT,
     FieldDifference,
     Mode,
@@ -22,9 +30,10 @@ from crayon_hf.parity.records import (
     TokenizersSide,
     compare_outcomes,
 )
-from crayon_hf.parity.references import find
-from crayon_hf.parity.strings import CATEGORIES, generate
-from crayon_hf.parity.suites import WINDOWS, WINDOWS_OF_PAIRS
+from crayon_hf.parity.harness.references import find
+from crayon_hf.parity.harness.suites import WINDOWS, WINDOWS_OF_PAIRS
+from crayon_hf.parity.inputs.byte_strings import generate_bytes
+from crayon_hf.parity.inputs.strings import CATEGORIES, generate
 
 N = len(CATEGORIES) * 6
 

@@ -13,14 +13,14 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf.parity import component_cases, components
-from crayon_hf.parity.children import child_command
-from crayon_hf.parity.component_cases import Case, assemble, digest, random_case, single_cases
-from crayon_hf.parity.component_models import SPECIALS, make_model, model_names
-from crayon_hf.parity.component_parts import charsmap, decoders, normalizers, post_processors, pre_tokenizers
-from crayon_hf.parity.component_texts import HOSTILE
-from crayon_hf.parity.components import VARIANTS, Failure, check, open_ours, open_reference, smallest
-from crayon_hf.parity.records import DEFAULT, Mode, TokenizersSide
+from crayon_hf.parity.components import cases, command
+from crayon_hf.parity.components.cases import Case, assemble, digest, random_case, single_cases
+from crayon_hf.parity.components.command import VARIANTS, Failure, check, open_ours, open_reference, smallest
+from crayon_hf.parity.components.models import SPECIALS, make_model, model_names
+from crayon_hf.parity.components.parts import charsmap, decoders, normalizers, post_processors, pre_tokenizers
+from crayon_hf.parity.components.texts import HOSTILE
+from crayon_hf.parity.harness.children import child_command
+from crayon_hf.parity.harness.records import DEFAULT, Mode, TokenizersSide
 
 CASES = {case.name: case for case in single_cases()}
 SEEDS = 30
@@ -109,7 +109,7 @@ def test_the_reference_opens_nearly_all_of_them() -> None:
 
 
 def test_models_are_the_same_in_another_process() -> None:
-    program = child_command("components", "--digest")
+    program = child_command("components.command", "--digest")
     said = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
     assert said == [digest()]
 
@@ -228,7 +228,7 @@ def test_a_delegated_tokenizer_is_a_fault_unless_it_is_meant(monkeypatch: pytest
     case = CASES["model/wordlevel"]
     (failure,) = check(case, lambda text: Delegated(), strings=0, variants=0, seed=1)
     assert failure.reason == "not native: a component"
-    monkeypatch.setattr(component_cases, "DELEGATED", (lambda document: document["model"]["type"] == "WordLevel",))
+    monkeypatch.setattr(cases, "DELEGATED", (lambda document: document["model"]["type"] == "WordLevel",))
     assert case.delegated
     assert not CASES["model/wordpiece"].delegated
 
@@ -239,12 +239,12 @@ def test_random_cases_are_the_same_for_a_seed_and_differ_between_seeds() -> None
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    assert components.main(["--itself", "--only", "model/word", "--seeds", "2", "--strings", "2"]) == 0
+    assert command.main(["--itself", "--only", "model/word", "--seeds", "2", "--strings", "2"]) == 0
     assert capsys.readouterr().out == "16 tokenizers: all agree\n"
-    monkeypatch.setattr(components, "open_ours", changed(drop_lowercase))
+    monkeypatch.setattr(command, "open_ours", changed(drop_lowercase))
     saved = tmp_path / "failures"
     arguments = ["--only", "normalizer/Lowercase", "--allow-delegated", "--stop", "1", "--save", str(saved)]
-    assert components.main(arguments) == 1
+    assert command.main(arguments) == 1
     printed = capsys.readouterr().out
     assert "normalizer/Lowercase(): differs" in printed
     assert printed.splitlines()[-1] == "1 tokenizers: 1 do not agree"

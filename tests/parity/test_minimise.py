@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from crayon_hf.parity.minimise import minimise
-from crayon_hf.parity.records import Item
-from crayon_hf.parity.strings import generate
+from crayon_hf.parity.harness.minimise import minimise
+from crayon_hf.parity.harness.records import Item
+from crayon_hf.parity.inputs.strings import generate
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,17 @@ import pytest
 import tokenizers
 
 from crayon_hf import AutoTokenizer, Tokenizer
-from crayon_hf.parity.records import Item, Mode, Outcome, compare_outcomes
-from crayon_hf.parity.report.run import make_report
-from crayon_hf.parity.sentencepiece_side import OurPiecesSide, SentencePieceSide
-from crayon_hf.parity.suites import WINDOWS, WINDOWS_OF_PAIRS
-from crayon_hf.parity.transformers_side import (
+from crayon_hf.parity.harness.records import Item, Mode, Outcome, compare_outcomes
+from crayon_hf.parity.harness.sentencepiece_side import OurPiecesSide, SentencePieceSide
+from crayon_hf.parity.harness.suites import WINDOWS, WINDOWS_OF_PAIRS
+from crayon_hf.parity.harness.transformers_side import (
     NotStockError,
     ReferenceDiedError,
     StockProcess,
     TransformersSide,
     open_tokenizer,
 )
+from crayon_hf.parity.report.run import make_report
 
 TEXTS = ("Hello, wörld! It's 2024.", "", "a", "[SEP] and <|endoftext|>", "\ud800", "x " * 40, "e\u0301 \u4f60\u597d")
 ITEMS: list[Item] = [(text,) for text in TEXTS]

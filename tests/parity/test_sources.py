@@ -10,7 +10,7 @@ import sentencepiece
 
 from crayon_hf import Tokenizer, UnsupportedError
 from crayon_hf.parity import sources
-from tests.face.version_2 import WORDS, write_version_2
+from tests.support.version_2_files import WORDS, write_version_2
 
 
 @pytest.fixture(scope="module")

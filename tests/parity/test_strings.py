@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from crayon_hf.parity import alphabets
-from crayon_hf.parity.categories_text import CODE_FORMS, LONGEST_RUN, MARKUP, SEAM_LENGTHS, SEAM_TAILS
-from crayon_hf.parity.strings import CATEGORIES, generate
+from crayon_hf.parity.inputs import alphabets
+from crayon_hf.parity.inputs.categories_text import CODE_FORMS, LONGEST_RUN, MARKUP, SEAM_LENGTHS, SEAM_TAILS
+from crayon_hf.parity.inputs.strings import CATEGORIES, generate
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "   ")
 
@@ -41,7 +41,7 @@ def test_another_seed_gives_another_sequence() -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
 def test_processes_agree_whatever_their_hash_seed(hash_seed: str) -> None:
     program = (
-        "import hashlib; from crayon_hf.parity.strings import generate\n"
+        "import hashlib; from crayon_hf.parity.inputs.strings import generate\n"
         "joined = '\\x01'.join(f'{c}\\x02{t}' for c, t in generate(800, 5, specials=('<s>', '</s>')))\n"
         "print(hashlib.sha256(joined.encode('utf-8', 'surrogatepass')).hexdigest())"
     )

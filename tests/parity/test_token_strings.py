@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf.parity.references import find
-from crayon_hf.parity.token_strings import CATEGORIES, generate_of_tokens
+from crayon_hf.parity.harness.references import find
+from crayon_hf.parity.inputs.token_strings import CATEGORIES, generate_of_tokens
 
 
 @pytest.mark.parametrize("count", [1, 2, 97, 600, 7919])

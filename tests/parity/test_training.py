@@ -13,12 +13,12 @@ import pytest
 import tokenizers
 
 from crayon_hf import _core
-from crayon_hf.parity import training
-from crayon_hf.parity.records import Outcome
-from crayon_hf.parity.training_cases import Case, names_symbols, pre_tokenizers, random_case, with_named_symbols
-from crayon_hf.parity.training_compare import check, difference, reference, smallest, train_with
-from crayon_hf.parity.training_crayon import NotBuiltError, first_slip, trainer
-from tests.engine.bpe_trainer_twin import train
+from crayon_hf.parity.harness.records import Outcome
+from crayon_hf.parity.training import command
+from crayon_hf.parity.training.cases import Case, names_symbols, pre_tokenizers, random_case, with_named_symbols
+from crayon_hf.parity.training.compare import check, difference, reference, smallest, train_with
+from crayon_hf.parity.training.crayon_trainer import NotBuiltError, first_slip, trainer
+from tests.training.bpe_trainer_reference import train
 
 SPLIT = pre_tokenizers()["WhitespaceSplit"]
 CASE = Case("some", SPLIT, None, ("ab ab abc bca bca",) * 3, {"vocab_size": 20})
@@ -61,7 +61,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("number", range(30))
 def test_ours_trains_as_the_reference(number: int) -> None:
-    for finding in check(random_case(number, seed=2), training.ours_or("")):
+    for finding in check(random_case(number, seed=2), command.ours_or("")):
         assert not finding.what, "\n".join(finding.lines())
 
 
@@ -191,7 +191,7 @@ def test_a_slip_is_found() -> None:
 def test_the_trainer_of_crayon_slips(text: Path) -> None:
     try:
         with trainer() as crayons:
-            assert training.slips(crayons, text.read_bytes(), 2000) is not None
+            assert command.slips(crayons, text.read_bytes(), 2000) is not None
             assert crayons(b"", 300) == []
     except NotBuiltError as error:
         pytest.skip(str(error))
@@ -199,17 +199,17 @@ def test_the_trainer_of_crayon_slips(text: Path) -> None:
 
 def test_the_command(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--text", f"two={text},{text}", "--megabytes", "0.02", "--vocab-size", "400", "--no-crayon"]
-    assert training.main([*options, "--random", "3"]) == 0
+    assert command.main([*options, "--random", "3"]) == 0
     out = capsys.readouterr().out
     assert "two, 0.0 MB, vocabulary 400: tokenizer.json equal" in out
     assert "3 random corpora" in out
-    assert training.main(["--no-texts", "--random", "0", "--no-crayon"]) == 0
-    assert training.main(["--text", "no-such-text"]) == 2
+    assert command.main(["--no-texts", "--random", "0", "--no-crayon"]) == 0
+    assert command.main(["--text", "no-such-text"]) == 2
     assert "no-such-text" in capsys.readouterr().err
 
 
 def test_the_command_notices(text: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "train_with", lambda _, case: late(case))
+    monkeypatch.setattr(command, "train_with", lambda _, case: late(case))
     options = ["--text", str(text), "--vocab-size", "2000", "--random", "0", "--no-crayon"]
-    assert training.main([*options, "--ours", "tokenizers:Tokenizer"]) == 1
+    assert command.main([*options, "--ours", "tokenizers:Tokenizer"]) == 1
     assert "the reference" in capsys.readouterr().out

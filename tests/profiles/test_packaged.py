@@ -10,7 +10,7 @@ import pytest
 import tokenizers
 
 import crayon_hf
-from crayon_hf.byte_level import BYTE_LEVEL
+from crayon_hf.util.byte_level import BYTE_LEVEL
 
 SPECIALS = ["<|endoftext|>", "<|pad|>", "<|unk|>", "<|bos|>", "<|eos|>", "<|im_start|>", "<|im_end|>"]
 PROMISED = {"lite": (50_000, SPECIALS), "science": (786, []), "standard": (206_373, SPECIALS)}

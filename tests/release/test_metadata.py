@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from setuptools import find_packages
 
 import crayon_hf
 from crayon_hf import _core
@@ -50,19 +51,13 @@ def test_one_version(said: dict[str, Any]) -> None:
 def test_all_packages_are_named(said: dict[str, Any]) -> None:
     tool = said["tool"]["setuptools"]
     found, data = set(), set()
-    for name, directory in (
-        ("crayon_hf", "crayon_hf"),
-        ("crayon_hf.conversion", "conversion"),
-        ("crayon_hf.parity", "parity"),
-    ):
-        for path in (ROOT / directory).rglob("*"):
-            inside = path.relative_to(ROOT / directory).parent.parts
-            package = ".".join((name, *inside))
-            if path.suffix == ".py":
-                found.add(package)
-            elif path.is_file() and "__pycache__" not in inside and path.suffix not in (".so", ".pyd"):
-                data.add((package, path.name))
-    assert set(tool["packages"]) == found
+    for path in (ROOT / "crayon_hf").rglob("*"):
+        inside = path.relative_to(ROOT).parent.parts
+        if path.suffix == ".py":
+            found.add(".".join(inside))
+        elif path.is_file() and "__pycache__" not in inside and path.suffix not in (".so", ".pyd"):
+            data.add((".".join(inside), path.name))
+    assert set(find_packages(str(ROOT), **tool["packages"]["find"])) == found
     for package, name in data:
         assert any(Path(name).match(pattern) for pattern in tool["package-data"].get(package, ())), (package, name)
 
@@ -105,12 +100,11 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
     names |= {"crayon_hf", *ONLY_IF_THERE, *sys.stdlib_module_names}
     found = {
         (name.partition(".")[0], str(path.relative_to(ROOT)))
-        for directory in ("crayon_hf", "conversion", "parity")
-        for path in (ROOT / directory).rglob("*.py")
+        for path in (ROOT / "crayon_hf").rglob("*.py")
         for name in imported(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert len(found) > 500
-    assert {("sentencepiece", "parity/sources.py"), ("tiktoken_ext", "parity/references.py")} <= found
+    assert {("sentencepiece", "crayon_hf/parity/sources.py"), ("tiktoken", "crayon_hf/tiktoken.py")} <= found
     assert sorted((name, file) for name, file in found if name not in names) == []
     assert {*OF_PACKAGES, *ONLY_IF_THERE} <= {name for name, _ in found}
 

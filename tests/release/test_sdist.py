@@ -41,9 +41,9 @@ def litter(directory: Path) -> None:
     """What builds, tests and editors leave behind."""
     for name in (
         *("crayon_hf/_core.cpython-311-x86_64-linux-gnu.so", "crayon_hf/profiles/lite.dat", "build/lib/crayon_hf/x.py"),
-        *("crayon_hf/__pycache__/x.cpython-311.pyc", "tests/__pycache__/y.pyc", "conversion/z.pyd", ".venv/lib/a.py"),
+        *("crayon_hf/__pycache__/x.cpython-311.pyc", "tests/__pycache__/y.pyc", "cpp/z.pyd", ".venv/lib/a.py"),
         *("dist/old.tar.gz", ".pytest_cache/v", ".mypy_cache/m.json", ".hypothesis/h", "bench.json", "notes.txt"),
-        *(".git/config", "parity/.ruff_cache/r"),
+        *(".git/config", "crayon_hf/parity/.ruff_cache/r"),
     ):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(b"litter")

@@ -68,7 +68,7 @@ def make(seed: int, shared: str | None) -> Material:
 
 
 def _texts(seed: int, count: int) -> list[str]:
-    from crayon_hf.parity.strings import generate
+    from crayon_hf.parity.inputs.strings import generate
 
     out = []
     for _, text in generate(2 * count, seed):
@@ -152,7 +152,7 @@ def _of_tiktoken(seed: int, texts: list[str], rng: random.Random) -> Material:
 
 
 def _bytes_of(alphabet: list[str]) -> list[bytes]:
-    from crayon_hf.byte_level import BYTE_LEVEL
+    from crayon_hf.util.byte_level import BYTE_LEVEL
 
     byte_of = {chr(character): byte for byte, character in BYTE_LEVEL.items()}
     return [bytes([byte_of[character]]) for character in alphabet]

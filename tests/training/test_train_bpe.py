@@ -13,8 +13,8 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 import crayon_hf
 from crayon_hf import CorpusError, Tokenizer, VocabularyError, train_bpe
-from crayon_hf.byte_level import BYTE_LEVEL
 from crayon_hf.training.templates import byte_level, pattern_names
+from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.conftest import LLAMA3_PATTERN
 from tests.training.training_cases import TEXTS, trainer
 

@@ -11,7 +11,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 import crayon_hf
-from crayon_hf import cache
+from crayon_hf.loading import cache
 
 FAMILIES = ("byte_level", "bert", "t5", "llama")
 

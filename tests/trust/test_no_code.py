@@ -166,9 +166,9 @@ WORKERS = (
 from crayon_hf.cli import main
 output, = rest
 assert main(["tokenize", model, "-o", output, "--tokenizer", own, "--format", "npy", "--workers", "2"]) == 0
-from crayon_hf.parity.children import child_command
+from crayon_hf.parity.harness.children import child_command
 import subprocess
-done = subprocess.run(child_command("children"), capture_output=True, text=True)
+done = subprocess.run(child_command("harness.children"), capture_output=True, text=True)
 assert "has no attribute 'main'" in done.stderr, done.stderr
 """
 )

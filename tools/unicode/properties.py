@@ -1,5 +1,6 @@
 r"""Measures the character properties and the case folding of Oniguruma as the installed `tokenizers` carries it, and
-writes cpp/src/unicode/unicode_properties.inc: every name that \p{...} and [[:...:]] know, with the code points it stands for.
+writes cpp/src/unicode/unicode_properties.inc: every name that \p{...} and [[:...:]] know, with the code points it
+stands for.
 
 The names come from the strings of the compiled library; Oniguruma itself says which of them it knows.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora.formats.output import Output, Spool, remove, remove_leftovers
 from crayon_hf.errors import FormatError
-from crayon_hf.files import sync_directory
+from crayon_hf.util.files import sync_directory
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
 from crayon_hf.corpora.formats.output import OutputDirectory, remove
-from crayon_hf.files import sync_directory, write_atomic
+from crayon_hf.util.files import sync_directory, write_atomic
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,6 +1,6 @@
 """Files that have a temporary name until they are whole, and are known as left over when their process is gone.
 
-A temporary name is one of `crayon_hf.files`, with an ending of its own. Whoever writes it holds a lock on it
+A temporary name is one of `crayon_hf.util.files`, with an ending of its own. Whoever writes it holds a lock on it
 (`flock`), which ends with the process, so a leftover is told from a file that another process is writing.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.files import final_name, sync_directory, temporary_path, try_lock
+from crayon_hf.util.files import final_name, sync_directory, temporary_path, try_lock
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,22 +10,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import inputs as checks
 from crayon_hf.corpora.cores import cores
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.job.belongings import refuse_taken, taken
 from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
+from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.requests import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest
-from crayon_hf.corpora.reading.documents import InputFile, format_of
-from crayon_hf.corpora.reading.files import check_files, read_documents
 from crayon_hf.errors import CorpusError, JobError
+from crayon_hf.reading.documents import InputFile, format_of
+from crayon_hf.reading.files import check_files, read_documents
+from crayon_hf.util import validation as checks
 
 if TYPE_CHECKING:
     from crayon_hf.corpora.job.encoder import JobTokenizer

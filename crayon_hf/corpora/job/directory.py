@@ -21,13 +21,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from crayon_hf.corpora.formats import FORMATS, remove_leftovers
-from crayon_hf.corpora.job.belongings import listed, remove_listed
 from crayon_hf.corpora.job.locks import Lock
+from crayon_hf.corpora.job.owned_files import listed, remove_listed
 from crayon_hf.corpora.job.shard import written
 from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
 from crayon_hf.errors import JobError
-from crayon_hf.files import final_name, remove_files, sync_directory, write_atomic
+from crayon_hf.util.files import final_name, remove_files, sync_directory, write_atomic
 
 _OURS = re.compile(r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|manifest|bad-records")
 _PLANNED = ("group_bytes", "shuffle", "seed")

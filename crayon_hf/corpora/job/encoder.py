@@ -6,9 +6,10 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import _core, assembly
-from crayon_hf.delegated import TiktokenEngine
-from crayon_hf.named import open_tokenizer
+from crayon_hf import _core
+from crayon_hf.fallback.delegated import TiktokenEngine
+from crayon_hf.loading.resolve import open_tokenizer
+from crayon_hf.state import state
 from crayon_hf.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _digest(tokenizer: Tokenizer) -> str:
         name, pattern, ranks, specials, _ = engine.arguments
         facts = [name, pattern, sorted((bytes(t).hex(), id) for t, id in ranks.items()), sorted(specials.items())]
     else:
-        with assembly.lock:
+        with state.lock:
             facts = tokenizer._assembly.document()
     reference = json.loads(engine.metadata).get("reference", "")
     how = [facts, reference, tokenizer.mode, bool(tokenizer.encode_special_tokens)]

@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 from crayon_hf.errors import JobError
-from crayon_hf.files import read_source
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.files import read_source
 
 KNOWN = (
     "<|endoftext|>",

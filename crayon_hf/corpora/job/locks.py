@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 
 from crayon_hf.errors import JobError
-from crayon_hf.files import try_lock
+from crayon_hf.util.files import try_lock
 
 _PATIENCE = 5.0
 """Seconds. Workers whose job was killed notice it and end within moments; until then they hold its lock."""

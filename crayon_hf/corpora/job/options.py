@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from crayon_hf import inputs
-from crayon_hf.corpora.reading.documents import FORMATS as INPUT_FORMATS
-from crayon_hf.corpora.reading.documents import Reading
+from crayon_hf.reading.documents import FORMATS as INPUT_FORMATS
+from crayon_hf.reading.documents import Reading
+from crayon_hf.util import validation
 
 BATCH_BYTES: int = Reading._field_defaults["batch_bytes"]
 MAX_DOCUMENT_BYTES: int = Reading._field_defaults["max_document_bytes"]
@@ -41,12 +41,12 @@ class Options(NamedTuple):
                 _text(getattr(self, name), name)
         if self.separator == "":
             raise ValueError("separator is empty: without one a file is one document")
-        most, seed = self.max_tokens_per_shard, inputs.unsigned(self.seed, "seed", 64)
+        most, seed = self.max_tokens_per_shard, validation.unsigned(self.seed, "seed", 64)
         checked = self._replace(
             column=_text(self.column, "column"),
-            append_eos=inputs.flag(self.append_eos, "append_eos") or self.eos is not None,
-            add_special_tokens=inputs.flag(self.add_special_tokens, "add_special_tokens"),
-            shuffle=inputs.flag(self.shuffle, "shuffle"),
+            append_eos=validation.flag(self.append_eos, "append_eos") or self.eos is not None,
+            add_special_tokens=validation.flag(self.add_special_tokens, "add_special_tokens"),
+            shuffle=validation.flag(self.shuffle, "shuffle"),
             seed=seed if self.shuffle else 0,  # without shuffling it makes no difference
             max_tokens_per_shard=None if most is None else positive(most, "max_tokens_per_shard"),
             max_document_bytes=positive(self.max_document_bytes, "max_document_bytes"),
@@ -70,7 +70,7 @@ class Options(NamedTuple):
 
 def positive(value: Any, name: str) -> int:
     """An integer from 1 on."""
-    number = inputs.unsigned(value, name, 62)
+    number = validation.unsigned(value, name, 62)
     if number == 0:
         raise ValueError(f"{name} is 0, expected at least 1")
     return number
@@ -78,13 +78,13 @@ def positive(value: Any, name: str) -> int:
 
 def _text(value: Any, name: str) -> str:
     try:
-        return inputs.text(value, name)
+        return validation.text(value, name)
     except UnicodeEncodeError:
         raise ValueError(f"{name} is {value!r}, which is no text: it cannot be written as UTF-8") from None
 
 
 def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str):
-        raise TypeError(f"{name} is {inputs.kind(value)}, expected str")
+        raise TypeError(f"{name} is {validation.kind(value)}, expected str")
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}, expected one of {', '.join(allowed)}")

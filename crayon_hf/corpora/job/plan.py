@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crayon_hf.corpora.reading.documents import InputFile
+from crayon_hf.reading.documents import InputFile
 
 GROUP_BYTES = 64 << 20
 

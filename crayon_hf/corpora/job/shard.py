@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf import inputs
+from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
-from crayon_hf.corpora.job.requests import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
-from crayon_hf.corpora.reading.documents import InputFile
 from crayon_hf.errors import JobError
-from crayon_hf.files import final_name, remove_files
+from crayon_hf.reading.documents import InputFile
+from crayon_hf.util import validation
+from crayon_hf.util.files import final_name, remove_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,11 +108,11 @@ def tokenize_shard(
         seed, max_tokens_per_shard, max_document_bytes,
     ).checked()  # fmt: skip
     from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
-    from crayon_hf.corpora.reading.files import check_files
+    from crayon_hf.reading.files import check_files
 
     files, opened = inputs_of(input, options.input_format), job_tokenizer(tokenizer)
-    batch_bytes, threads = positive(batch_bytes, "batch_bytes"), inputs.unsigned(threads, "threads", 16)
-    overwrite = inputs.flag(overwrite, "overwrite")
+    batch_bytes, threads = positive(batch_bytes, "batch_bytes"), validation.unsigned(threads, "threads", 16)
+    overwrite = validation.flag(overwrite, "overwrite")
     check_files(files, options.reading(batch_bytes, threads))
     encoding = plan_encoding(opened, options, threads)
     return run_shard(files, os.fspath(output), options, encoding, batch_bytes, overwrite, progress)
@@ -120,7 +120,7 @@ def tokenize_shard(
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
     """Files that were found, and what addresses stand for, in order."""
-    from crayon_hf.corpora.reading.addresses import find_inputs
+    from crayon_hf.reading.addresses import find_inputs
 
     if isinstance(input, (str, os.PathLike, InputFile)):
         input = [input]
@@ -207,7 +207,7 @@ class _Work:
 
     def _begin(self, overwrite: bool) -> State:
         """The state to go on from; a new one is on the disk before anything else of the output is."""
-        from crayon_hf.corpora.job.belongings import refuse_taken, taken
+        from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 
         self._tidy()
         try:
@@ -341,7 +341,7 @@ class _Work:
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _run(self, start: Checkpoint, write: Callable[[_Encoded], None]) -> None:
-        from crayon_hf.corpora.job.overlap import overlap
+        from crayon_hf.corpora.job.prefetch import overlap
         from crayon_hf.corpora.job.task_batches import read_batches
 
         def read() -> Iterator[Batch]:
@@ -365,7 +365,7 @@ def written(output: str, state: State) -> list[str]:
     """The files of an output that are its own, relative to its directory: those that its state lists, and those of the
     shard after the last, which may be there and not be noted yet."""
     from crayon_hf.corpora.formats import FORMATS
-    from crayon_hf.corpora.job.belongings import listed
+    from crayon_hf.corpora.job.owned_files import listed
     from crayon_hf.corpora.job.shards import prefix_of
 
     directory, name = os.path.split(output)
@@ -380,7 +380,7 @@ def written(output: str, state: State) -> list[str]:
 def forget_shard(output: str, state: State) -> None:
     """Remove all that was written for an output, the state last."""
     from crayon_hf.corpora.formats import FORMATS, remove_leftovers
-    from crayon_hf.corpora.job.belongings import remove_listed
+    from crayon_hf.corpora.job.owned_files import remove_listed
     from crayon_hf.corpora.job.shards import prefix_of
     from crayon_hf.corpora.job.shuffled import files_of
 

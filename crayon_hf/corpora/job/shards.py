@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from crayon_hf.corpora.reading.documents import BadRecord
+    from crayon_hf.reading.documents import BadRecord
 
 
 class Shards:

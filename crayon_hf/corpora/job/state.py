@@ -19,9 +19,9 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from crayon_hf.corpora.job.belongings import listed
+from crayon_hf.corpora.job.owned_files import listed
 from crayon_hf.errors import JobError
-from crayon_hf.files import write_atomic
+from crayon_hf.util.files import write_atomic
 
 PLACE = "_crayon"
 SCHEMA = "crayon-hf/shard-state/1"

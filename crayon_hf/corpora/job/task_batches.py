@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora.job.state import Checkpoint
-from crayon_hf.corpora.reading.documents import BadRecord, InputFile, Position, Reading
-from crayon_hf.corpora.reading.files import read_documents
+from crayon_hf.reading.documents import BadRecord, InputFile, Position, Reading
+from crayon_hf.reading.files import read_documents
 
 if TYPE_CHECKING:
     import numpy as np

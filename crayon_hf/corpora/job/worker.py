@@ -22,8 +22,8 @@ from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.shard import run_shard
 from crayon_hf.corpora.job.state import Counts
-from crayon_hf.corpora.reading.documents import InputFile
 from crayon_hf.errors import DelegatedWarning, JobError
+from crayon_hf.reading.documents import InputFile
 
 START = (
     "import json, sys; setup = json.loads(sys.stdin.buffer.readline()); sys.path[:] = setup['path']; "

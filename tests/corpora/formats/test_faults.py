@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crayon_hf.corpora.formats import FORMATS
-from tests.small_disk import mounting
+from tests.support.small_disk import mounting
 
 pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="there is no fork")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from crayon_hf.parity import component_parts as parts
-from crayon_hf.parity.component_models import make_model, model_names
-from crayon_hf.parity.components import VARIANTS
-from crayon_hf.parity.records import Mode, Outcome, attempt
+from crayon_hf.parity.components import parts as parts
+from crayon_hf.parity.components.command import VARIANTS
+from crayon_hf.parity.components.models import make_model, model_names
+from crayon_hf.parity.harness.records import Mode, Outcome, attempt
 from tests.fuzz.edge.choices import Choices, parts_of, text_of
 from tests.fuzz.edge.judging import Defect, compare, opened, reference_of
 from tests.fuzz.edge.mutators import VALUES

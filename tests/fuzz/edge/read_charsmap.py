@@ -50,7 +50,7 @@ def _normalizes(parts: Any, rules: dict[str, str]) -> None:
 
 def seeds() -> Iterator[bytes]:
     """Rules of a few kinds."""
-    from crayon_hf.parity.component_parts import CHARSMAP, charsmap
+    from crayon_hf.parity.components.parts import CHARSMAP, charsmap
 
     short = dict(list(CHARSMAP.items())[:6])
     for rules in (CHARSMAP, short, {"e\u0301": "\u00e9"}, {"\u00a0": " ", "\ufb01": "fi"}):

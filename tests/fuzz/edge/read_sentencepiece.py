@@ -70,6 +70,6 @@ def _model(kind: int, changes: int) -> bytes:
 def _charsmap() -> bytes:
     import base64
 
-    from crayon_hf.parity.component_parts import charsmap
+    from crayon_hf.parity.components.parts import charsmap
 
     return base64.b64decode(charsmap({"\u00a0": " ", "\ufb01": "fi", "\u2460": "1"}))

@@ -10,7 +10,7 @@ Document = dict[str, Any]
 
 def byte_level_alphabet() -> list[str]:
     """The 256 characters that stand for bytes, in the order of the bytes."""
-    from crayon_hf.byte_level import spell
+    from crayon_hf.util.byte_level import spell
 
     return [spell(bytes([byte])) for byte in range(256)]
 

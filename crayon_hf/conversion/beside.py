@@ -1,0 +1,69 @@
+"""The small files beside a Hugging Face vocabulary."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from crayon_hf.errors import VocabularyError
+from crayon_hf.util.files import read_source
+
+FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
+"""Those that `Beside` is made of, in its order."""
+
+TEMPLATE = "chat_template.jinja"
+
+
+class Beside(NamedTuple):
+    """What the files beside a vocabulary say; empty where one is not there."""
+
+    config: Mapping[str, Any] = {}
+    """tokenizer_config.json"""
+    special_tokens_map: Mapping[str, Any] = {}
+    added_tokens: Mapping[str, Any] = {}
+    model_config: Mapping[str, Any] = {}
+    """config.json"""
+
+
+NOTHING = Beside()
+
+
+def files_beside(path: str | os.PathLike[str]) -> Beside:
+    """What the files in the directory of `path` say."""
+    folder = os.path.dirname(os.path.abspath(path))
+    beside = Beside(*(read_object(os.path.join(folder, name)) for name in FILES))
+    template = _read(os.path.join(folder, TEMPLATE))
+    if template is None:
+        return beside
+    try:
+        # With the line ends of a file that is opened as text, which is how transformers reads it.
+        text = io.TextIOWrapper(io.BytesIO(template), encoding="utf-8").read()
+    except UnicodeDecodeError:
+        return beside
+    return beside._replace(config={**beside.config, "chat_template": text})
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """A file that is a JSON object; an empty one when there is no such file."""
+    data = _read(path)
+    if data is None:
+        return {}
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise VocabularyError(f"{path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise VocabularyError(f"{path} is not a JSON object")
+    return value
+
+
+def _read(path: str) -> bytes | None:
+    """A file; None when there is none. VocabularyError for a directory, a pipe or a device of that name."""
+    if not os.path.exists(path):
+        return None
+    if not os.path.isfile(path):
+        raise VocabularyError(f"{path} is not a file")
+    return read_source(path)

@@ -1,0 +1,173 @@
+"""A tokenizer on its way to other machines: a label that says which one it is, and a parcel with its cartridge.
+
+A process that gets the label opens the tokenizer from the path where it was packed, if the same cartridge is there.
+Otherwise it asks for the parcel, and writes it into the cache directory, under its digest: the first process of a
+machine does, and all of them map that one file. The tokenizer.json comes with it: a changed tokenizer is written by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import NamedTuple
+
+from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError
+from crayon_hf.loading import cache
+from crayon_hf.state import state
+from crayon_hf.tokenizer import Tokenizer, _unpickle
+from crayon_hf.util.files import write_atomic
+
+
+class Parcel(NamedTuple):
+    """The files of a tokenizer. Nothing is in it for one that the reference encodes: its label has it all."""
+
+    cartridge: bytes
+    source: bytes | None
+    """The tokenizer.json, if there is any."""
+
+
+class Label(NamedTuple):
+    """Which tokenizer it is, in a pickle of some hundred bytes; more with components that were changed."""
+
+    key: str
+    """The same for the same tokenizer, in every process."""
+    parcel: str
+    """The SHA-256 (hex) of the cartridge."""
+    source: str | None
+    """Where the tokenizer.json is; "" when it is in memory alone, None when there is none."""
+    arguments: bytes
+    """What the tokenizer is opened with again, pickled."""
+
+
+def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
+    """What has to be sent. UnsupportedError for a tokenizer with a component that is written in Python."""
+    with state.lock:
+        parts = tokenizer._assembly.pickled()
+        settings = tokenizer._settings()
+        where = tokenizer._assembly.source.path or ""
+        try:
+            cartridge = tokenizer._assembly.cartridge() if parts[0] == "Engine" else b""
+        except SourceMissingError as error:
+            raise UnsupportedError(f"the cartridge cannot be sent: {error}") from error
+    kind, arguments, changes, mode = parts
+    source: bytes | None = None
+    if kind == "Engine":
+        path, digest, metadata, source = arguments
+        arguments = path, digest, metadata, None
+    opening = pickle.dumps((type(tokenizer), (kind, arguments, changes, mode), settings))
+    label = Label(
+        sha256(opening).hexdigest(), sha256(cartridge).hexdigest(), None if source is None else where, opening
+    )
+    return label, Parcel(cartridge, source)
+
+
+_opened: dict[str, Tokenizer] = {}
+_lock = threading.RLock()
+"""Held while a tokenizer is opened. A fork waits for it: a child never has a lock that a thread of its parent holds."""
+
+
+def _release_in_child() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # after `assembly`, whose lock is taken with this one held: a fork does the same
+    os.register_at_fork(
+        before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
+    )
+
+
+def unpack(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
+    """The tokenizer, opened once in a process. `fetch` is called if its files are not on this machine."""
+    with _lock:
+        if label.key not in _opened:
+            _opened[label.key] = _open(label, fetch)
+        return _opened[label.key]
+
+
+def _open(label: Label, fetch: Callable[[], Parcel]) -> Tokenizer:
+    kind, parts, settings = pickle.loads(label.arguments)
+    if parts[0] != "Engine":
+        return _unpickle(kind, parts, settings)
+    (path, digest, metadata, _), changes, mode = parts[1:]
+    source: str | bytes | None = label.source
+    cartridge_is_there = _is_there(path, digest, metadata)
+    if not cartridge_is_there or not _is_source(label.source, digest):
+        try:
+            path, source = _delivered(label, path if cartridge_is_there else None, digest, metadata, fetch)
+        except CartridgeError:  # who packed it is gone: only what writes the tokenizer needs its source
+            if not cartridge_is_there:
+                raise
+            source = label.source or None
+        except OSError:  # no place to keep them: what is missing is kept, or compiled, in the memory of this process
+            source = fetch().source
+            if not cartridge_is_there:
+                path = None
+            if path is None and source is None:
+                raise
+    return _unpickle(kind, ("Engine", (path, digest, metadata, source), changes, mode), settings)
+
+
+def _is_there(path: str | None, digest: str, metadata: str) -> bool:
+    if path is None:
+        return False
+    try:
+        engine = cache.open_cartridge(path)
+    except (CartridgeError, OSError):
+        return False
+    return engine.source_digest == digest and engine.metadata == metadata
+
+
+def _is_source(path: str | None, digest: str) -> bool:
+    """True as well when there is none."""
+    if path is None:
+        return True
+    try:
+        return path != "" and cache.source_digest(path) == digest
+    except OSError:
+        return False
+
+
+def _delivered(
+    label: Label, path: str | None, digest: str, metadata: str, fetch: Callable[[], Parcel]
+) -> tuple[str, str | None]:
+    """The paths of the cartridge and of its source in this machine's cache, where they are written if need be.
+
+    `path` is a cartridge that is there already.
+    """
+    directory = os.path.join(cache.cache_directory(), "shipped")
+    kept = os.path.join(directory, f"{label.parcel}.dat")
+    source = None if label.source is None else f"{kept.removesuffix('.dat')}.json"
+    cache.make_ours(cache.cache_directory(), directory)
+    with _one_at_a_time(os.path.join(directory, f"{label.parcel}.lock")):
+        writes_cartridge = path is None and not _is_there(kept, digest, metadata)
+        writes_source = not _is_source(source, digest)
+        if writes_cartridge or writes_source:
+            parcel = fetch()
+            if sha256(parcel.cartridge).hexdigest() != label.parcel:
+                raise CartridgeError("the parcel has another cartridge than its label says")
+            if source is not None and writes_source and parcel.source is not None:
+                write_atomic(source, parcel.source, private=True)
+            if writes_cartridge:
+                write_atomic(kept, parcel.cartridge, private=True)
+    return path or kept, source
+
+
+@contextlib.contextmanager
+def _one_at_a_time(path: str) -> Iterator[None]:
+    """Processes of one machine one after the other, so that they do not all fetch what one of them writes."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: they may all write, each one a whole file
+        yield
+        return
+    # In a directory of several users the name may be a link to any file.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    with open(os.open(path, flags, 0o600), "wb") as file:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

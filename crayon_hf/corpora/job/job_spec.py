@@ -1,0 +1,100 @@
+"""What was asked for, and whether what is asked for now goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.errors import JobError
+
+if TYPE_CHECKING:
+    from crayon_hf.corpora.job.encoder import JobTokenizer
+    from crayon_hf.corpora.job.options import Options
+    from crayon_hf.reading.documents import InputFile
+
+
+def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobTokenizer) -> dict[str, Any]:
+    """What was asked for, as JSON values: all that the bytes of the output depend on."""
+    return {
+        **options._asdict(),
+        "inputs": [list(file) for file in files],
+        "tokenizer": {"name": tokenizer.name, "digest": tokenizer.digest},
+    }
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What of the second request cannot go on from the first, a line each.
+
+    Paths may be spelled otherwise, and so may the tokenizer's name, but for datatrove, which writes it down. After
+    "stop" nothing that is done has a bad record in it: neither what becomes of them nor a larger limit of documents
+    makes a difference.
+    """
+    lines = []
+    for key in sorted(before.keys() | now.keys()):
+        was, is_now = before.get(key), now.get(key)
+        if was == is_now:
+            continue
+        if key == "inputs":
+            lines += changed_inputs(was or [], is_now or [])
+        elif key == "tokenizer" and before.get("format") != "datatrove" and was and is_now:
+            if was.get("digest") != is_now.get("digest"):
+                lines.append(f"the tokenizer was {_json(was)}, is {_json(is_now)}")
+        elif (key == "bad_records" and was == "stop") or (
+            key == "max_document_bytes" and before.get("bad_records") == "stop" and (was or 0) < (is_now or 0)
+        ):
+            continue
+        else:
+            lines.append(f"{key} was {_json(was)}, is {_json(is_now)}")
+    return lines
+
+
+def continued(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The second request with the first one's spelling of names, so that the bytes are the same when it goes on.
+
+    They have the same inputs, as far as addresses go.
+    """
+    inputs = [[was[0], *is_now[1:]] for was, is_now in zip(before["inputs"], now["inputs"], strict=True)]
+    tokenizer = now["tokenizer"]
+    if before["format"] != "datatrove":
+        tokenizer = {**tokenizer, "name": before["tokenizer"]["name"]}
+    return {**now, "inputs": inputs, "tokenizer": tokenizer}
+
+
+def refuse(where: str, before: dict[str, Any], now: dict[str, Any]) -> None:
+    """JobError when the second request does not go on from the first."""
+    if lines := differences(before, now):
+        more = f" (and {len(lines) - 5} more)" if len(lines) > 5 else ""
+        raise JobError(
+            f"{where} is of another job: {'; '.join(lines[:5])}{more}: give the same command, another output, or "
+            "--overwrite (overwrite=True)"
+        )
+
+
+def are_same_files(was: Sequence[Any], is_now: Sequence[Any]) -> bool:
+    """Whether two lists of inputs have the same addresses in the same order."""
+    return len(was) == len(is_now) and all(
+        _place(a[0]) == _place(b[0]) for a, b in zip(was, is_now, strict=True)
+    )  # fmt: skip
+
+
+def changed_inputs(was: Sequence[Any], is_now: Sequence[Any]) -> list[str]:
+    """What differs between two lists of inputs, a line each."""
+    before, now = ({_place(file[0]): file for file in files} for files in (was, is_now))
+    lines = [f"{before[name][0]} is not among the inputs any more" for name in before if name not in now]
+    lines += [f"{now[name][0]} is new among the inputs" for name in now if name not in before]
+    for name in before:
+        if name in now and before[name][1:] != now[name][1:]:
+            old, new = before[name][1], now[name][1]
+            sizes = f"{old} bytes then, {new} now" if old != new else "same size"
+            lines.append(f"{before[name][0]} has changed ({sizes})")
+    return lines or ([] if are_same_files(was, is_now) else ["the inputs have another order"])
+
+
+def _place(address: str) -> str:
+    return address if "://" in address or "::" in address else os.path.abspath(address)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,80 @@
+"""Which files of a directory are a job's own, as its manifest or its states list them: those that it may remove."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.errors import JobError
+from crayon_hf.util.files import remove_files
+
+
+def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
+    """The files of shards, relative to their directory, each shard's the one that readers look for first.
+
+    What lists them may be damaged or forged, and they are to be removed. So ValueError for a shard that is not of
+    `outputs` (a regular expression), or a file that is not of its shard.
+    """
+    files: list[str] = []
+    for shard in shards:
+        name = shard["name"]
+        if not re.fullmatch(rf"(?:{outputs})(?:_\d{{5,}})?", name) or not _is_plain(name):
+            raise ValueError(f"{name!r} is no shard's name")
+        expected = FORMATS[format].files(name)
+        for file in shard["files"]:
+            place, _, rest = file["name"].rpartition("/")
+            is_within = place == name and _is_plain(rest) and expected == [name]  # a format that is a directory
+            if file["name"] not in expected and not is_within:
+                raise ValueError(f"{file['name']!r} is no file of {name}")
+        files += [file["name"] for file in reversed(shard["files"])]
+    return files
+
+
+def remove_listed(directory: str, names: Sequence[str]) -> None:
+    """Remove files of a directory, durably, and directories in it that are empty then. JobError for names that are
+    not plain ones, or one of a directory that is a link; then nothing was removed."""
+    places = dict.fromkeys(place for name in names if (place := name.rpartition("/")[0]))
+    for name in names:
+        if not all(_is_plain(part) for part in name.split("/")) or name.count("/") > 1:
+            raise JobError(f"{directory}: {name!r} is no file that a job writes; nothing is removed")
+    for place in places:
+        if os.path.islink(os.path.join(directory, place)):
+            raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing is removed")
+    remove_files(os.path.join(directory, name) for name in names)
+    for place in places:
+        with contextlib.suppress(OSError):  # somebody else's file is in it, or it is gone
+            os.rmdir(os.path.join(directory, place))
+
+
+def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:
+    """The files of shards of `outputs` (names in the directory) that are there, relative to it, whoever's they are."""
+    endings = "|".join(re.escape(path[1:]) for path in FORMATS[format].files("x"))
+    number = r"_\d{5,}" if is_limited else ""
+    pattern = re.compile(rf"(?P<output>.+?){number}(?:{endings})", re.DOTALL)
+    try:
+        there = sorted(os.listdir(directory or "."))
+    except FileNotFoundError:
+        return
+    for name in there:
+        match = pattern.fullmatch(name)
+        if match and match["output"] in outputs:
+            path = os.path.join(directory, name)
+            if os.path.isdir(path) and not os.path.islink(path):  # an empty one is nobody's loss
+                yield from (f"{name}/{one}" for one in sorted(os.listdir(path)))
+            else:
+                yield name
+
+
+def refuse_taken(directory: str, names: Iterable[str]) -> None:
+    """JobError where there is one."""
+    for name in names:
+        path = os.path.join(directory, name)
+        raise JobError(f"{path} is there, and nothing says that it is ours: move it, or give another output")
+
+
+def _is_plain(name: Any) -> bool:
+    return isinstance(name, str) and bool(name) and name not in (".", "..") and not set(name) & set("/\\\0")

@@ -1,0 +1,306 @@
+"""Compile once: a cache of cartridges, addressed by the content that they were compiled from.
+
+Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``XDG_CACHE_HOME/crayon``, else ``~/.cache/crayon``)::
+
+    <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
+    <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
+    index/<path>   for one file: its stat, and what was learnt by reading it when it had that stat: the digest of a
+                   source, that a cartridge is whole, or that it says what a certain tokenizer.json says
+
+Thanks to the index a second opening reads and hashes nothing. An entry is written only when the file had not changed
+for some seconds at the time it was read, since a change within the resolution of the clock would leave its stat alone
+(git's index has the same race: see "racy-git" in its technical documentation).
+
+Everything here may fail without harm: a cache that cannot be written means a cartridge in memory, a damaged file in it
+is compiled again. One that somebody else owns or may write is not used at all: a cartridge in it may be whole, carry
+the right digest, and have other merges. What stands in the index is believed, and written there, only when nobody else
+can write it; a file that it knows is recognised when it is open (`_core.Engine.open`), since its name may lead to
+another one by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from functools import cache as once_for_each
+from functools import partial
+from hashlib import sha256
+from typing import NamedTuple
+
+from crayon_hf import _core
+from crayon_hf.errors import CartridgeError
+from crayon_hf.util.files import read_source, write_atomic
+
+_binary = os.stat(_core.__file__)
+BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
+"""Which build of the engine this is: what another one compiled is not used, lest its faults outlive it."""
+
+SETTLED_NS = 2_000_000_000
+"""A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
+
+_VERIFIED = "verified"
+_AGREES = "agrees"
+
+
+class Recipe(NamedTuple):
+    """How a source becomes a cartridge. `name` tells recipes apart in the cache."""
+
+    name: str
+    compile: Callable[[bytes], Compiled]
+
+
+class Compiled(NamedTuple):
+    """What a recipe makes. `source` is the tokenizer.json, when that is not the file itself."""
+
+    cartridge: bytes
+    source: bytes | None = None
+
+
+class Opened(NamedTuple):
+    """An open cartridge, where it is (None: in memory), and its tokenizer.json: the path of a file, or its bytes."""
+
+    engine: _core.Engine
+    path: str | None
+    source: str | bytes
+
+
+def cache_directory() -> str:
+    """Where compiled cartridges are kept. Nothing is created."""
+    if explicit := os.environ.get("CRAYON_CACHE_DIR"):
+        return explicit
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "crayon")
+
+
+def open_source(path: str, recipe: Recipe) -> Opened:
+    """The cartridge of a source file (a tokenizer.json, a rank file), from the cache when it is there."""
+    cache = _Cache()
+    digest, data = cache.digest(path)
+    opened = cache.find(digest, recipe, path)
+    if opened is not None:
+        return opened
+    if data is None:
+        data = read_source(path)
+        digest = sha256(data).hexdigest()
+    return cache.compile(digest, data, recipe, path)
+
+
+def open_bytes(data: bytes, recipe: Recipe) -> Opened:
+    """The cartridge of a source that is in memory, from the cache when it is there."""
+    cache = _Cache()
+    digest = sha256(data).hexdigest()
+    return cache.find(digest, recipe, data) or cache.compile(digest, data, recipe, data)
+
+
+def open_cartridge(path: str) -> _core.Engine:
+    """A cartridge from anywhere: verified whole the first time, only mapped when it has not changed since."""
+    return _Cache().open_verified(path)
+
+
+def open_agreeing(
+    path: str, about: str, check: Callable[[_core.Engine], str | None]
+) -> tuple[_core.Engine, str | None]:
+    """`open_cartridge`, and what `check` says against its standing for something else; None is nothing.
+
+    `about` tells apart what it is to stand for. Nothing is checked again while the file does not change.
+    """
+    return _Cache().open_agreeing(path, about, check)
+
+
+def is_foreign(directory: str) -> bool:
+    """True of a directory that somebody else owns or may write to; what is in it may be anything."""
+    return os.path.exists(directory) and not _is_ours(directory)
+
+
+def make_ours(*directories: str) -> None:
+    """Make directories, outer ones first, each for its owner alone. PermissionError where one is somebody else's."""
+    for directory in directories:  # each on its own: makedirs gives the mode to the last one only
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        if not _is_ours(directory):
+            raise PermissionError(f"{directory} is somebody else's")
+
+
+def source_digest(path: str) -> str:
+    """The SHA-256 (hex) of a file, remembered for as long as the file does not change."""
+    return _Cache().digest(path)[0]
+
+
+class _Cache:
+    def __init__(self) -> None:
+        self.directory = cache_directory()
+        self.index = os.path.join(self.directory, "index")
+        self.foreign = is_foreign(self.directory)
+        self.trusted = not self.foreign and _is_ours(self.index)
+        if self.foreign:
+            _say_foreign(self.directory)
+
+    # -- cartridges
+
+    def find(self, digest: str, recipe: Recipe, origin: str | bytes) -> Opened | None:
+        """The cartridge, when it is there and whole. `origin` is the source itself, or its path."""
+        if self.foreign:
+            return None
+        cartridge, source = self._names(digest, recipe)
+        try:
+            engine = self.open_verified(cartridge)
+            if not _is_ours(self.directory):  # it was not there at the first look
+                return None
+        except FileNotFoundError:
+            return None
+        except (CartridgeError, OSError) as error:
+            _debug("cached cartridge %s is not usable, compiling again: %s", cartridge, error)
+            return None
+        if engine.source_digest == digest:
+            return Opened(engine, cartridge, origin)
+        return Opened(engine, cartridge, source) if os.path.exists(source) else None
+
+    def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> Opened:
+        compiled = recipe.compile(data)
+        in_memory = origin if compiled.source is None else compiled.source
+        if self.foreign:
+            return Opened(_core.Engine.from_bytes(compiled.cartridge), None, in_memory)
+        cartridge, source = self._names(digest, recipe)
+        try:
+            self._make_directories()
+            if compiled.source is not None:
+                write_atomic(source, compiled.source, private=True)
+            write_atomic(cartridge, compiled.cartridge, private=True)
+            engine = _core.Engine.open(cartridge, verify=not self.trusted)
+        except (CartridgeError, OSError) as error:
+            _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
+            engine = _core.Engine.from_bytes(compiled.cartridge)
+            return Opened(engine, None, in_memory)
+        if self.trusted:  # so it is the file that was just written
+            with contextlib.suppress(OSError):
+                self._remember(cartridge, os.stat(cartridge), _VERIFIED)
+        return Opened(engine, cartridge, origin if compiled.source is None else source)
+
+    def open_verified(self, path: str) -> _core.Engine:
+        before = os.stat(path)
+        if self._recall(path, before) == _VERIFIED:
+            return _core.Engine.open(path, verify=True, verified=_identity(before))
+        engine = _core.Engine.open(path, verify=True)
+        self._remember_if_settled(path, before, _VERIFIED)
+        return engine
+
+    def open_agreeing(
+        self, path: str, about: str, check: Callable[[_core.Engine], str | None]
+    ) -> tuple[_core.Engine, str | None]:
+        before = os.stat(path)
+        engine = self.open_verified(path)
+        if self._recall(path, before, about) == _AGREES:
+            return engine, None
+        reason = check(engine)
+        if reason is None:
+            self._remember_if_settled(path, before, _AGREES, about)
+        return engine, reason
+
+    def _make_directories(self) -> None:
+        make_ours(self.directory)
+        os.makedirs(self.index, mode=0o700, exist_ok=True)
+        self.trusted = _is_ours(self.index)
+
+    def _names(self, digest: str, recipe: Recipe) -> tuple[str, str]:
+        key = sha256(f"{BUILD}\n{recipe.name}\n{digest}".encode()).hexdigest()
+        return os.path.join(self.directory, f"{key}.dat"), os.path.join(self.directory, f"{key}.json")
+
+    # -- what is known of a file
+
+    def digest(self, path: str) -> tuple[str, bytes | None]:
+        """The SHA-256 of a file, and its contents if they had to be read."""
+        before = os.stat(path)
+        known = self._recall(path, before)
+        if known is not None and len(known) == 64:
+            return known, None
+        data = read_source(path)
+        digest = sha256(data).hexdigest()
+        self._remember_if_settled(path, before, digest)
+        return digest, data
+
+    def _recall(self, path: str, stat: os.stat_result, about: str = "") -> str | None:
+        data = read_ours(self.index, self._entry(path, about)) if self.trusted else None
+        fingerprint, _, value = (data or b"").decode("utf-8", "replace").partition("\n")
+        return value if fingerprint == _fingerprint(stat) else None
+
+    def _remember_if_settled(self, path: str, before: os.stat_result, value: str, about: str = "") -> None:
+        """`before` is the stat from before the file was read."""
+        now = time.time_ns()
+        try:
+            after = os.stat(path)
+        except OSError:
+            return
+        changed = max(after.st_mtime_ns, after.st_ctime_ns)
+        if _fingerprint(before) == _fingerprint(after) and changed + SETTLED_NS <= now:
+            self._remember(path, after, value, about)
+
+    def _remember(self, path: str, stat: os.stat_result, value: str, about: str = "") -> None:
+        try:
+            self._make_directories()
+            if self.trusted:
+                entry = os.path.join(self.index, self._entry(path, about))
+                write_atomic(entry, f"{_fingerprint(stat)}\n{value}".encode(), private=True)
+        except OSError as error:
+            _debug("the cache's index in %s is not writable: %s", self.index, error)
+
+    def _entry(self, path: str, about: str = "") -> str:
+        parts = (BUILD.encode(), os.fsencode(os.path.realpath(path)), *([about.encode()] if about else []))
+        return sha256(b"\n".join(parts)).hexdigest()
+
+
+def read_ours(directory: str, name: str) -> bytes | None:
+    """A file in a directory that nobody else can put files into; None when it is not there, or others can.
+
+    It is read from the very directory that was looked at: whoever may rename that one cannot put another in its place.
+    """
+    try:
+        if os.name == "nt":
+            with open(os.path.join(directory, name), "rb") as file:
+                return file.read()
+        inside = _core.HeldFile(directory, is_directory=True)
+        if not _is_ours(inside.fileno()):
+            return None
+        with open(name, "rb", opener=partial(os.open, dir_fd=inside.fileno())) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _debug(message: str, *arguments: object) -> None:
+    import logging  # some milliseconds that a user who never has a problem need not wait for
+
+    logging.getLogger("crayon_hf").debug(message, *arguments)
+
+
+@once_for_each
+def _say_foreign(directory: str) -> None:
+    import logging
+
+    logging.getLogger("crayon_hf").warning(
+        "the cache in %s is not used, since others own it or may write to it: chmod go-w it, or set CRAYON_CACHE_DIR",
+        directory,
+    )
+
+
+def _fingerprint(stat: os.stat_result) -> str:
+    # The change time catches what a restored modification time hides.
+    return " ".join(map(str, _identity(stat)))
+
+
+def _identity(stat: os.stat_result) -> tuple[int, int, int, int, int]:
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev
+
+
+def _is_ours(directory: str | int) -> bool:
+    """True when nobody else can have put files there, so that what the index says may be believed.
+
+    Files beside the index need no such protection: replacing one changes its stat, and it is verified again.
+    """
+    if os.name == "nt":
+        return True
+    try:
+        stat = os.stat(directory)
+    except OSError:
+        return False
+    return stat.st_uid in (0, os.geteuid()) and not stat.st_mode & 0o022

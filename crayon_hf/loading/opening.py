@@ -1,0 +1,262 @@
+"""The ways to open a tokenizer: each gives what it is to be made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.loading import cache
+from crayon_hf.state import tokenizer_json
+from crayon_hf.state.added_tokens import AddedTokens
+from crayon_hf.state.components import COMPONENTS
+from crayon_hf.state.modes import EXACT, Mode
+from crayon_hf.state.source_json import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
+from crayon_hf.state.state import Assembly
+from crayon_hf.util.files import open_regular, read_source
+
+if TYPE_CHECKING:
+    from crayon_hf.conversion.tiktoken import RankFile
+    from crayon_hf.loading.search_path import Profile
+
+_CARTRIDGE = "tokenizer.dat"
+_MAGIC = b"CRAY"
+_VERSION_2 = b"CRAY\2\0\0\0"
+
+
+def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+    """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
+    name = os.fspath(path)
+    with open_regular(name) as file:
+        head = file.read(8)
+    name = os.path.abspath(name)  # it may be needed again when the working directory is another one
+    if head.startswith(_MAGIC):
+        return _open_cartridge(name, head, mode)
+    try:
+        try:
+            return _assemble(cache.open_source(name, json_recipe()), mode)
+        except UnsupportedError as error:
+            return delegate_json(read_source(name), str(error), mode)
+    except VocabularyError as error:
+        if name in str(error):
+            raise
+        hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
+        raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def open_buffer(buffer: bytes, mode: Mode = EXACT) -> Assembly:
+    """The bytes of a ``tokenizer.json``."""
+    data = bytes(buffer)
+    try:
+        return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
+    except UnsupportedError as error:
+        return delegate_json(data, str(error), mode)
+
+
+def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> Assembly:
+    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
+    from huggingface_hub import hf_hub_download
+
+    source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
+    cartridge = _cartridge_of(identifier, source, token)
+    if cartridge is None:
+        return open_file(source, mode)
+    from crayon_hf.loading.cartridge_check import open_beside
+
+    engine, refused = open_beside(cartridge, source)
+    if engine is not None:
+        return Assembly(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
+    assembly = open_file(source, mode)
+    assembly.refused = refused
+    return assembly
+
+
+def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None:
+    """The cartridge of the commit that `source` is a file of, in the client's cache; None when it has none.
+
+    That it has none costs one request: the client remembers it for the commit.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    commit = os.path.basename(os.path.dirname(source))
+    known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
+    if known is not None:
+        return known if isinstance(known, str) else None
+    try:
+        return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
+    except Exception:  # of many kinds, by the client's version; it is there to save time, and is not needed
+        return None
+
+
+def open_tiktoken(
+    path_or_name: str | os.PathLike[str],
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+    mode: Mode = EXACT,
+) -> Assembly:
+    """A rank file, or a published encoding by its name."""
+    from crayon_hf.conversion import tiktoken as conversion
+
+    if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
+        path: str | None = conversion.find_published_file(path_or_name)
+        data = conversion.fetch_published_file(path_or_name) if path is None else b""
+        name = path_or_name if name is None else name
+    else:
+        path, data = os.fspath(path_or_name), b""
+    digest = cache.source_digest(path) if path is not None else sha256(data).hexdigest()
+    facts = conversion.identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
+    path = None if path is None else os.path.abspath(path)
+
+    def ranks() -> bytes:
+        return data if path is None else read_source(path)
+
+    recipe = tiktoken_recipe(facts)
+    try:
+        opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        mode.check_native(str(error))
+        return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
+    source = Source(opened.source, opened.engine.source_digest, lambda: tiktoken_json(ranks(), facts))
+    return Assembly(opened.engine, source, opened.path, mode)
+
+
+def open_ranks(
+    name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
+) -> Assembly:
+    """The ranks of a vocabulary that is not native, for the tiktoken library. UnsupportedError where that is not."""
+    from crayon_hf.conversion.tiktoken import RankFile
+
+    return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
+
+
+def open_profile(name: str, mode: Mode = EXACT) -> Assembly:
+    """A profile by its name."""
+    from crayon_hf.loading.search_path import find_profile
+
+    return open_found(find_profile(name), mode)[0]
+
+
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
+    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
+    files = profile.cartridge, profile.source
+    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
+    if cartridge is None:
+        assert source is not None
+        return open_file(source, mode), source
+    if source is None or is_version_2(cartridge):
+        return open_file(cartridge, mode), cartridge
+    try:
+        assembly = open_file(cartridge, mode)
+        if cache.source_digest(source) == source_digest(assembly):
+            return assembly, cartridge
+        refused = "it was compiled from another tokenizer.json"
+    except CartridgeError as error:
+        refused = str(error)
+    assembly = open_file(source, mode)
+    assembly.refused = refused
+    return assembly, source
+
+
+def open_model(model: Any) -> Assembly:
+    """A model of the ``tokenizers`` library and nothing else."""
+    assembly = Assembly(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
+    assembly.set_component("model", model)
+    return assembly
+
+
+def open_untrained(document: dict[str, Any]) -> Assembly:
+    """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
+    assembly = Assembly(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()))
+    parts = {kind: document.get(kind) for kind in COMPONENTS}
+    parts["model"] = tokenizer_json.without_vocabulary(document["model"])
+    assembly.change(parts, AddedTokens(document.get("added_tokens") or ()))
+    return assembly
+
+
+def open_pickled(
+    kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
+) -> Assembly:
+    """What `Assembly.pickled` gave."""
+    if kind == "Engine":
+        path, digest, metadata, source = arguments
+        assembly = _open_again(path, digest, metadata, source, mode)
+        if changes is not None:
+            assembly.change(*changes)
+        return assembly
+    from crayon_hf.fallback import delegated
+
+    if kind == "TokenizersEngine":
+        return Assembly(delegated.TokenizersEngine(*arguments), Source(arguments[0].encode()))
+    return Assembly(delegated.TiktokenEngine(*arguments), Source(None))
+
+
+def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
+    """What the reference has to encode, for the given reason."""
+    from crayon_hf.fallback.delegated import TokenizersEngine, warn_delegated
+
+    mode.check_native(reason)
+    engine = TokenizersEngine(data.decode(), reason)
+    warn_delegated(reason, "tokenizers")
+    return Assembly(engine, Source(data))
+
+
+def is_version_2(path: str) -> bool:
+    """True for a cartridge of CRAYON."""
+    with open_regular(path) as file:
+        return file.read(8) == _VERSION_2
+
+
+def source_digest(assembly: Assembly) -> str | None:
+    """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
+    engine = assembly.engine()
+    return engine.source_digest if isinstance(engine, _core.Engine) else None
+
+
+def _assemble(opened: cache.Opened, mode: Mode) -> Assembly:
+    return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
+
+
+def _open_cartridge(path: str, head: bytes, mode: Mode) -> Assembly:
+    if head == _VERSION_2:
+        from crayon_hf.loading.sources import open_any
+
+        return open_any(path, mode)
+    engine = cache.open_cartridge(path)
+    return Assembly(engine, Source(beside(path), engine.source_digest), path, mode, came_along=True)
+
+
+def beside(path: str) -> str:
+    """Where the ``tokenizer.json`` of a cartridge is."""
+    return path.removesuffix(".dat") + ".json"
+
+
+def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Assembly:
+    from crayon_hf.fallback.delegated import TiktokenEngine, warn_delegated
+
+    engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
+    warn_delegated(reason, "tiktoken")
+    return Assembly(engine, Source(None))
+
+
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> Assembly:
+    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``.
+
+    `source` is that file, or its path; None when it is beside the cartridge, if anywhere.
+    """
+    if path is not None:
+        try:
+            engine = cache.open_cartridge(path)
+            if engine.source_digest == digest and engine.metadata == metadata:
+                came_along = os.path.dirname(path) != cache.cache_directory()
+                where = Source(beside(path) if source is None else source, digest)
+                return Assembly(engine, where, path, mode, came_along)
+        except (CartridgeError, OSError):
+            if not isinstance(source, bytes):
+                raise
+    if not isinstance(source, bytes):
+        raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
+    return _assemble(cache.open_bytes(source, json_recipe(metadata)), mode)

@@ -1,0 +1,99 @@
+"""Profiles: cartridges found by name in a list of directories."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+from unicodedata import category
+
+from crayon_hf.errors import ProfileNotFoundError
+
+_SUFFIXES = (".dat", ".json")
+
+_LONGEST = 200
+"""File systems take 255 bytes; the rest is for what a file is called until it is renamed into its place."""
+
+_SHOWN = 60
+
+
+class Profile(NamedTuple):
+    """The files of one profile; at least one of the two is there.
+
+    `source` is a ``tokenizer.json``, or, beside a cartridge of CRAYON, its tokens' strings.
+    """
+
+    name: str
+    cartridge: Path | None
+    source: Path | None
+
+
+def search_path() -> list[Path]:
+    """The directories that are searched, in order: an override comes first, since it must be able to override."""
+    override = [Path(entry) for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
+    return [
+        *override,
+        Path(__file__).parents[1] / "profiles",
+        home_directory(),
+        Path("/var/cache/crayon"),
+    ]
+
+
+def home_directory() -> Path:
+    """The user's own profiles, which is CRAYON's place for them."""
+    return Path(os.path.expanduser("~")) / ".cache" / "xerv" / "crayon" / "profiles"
+
+
+def files_of(name: str, directory: Path) -> list[Path]:
+    """What makes profile `name` in one directory, links that lead nowhere among it."""
+    paths = [directory / f"{name}{suffix}" for suffix in _SUFFIXES]
+    found = [path for path in paths if os.path.lexists(path)]
+    return found or [path for path in (directory / f"vocab_{name}.dat",) if path.is_file()]
+
+
+def find_profile(name: str) -> Profile:
+    """The files of profile `name` in the first directory that has any. ProfileNotFoundError lists what there is.
+
+    CRAYON's own name for the file, ``vocab_NAME.dat``, counts as well.
+    """
+    check_name(name)
+    for directory in search_path():
+        cartridge, source = (directory / f"{name}{suffix}" for suffix in _SUFFIXES)
+        has_cartridge, has_source = cartridge.is_file(), source.is_file()
+        if has_cartridge or has_source:
+            return Profile(name, cartridge if has_cartridge else None, source if has_source else None)
+        if (crayon := directory / f"vocab_{name}.dat").is_file():
+            return Profile(name, crayon, None)
+    raise ProfileNotFoundError(_not_found_message(name))
+
+
+def profile_names(directory: Path) -> list[str]:
+    """The names of the profiles in one directory; none when it is not there or cannot be read."""
+    try:
+        entries = list(directory.iterdir())
+    except OSError:
+        return []
+    return sorted({entry.stem for entry in entries if entry.suffix in _SUFFIXES and not entry.name.startswith(".")})
+
+
+def check_name(name: str) -> None:
+    """ValueError for what cannot be the name of a profile."""
+    if not isinstance(name, str):
+        raise TypeError(f"a profile name is str, not {type(name).__name__}")
+    if not name or name.startswith(".") or ".." in name or any(c in name for c in "/\\\0") or Path(name).name != name:
+        why = "it must be a plain file name without its suffix"
+    elif any(category(c) == "Cc" for c in name):
+        why = "it has a control character"
+    elif name != name.strip():
+        why = "it begins or ends with a space"
+    elif len(f"{name}{max(_SUFFIXES, key=len)}".encode("utf-8", "surrogatepass")) > _LONGEST:
+        why = f"it has more than {_LONGEST} bytes of UTF-8 with its suffix"
+    else:
+        return
+    shown = repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}..."
+    raise ValueError(f"{shown} is not a profile name: {why}")
+
+
+def _not_found_message(name: str) -> str:
+    places = (f"{directory} ({', '.join(profile_names(directory)) or 'none'})" for directory in search_path())
+    return f"no profile {name!r}; searched, with the profiles that are there: {'; '.join(places)}"

@@ -1,0 +1,119 @@
+"""Opening a source of any kind: it is converted once, and from then on only mapped."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from crayon_hf import _core
+from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.loading import cache, opening
+from crayon_hf.state.modes import EXACT, Mode
+from crayon_hf.state.source_json import Source
+from crayon_hf.state.state import Assembly
+
+if TYPE_CHECKING:
+    from crayon_hf.conversion.converted import Converted
+    from crayon_hf.conversion.recognise import Kind
+
+
+def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+    """A source of any kind that `crayon_hf.conversion` reads, or a directory that has one."""
+    given = os.fspath(path)
+    if _is_plain(given):
+        return opening.open_file(given, mode)
+    from crayon_hf.conversion.recognise import Kind, look_into, recognise, vocab_and_merges
+
+    kind, name = recognise(given), os.path.abspath(given)
+    if kind is Kind.DIRECTORY:
+        kind, name = look_into(name)
+        if kind is Kind.DIRECTORY:
+            raise VocabularyError(f"{name} is a directory, where a file was looked for")
+    if kind is Kind.CARTRIDGE or kind is Kind.TOKENIZER_JSON:
+        return opening.open_file(name, mode)
+    if kind is Kind.MERGES:
+        kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
+    try:
+        return opening.open_tiktoken(name, None, None, None, mode) if kind is Kind.TIKTOKEN else _open(kind, name, mode)
+    except (CartridgeError, VocabularyError) as error:
+        hint = "; Tokenizer.from_tiktoken takes them" if kind is Kind.TIKTOKEN and "pattern=" in str(error) else ""
+        if name in str(error) or os.path.abspath(given) in str(error):
+            raise
+        raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def _is_plain(path: str) -> bool:
+    """True for a cartridge of ours, and for a tokenizer.json as the library writes it: nothing need be imported."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head.startswith(b"CRAY"):
+        return head[4:8] != (2).to_bytes(4, "little")
+    match head.split(b'"', 5):
+        case [brace, b"version", colon, _, comma, key]:
+            return (brace.strip(), colon.strip(), comma.strip()) == (b"{", b":", b",") and key.startswith(b"truncation")
+    return False
+
+
+def _open(kind: Kind, path: str, mode: Mode) -> Assembly:
+    from crayon_hf.conversion import read
+    from crayon_hf.conversion.recognise import Kind
+
+    recipe = _recipe(kind, path)
+    try:
+        opened = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        # What the reader does not take it refuses again here; the reference takes what the compiler does not.
+        return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
+    source = Source(opened.source, opened.engine.source_digest, lambda: read(kind, path).tokenizer_json)
+    return Assembly(opened.engine, source, opened.path, mode)
+
+
+def _recipe(kind: Kind, path: str) -> cache.Recipe:
+    """How the file becomes a cartridge. The name has all that the result depends on but the file itself."""
+    from crayon_hf.conversion import REVISIONS, read
+    from crayon_hf.conversion.recognise import Kind
+    from crayon_hf.conversion.repository import cartridge_of
+
+    def compile_source(data: bytes) -> cache.Compiled:
+        converted: Converted = read(kind, path, None if kind is Kind.GGUF else data)
+        return cache.Compiled(cartridge_of(converted), converted.tokenizer_json)
+
+    facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
+    return cache.Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
+
+
+def _files_beside(kind: Kind, path: str) -> list[str]:
+    from crayon_hf.conversion.beside import FILES
+    from crayon_hf.conversion.recognise import Kind, vocab_and_merges
+
+    if kind is Kind.CRAYON_V2:
+        return [os.path.splitext(path)[0] + ".json"]
+    if kind in (Kind.VOCAB_JSON, Kind.WORDPIECE):
+        folder = os.path.dirname(path)
+        other = [vocab_and_merges(path, kind)[1]] if kind is Kind.VOCAB_JSON else []
+        return [*other, *(os.path.join(folder, name) for name in FILES)]
+    return []
+
+
+def _digest(path: str) -> str:
+    try:
+        return cache.source_digest(path)
+    except OSError:
+        return "-"
+
+
+def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
+    """A file that is too large to be read whole: its stat stands for its contents, as it does in the cache's index.
+
+    One that has just changed could change again with no other stat; it is not kept.
+    """
+    stat = os.stat(path)
+    if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():
+        compiled = recipe.compile(b"")
+        assert compiled.source is not None
+        return cache.Opened(_core.Engine.from_bytes(compiled.cartridge), None, compiled.source)
+    return cache.open_bytes(f"{os.path.realpath(path)}\n{cache._fingerprint(stat)}".encode(), recipe)

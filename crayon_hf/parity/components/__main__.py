@@ -1,0 +1,7 @@
+"""``python -m crayon_hf.parity.components``."""
+
+import sys
+
+from crayon_hf.parity.components.command import main
+
+sys.exit(main())

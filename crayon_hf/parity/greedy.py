@@ -1,0 +1,148 @@
+"""How often longest match gives what merging gives, what it costs in tokens, and how much faster it is.
+
+Token-Tree (G. Rábai, "Fast Inference-Time Tokenization through Approximating BPE") argues that longest match is seldom
+wrong, and a hundred times as fast as merging, as llama.cpp does it. This measures both on a text of one's own.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from typing import Any
+
+from crayon_hf.errors import CrayonError, UnsupportedError
+from crayon_hf.tokenizer import Tokenizer
+
+from .inputs.texts import DOCUMENT_BYTES, documents
+
+ROUNDS = 5
+_BATCH = 4096
+
+Encode = Callable[[Sequence[str]], Any]
+
+
+@dataclass
+class Agreement:
+    """One text, line by line, without special tokens."""
+
+    text: str
+    bytes: int = 0
+    lines: int = 0
+    """Lines that have any token at all."""
+    lines_equal: int = 0
+    exact_tokens: int = 0
+    greedy_tokens: int = 0
+    tokens_equal: int = 0
+    """Tokens of the exact encoding that the greedy one has at the same place."""
+    speeds: dict[str, list[float]] = field(default_factory=dict)
+    """MB/s of every round, by engine."""
+
+    @property
+    def lines_equal_share(self) -> float:
+        """Of the lines, those whose ids are all equal."""
+        return self.lines_equal / self.lines if self.lines else 1.0
+
+    @property
+    def tokens_equal_share(self) -> float:
+        """Of the exact tokens, those that greedy has, too."""
+        return self.tokens_equal / self.exact_tokens if self.exact_tokens else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, every round."""
+        shares = {"lines_equal_share": self.lines_equal_share, "tokens_equal_share": self.tokens_equal_share}
+        return {**asdict(self), **shares}
+
+
+def agreement(exact: Tokenizer, greedy: Tokenizer, text: str, name: str = "") -> Agreement:
+    """Compare two tokenizers of one vocabulary on every line of a text."""
+    found = Agreement(name, len(text.encode()))
+    for lines in _batches(text):
+        for one, other in zip(_encoded(exact, lines), _encoded(greedy, lines), strict=True):
+            expected, got = one.ids, other.ids
+            found.exact_tokens += len(expected)
+            found.greedy_tokens += len(got)
+            if not expected and not got:
+                continue
+            found.lines += 1
+            if expected == got:
+                found.lines_equal += 1
+                found.tokens_equal += len(expected)
+            else:
+                places = set(zip(got, other.offsets, strict=True))
+                found.tokens_equal += sum(place in places for place in zip(expected, one.offsets, strict=True))
+    return found
+
+
+def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """MB/s of each contestant, on documents of 2 KB that it has not seen before, one thread, in turns."""
+    pieces = list(documents(text.encode(), DOCUMENT_BYTES))
+    speeds: dict[str, list[float]] = {name: [] for name in contestants}
+    for encode in contestants.values():
+        encode(["warm"])
+    for number in range(rounds):
+        part = pieces[number::rounds]
+        size = sum(len(piece.encode()) for piece in part) / 1e6
+        for name, encode in contestants.items():
+            started = time.perf_counter()
+            encode(part)
+            speeds[name].append(size / (time.perf_counter() - started))
+    return speeds
+
+
+def llama_cpp(path: str) -> Encode:
+    """llama.cpp's own tokenizer of a GGUF file, by way of ``llama-cpp-python``. UnsupportedError without it."""
+    try:
+        llama = import_module("llama_cpp")
+    except ImportError as error:
+        raise UnsupportedError("llama.cpp is measured by way of llama-cpp-python, which is not installed") from error
+    try:
+        model = llama.Llama(model_path=path, vocab_only=True, verbose=False)
+    except ValueError as error:
+        raise CrayonError(f"llama.cpp does not open {path}: {error}") from error
+    return lambda texts: [model.tokenize(text.encode(), add_bos=False, special=False) for text in texts]
+
+
+def reference(exact: Tokenizer) -> Encode:
+    """The ``tokenizers`` library on the same vocabulary."""
+    import tokenizers
+
+    opened = tokenizers.Tokenizer.from_str(exact.to_str())
+    return lambda texts: opened.encode_batch_fast(list(texts), add_special_tokens=False)
+
+
+def ours(tokenizer: Tokenizer) -> Encode:
+    """Our engine, on one thread."""
+    return lambda texts: tokenizer.encode_ragged(texts, add_special_tokens=False, threads=1)
+
+
+def table(results: Sequence[Agreement]) -> str:
+    """The results as a table of Markdown: shares, the cost in tokens, and medians of MB/s with greedy's multiple."""
+    engines = list(dict.fromkeys(name for result in results for name in result.speeds))
+    head = ["text", "lines equal", "tokens equal", "tokens, greedy / exact", *(f"{name}, MB/s" for name in engines)]
+    rows = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for result in results:
+        greedy = statistics.median(result.speeds["greedy"]) if result.speeds.get("greedy") else 0.0
+        cells = [
+            result.text,
+            f"{result.lines_equal_share:.1%} of {result.lines}",
+            f"{result.tokens_equal_share:.1%} of {result.exact_tokens}",
+            f"{result.greedy_tokens / result.exact_tokens:.4f}" if result.exact_tokens else "",
+        ]
+        for name in engines:
+            median = statistics.median(result.speeds[name])
+            cells.append(f"{median:.1f}" if name == "greedy" else f"{median:.1f} ({greedy / median:.1f})")
+        rows.append(cells)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _batches(text: str) -> Iterator[list[str]]:
+    lines = text.split("\n")
+    for start in range(0, len(lines), _BATCH):
+        yield lines[start : start + _BATCH]
+
+
+def _encoded(tokenizer: Tokenizer, lines: list[str]) -> list[Any]:
+    return tokenizer.encode_batch(lines, add_special_tokens=False)

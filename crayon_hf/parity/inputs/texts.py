@@ -1,0 +1,103 @@
+"""Documents cut from real texts: the shared corpus, or any file."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..harness.references import UnknownVocabularyError, shared_directory
+
+CORPUS = ("english", "code", "multi")
+DOCUMENT_BYTES = 2048
+MOST_CATEGORIES = 40
+
+
+def find_text(spec: str) -> Path:
+    """A text by name (below ``$CRAYON_SHARED/corpus``) or by path."""
+    path = Path(spec)
+    if spec in CORPUS and not path.exists():
+        shared = shared_directory()
+        if shared is None:
+            raise UnknownVocabularyError(f"{spec}: set CRAYON_SHARED to the directory that has corpus/{spec}.txt.xz")
+        path = shared / "corpus" / f"{spec}.txt.xz"
+    if not path.is_file():
+        raise UnknownVocabularyError(f"no text {spec!r}: there is no file {path}; known names: {', '.join(CORPUS)}")
+    return path
+
+
+def read_text(path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a text file, unpacked when it ends in ``.xz``, at most ``limit`` of them, cut between characters."""
+    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as stream:
+        data = stream.read() if limit is None else stream.read(limit)
+    if len(data) == limit:
+        data = data[: _boundary(data, len(data))]
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+    return data
+
+
+def _boundary(data: bytes, end: int) -> int:
+    """The last place at or before ``end`` where no character is cut."""
+    if end >= len(data):
+        # The end of the data: is the last character whole?
+        start = len(data) - 1
+        while start >= 0 and len(data) - start < 4 and data[start] & 0xC0 == 0x80:
+            start -= 1
+        if start < 0 or data[start] < 0xC0:
+            return len(data)
+        width = 2 if data[start] < 0xE0 else 3 if data[start] < 0xF0 else 4
+        return len(data) if start + width <= len(data) else start
+    while end > 0 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
+
+
+def documents(data: bytes, size: int = DOCUMENT_BYTES) -> Iterator[str]:
+    """The data cut into documents of at most ``size`` bytes, between characters; joined, they are the data again."""
+    if size < 4:
+        raise ValueError("a document needs room for one character: at least 4 bytes")
+    at = 0
+    while at < len(data):
+        end = _boundary(data, at + size) if at + size < len(data) else len(data)
+        yield data[at:end].decode()
+        at = end
+
+
+def text_files(spec: str) -> dict[str, Path]:
+    """The files of a text by name: one for a file, all but the hidden ones for a directory, in the order of names."""
+    path = Path(spec)
+    if not path.is_dir():
+        found = find_text(spec)
+        return {found.name.split(".")[0]: found}
+    files: dict[str, Path] = {}
+    for file in sorted(path.rglob("*")):
+        relative = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in relative.parts):
+            files[str(relative)] = file
+    if not files:
+        raise UnknownVocabularyError(f"no text {spec!r}: the directory has no files")
+    return files
+
+
+def text_documents(spec: str, limit: int | None = None) -> Iterator[tuple[str, str]]:
+    """The documents of a file or of a directory's files, at most ``limit`` bytes of each, as (category, document).
+
+    The category is the name of the file; of more than forty files, their ending.
+    """
+    files = text_files(spec)
+    for name, path in files.items():
+        category = name if len(files) <= MOST_CATEGORIES else f"*{path.suffix}"
+        for document in documents(read_text(path, limit), DOCUMENT_BYTES):
+            yield category, document
+
+
+def load_documents(specs: Sequence[str], size: int = DOCUMENT_BYTES, limit: int | None = None) -> dict[str, list[str]]:
+    """Documents of each text, by its name (the file's name without suffixes for a path)."""
+    found: dict[str, list[str]] = {}
+    for spec in specs:
+        path = find_text(spec)
+        found[path.name.split(".")[0]] = list(documents(read_text(path, limit), size))
+    return found

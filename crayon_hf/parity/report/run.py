@@ -1,0 +1,285 @@
+"""The run that makes a report: suites in worker processes, then speed, then everything as one `Report`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from importlib.metadata import version
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from crayon_hf._core import __version__
+
+from ..bench.machine import cpu_model
+from ..bench.processes import all_cores
+from ..harness.suites import Event, Work
+from ..harness.targets import Subject, TargetError, find_target
+from ..harness.workers import Ending, culprit, events_of
+from .model import Category, DifferenceShown, FieldValues, Library, Report, Speed, SuiteResult, Target
+from .plan import Group, make_groups
+from .speed import measure_speed
+
+STRINGS = 10_000
+ROUNDS = 3
+
+Progress = Callable[[str], None]
+
+
+def make_report(
+    target: str,
+    against: str = "",
+    *,
+    strings: int = STRINGS,
+    tokens: int | None = None,
+    seed: int = 1,
+    texts: Sequence[str | os.PathLike[str]] | None = None,
+    megabytes: float | None = None,
+    speed: bool = True,
+    rounds: int = ROUNDS,
+    cpu: str = "",
+    ours: str = "",
+    cartridge: str | os.PathLike[str] | None = None,
+    command: str = "",
+    progress: Progress = lambda _: None,
+) -> Report:
+    """Compare ours with a reference on one target, and time both. TargetError when the comparison means nothing.
+
+    `target` is what `harness.targets.find_target` takes, `against` the reference (by default the target's own).
+    `strings` and `tokens` (by default a fifth of that) are how many strings are generated. `texts` are files and
+    directories of the user's; None is a text of ours, an empty sequence none at all. `megabytes` is how much of each
+    is taken. `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is
+    what repeats the run. `cartridge` is the one that ours has to encode with, for a certificate: TargetError if it
+    does not, before anything is compared. A difference, or a side that crashes, is a part of the report and no error.
+    """
+    tokens = strings // 5 if tokens is None else tokens
+    started, clock = datetime.now(timezone.utc), time.monotonic()
+    with TemporaryDirectory(prefix="crayon-parity-") as directory:
+        subject = find_target(target, against, directory)
+        vocabulary = subject.vocabulary
+        groups = make_groups(vocabulary, strings, tokens, seed, texts, megabytes, directory)
+        threads = len(all_cores())
+        suites = tuple(suite for group in groups for suite in group.suites)
+        work = Work(vocabulary, suites, cpu, ours=ours, threads=threads)
+        run = _Run(groups, work, progress, None if cartridge is None else os.path.realpath(cartridge))
+        run.run()
+        speeds: tuple[Speed, ...] = ()
+        notes = [*subject.notes, *run.notes]
+        if speed:
+            if run.agreed:
+                speeds, found = measure_speed(vocabulary, groups, rounds, ours, progress)
+                notes += found
+            else:
+                notes.append("speed was not measured, since the results are not the same")
+    given = {"--strings": strings, "--tokens": tokens, "--seed": seed}
+    return Report(
+        target=Target(subject.name, subject.kind, *run.opened_facts),
+        ours=Library("crayon-hf", __version__, run.details),
+        reference=Library(vocabulary.kind, version(vocabulary.kind)),
+        compared=vocabulary.compared,
+        suites=tuple(run.results()),
+        differences=tuple(run.differences),
+        speeds=speeds,
+        machine=_machine(),
+        versions=_versions(subject),
+        command=command or _command(target, vocabulary.kind, texts, given, megabytes, speed),
+        started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seconds=round(time.monotonic() - clock, 1),
+        notes=tuple(notes),
+    )
+
+
+@dataclass
+class _Tally:
+    """What came of a group."""
+
+    inputs: Counter[str] = field(default_factory=Counter)
+    differing: Counter[str] = field(default_factory=Counter)
+    characters: int = 0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    is_left_out: bool = False
+
+
+class _Run:
+    """All suites, in as many worker processes as crashes make necessary."""
+
+    def __init__(self, groups: Sequence[Group], work: Work, progress: Progress, cartridge: str | None) -> None:
+        self.groups = groups
+        self.work = work
+        self.progress = progress
+        self.cartridge = cartridge
+        self.tallies = [_Tally() for _ in groups]
+        self.owners = [i for i, group in enumerate(groups) for _ in group.suites]
+        self.opened: Event = {}
+        self.differences: list[DifferenceShown] = []
+
+    @property
+    def agreed(self) -> bool:
+        return all(not tally.failures and not tally.differing for tally in self.tallies)
+
+    @property
+    def opened_facts(self) -> tuple[str, int]:
+        """The digest of the source, and how many tokens there are; nothing where it could not be opened."""
+        return self.opened.get("source_digest") or "", self.opened.get("vocab_size", 0)
+
+    @property
+    def details(self) -> str:
+        """Of ours: engine and instruction set."""
+        return ", ".join(filter(None, (self.opened.get("engine", ""), self.opened.get("cpu", ""))))
+
+    @property
+    def notes(self) -> list[str]:
+        """Why the cartridge that is beside the tokenizer's files is not what was compared."""
+        return [self._why_not_the_cartridge()] if self.opened.get("refused") else []
+
+    def run(self) -> None:
+        done = 0
+        while done < len(self.work.suites):
+            done = self._worker(done)
+
+    def _worker(self, begin: int) -> int:
+        """One worker, from suite number `begin` on; where the next one begins."""
+        work = replace(self.work, suites=self.work.suites[begin:])
+        ending, done, first = Ending(), begin, -1
+        is_open = False
+        with closing(events_of(work, ending)) as events:
+            for event in events:
+                kind = event["event"]
+                if kind == "opened":
+                    self._take_opened(event)
+                    is_open = True
+                elif kind == "refused":
+                    return self._fail(range(done, len(self.work.suites)), event["reason"])
+                elif kind == "at":
+                    first = event["first"]
+                    self.progress(f"{self.groups[self.owners[done]].name}: {first:,} inputs")
+                else:
+                    self._take(done, event)
+                    done, first = done + 1, -1
+        if done == len(self.work.suites):
+            return done
+        if not is_open:
+            return self._fail(range(done, len(self.work.suites)), f"ours cannot be opened: {ending.last}")
+        # What is left of the same line of the report would likely end the same way.
+        group = self.owners[done]
+        rest = [number for number in range(done, len(self.owners)) if self.owners[number] == group]
+        return self._fail(rest, self._why(done, first, ending))
+
+    def _take_opened(self, event: Event) -> None:
+        """What each worker opened is the same; the cartridge that is asked for has to be what it encodes with."""
+        self.opened = self.opened or event
+        if self.cartridge is None or event["engine"] == "delegated":  # which fails anyway
+            return
+        if not event["cartridge"] or os.path.realpath(event["cartridge"]) != self.cartridge:
+            raise TargetError(f"{self.cartridge}: {self._why_not_the_cartridge()}")
+
+    def _why_not_the_cartridge(self) -> str:
+        refused, opened = self.opened["refused"], self.opened["cartridge"]
+        if refused and self.work.vocabulary.kind == "transformers":
+            what = f"transformers makes another tokenizer of these files than the cartridge says ({refused})"
+        else:
+            what = f"it was not opened ({refused})" if refused else f"ours opened {opened or 'no cartridge'} instead"
+        return f"{what}, so the cartridge is not what was compared"
+
+    def _why(self, number: int, first: int, ending: Ending) -> str:
+        what = f"the process ended with code {ending.code}: {ending.last}"
+        if ending.code < 0:
+            what = f"the process was ended by signal {-ending.code}"
+        if first < 0:
+            return what
+        self.progress("looking for the input that ended the process")
+        found = culprit(self.work, self.work.suites[number], first)
+        if found is None:
+            return f"{what}, in the batch of inputs that begins with number {first}"
+        return f"{what}, in {found[0]}, on the input {found[1][:200]}"
+
+    def _fail(self, numbers: Sequence[int], why: str) -> int:
+        for number in numbers:
+            failures = self.tallies[self.owners[number]].failures
+            if why not in failures:
+                failures.append(why)
+        return numbers[-1] + 1
+
+    def _take(self, number: int, event: Event) -> None:
+        group, tally = self.groups[self.owners[number]], self.tallies[self.owners[number]]
+        if event["event"] == "skipped":
+            tally.is_left_out = True
+            return
+        tally.inputs.update(event["inputs"])
+        tally.differing.update(event["differing"])
+        tally.characters += event["characters"]
+        tally.seconds += event["seconds"]
+        mode = self.work.suites[number].mode.label
+        for each in event["differences"]:
+            shown = DifferenceShown(
+                suite=f"{group.name} ({mode})" if mode and len(group.suites) > 1 else group.name,
+                category=each["category"],
+                smallest=tuple(map(_unquoted, each["smallest"])),
+                found=tuple(map(_unquoted, each["found"])),
+                fields=tuple(FieldValues(**values) for values in each["fields"]),
+                alone=each["alone"],
+            )
+            if all((known.smallest, known.fields) != (shown.smallest, shown.fields) for known in self.differences):
+                self.differences.append(shown)
+
+    def results(self) -> list[SuiteResult]:
+        """One for each group that applies, in order."""
+        return [
+            SuiteResult(
+                name=group.name,
+                kind=group.kind,
+                about=group.about,
+                inputs=sum(tally.inputs.values()),
+                differing=sum(tally.differing.values()),
+                characters=tally.characters,
+                seconds=round(tally.seconds, 3),
+                categories=tuple(Category(name, n, tally.differing[name]) for name, n in tally.inputs.items()),
+                seed=group.seed,
+                digest=group.digest,
+                failure="; ".join(tally.failures),
+            )
+            for group, tally in zip(self.groups, self.tallies, strict=True)
+            if not tally.is_left_out
+        ]
+
+
+def _unquoted(literal: str) -> str:
+    """A Python literal without its quotes; one that was cut has none at its end."""
+    return literal[1:].removesuffix(literal[:1])
+
+
+def _machine() -> tuple[str, ...]:
+    cores = len(all_cores())
+    return (
+        f"{cpu_model()}, {cores} core{'s'[: cores != 1]}",
+        f"{platform.system()} {platform.release()} {platform.machine()}",
+        f"{platform.python_implementation()} {platform.python_version()}",
+    )
+
+
+def _versions(subject: Subject) -> dict[str, str]:
+    kind = subject.vocabulary.kind
+    packages = [kind, *(["tokenizers"] if kind == "transformers" else [])]
+    return {"crayon-hf": __version__, **{package: version(package) for package in packages}}
+
+
+def _command(
+    target: str,
+    against: str,
+    texts: Sequence[str | os.PathLike[str]] | None,
+    given: dict[str, Any],
+    megabytes: float | None,
+    speed: bool,
+) -> str:
+    words = ["crayon-hf", "parity", target, "--against", against]
+    words += [part for text in texts or () for part in ("--text", os.fspath(text))]
+    words += [str(part) for option in given.items() for part in option]
+    words += [] if megabytes is None else ["--megabytes", f"{megabytes:g}"]
+    return shlex.join([*words, *([] if speed else ["--no-speed"])])

@@ -1,0 +1,84 @@
+"""Speed and opening time, ours and the reference side by side, by the benchmark's own processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from tempfile import TemporaryDirectory
+
+from ..bench.inputs import Sizes, make_inputs
+from ..bench.measuring import BenchError, measure
+from ..bench.processes import Engine
+from ..bench.report import Figure
+from ..harness.references import Vocabulary
+from ..harness.suites import Suite
+from ..inputs.texts import read_text, text_files
+from .model import Speed
+from .plan import Group
+
+SCENARIOS = ("first", "repeated", "short", "decode", "open")
+NAMES = {"first": "first pass"}
+SIZES = Sizes(text=500_000, short=50, decode=200_000)
+SECONDS = 30.0
+"""No round begins that is likely to end later than this."""
+TEXTS = 2
+"""At most so many texts are timed; with transformers one, since each process imports it for seconds."""
+
+
+def measure_speed(
+    vocabulary: Vocabulary,
+    groups: Sequence[Group],
+    rounds: int,
+    ours: str = "",
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[tuple[Speed, ...], list[str]]:
+    """The figures, one thread each, and notes on what there is no figure for."""
+    texts = [group.suites[0] for group in groups if group.kind != "generated"]
+    texts = texts[: 1 if vocabulary.kind == "transformers" else TEXTS]
+    if not texts:
+        return (), ["speed was not measured, for want of a text"]
+    engines = (Engine("crayon", stand_in=ours), Engine(vocabulary.kind))
+    until = time.monotonic() + SECONDS
+    with TemporaryDirectory(prefix="crayon-parity-speed-") as directory:
+        specs = [_excerpt(suite, vocabulary, directory) for suite in texts]
+        inputs = make_inputs(specs, directory, SIZES, SCENARIOS)
+        try:
+            report = measure(vocabulary, engines, inputs, SCENARIOS, (1,), rounds, until=until, progress=progress)
+        except BenchError as error:
+            return (), [f"speed was not measured: {error}"]
+    if not report.same_ids:
+        return (), ["speed was not measured, since the ids of a timed text are not the same", *report.notes]
+    return tuple(_speed(cell, figures, vocabulary.kind) for cell, figures in report.cells().items()), report.notes
+
+
+def _excerpt(suite: Suite, vocabulary: Vocabulary, directory: str) -> str:
+    """The beginning of a text in a file called after it, without the special tokens: their calls differ in those."""
+    text, size = "", SIZES.text
+    for path in text_files(suite.source).values():
+        text += read_text(path, size).decode()
+        if size is not None and len(text) >= size:
+            break
+    for token in sorted(filter(None, vocabulary.specials()), key=len, reverse=True):
+        text = text.replace(token, " ")
+    folder = os.path.join(directory, str(len(os.listdir(directory))))
+    os.mkdir(folder)
+    made = os.path.join(folder, suite.name)
+    with open(made, "w", encoding="utf-8", newline="") as out:
+        out.write(text)
+    return made
+
+
+def _speed(cell: tuple[str, str, int], figures: dict[str, Figure], reference: str) -> Speed:
+    scenario, text, threads = cell
+    unit = next(iter(figures.values())).unit
+    rounds = {name: tuple(round(value, 4) for value in figure.rounds) for name, figure in figures.items()}
+    return Speed(
+        scenario=NAMES.get(scenario, scenario),
+        text="" if scenario in ("open", "decode", "short") else text,
+        threads=threads,
+        unit=unit,
+        more_is_better=unit == "MB/s",
+        ours=rounds.get("crayon", ()),
+        reference=rounds.get(reference, ()),
+    )

@@ -1,0 +1,47 @@
+"""One line of JSON lines as Python's own ``json`` reads it: the rule, where the engine is not sure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from crayon_hf.errors import CorpusError, InvalidUtf8Error
+from crayon_hf.util.validation import kind
+
+
+def record_of(line: bytes, columns: Sequence[str], errors: str = "strict") -> dict[str, Any]:
+    """The object on a line, which has all `columns`. A byte order mark before it is none of it.
+
+    InvalidUtf8Error, or CorpusError for what is no such object; the message goes on after the line's name.
+    """
+    try:
+        record: Any = json.loads(line.decode("utf-8", errors).removeprefix("\ufeff"))
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8Error(f"is not UTF-8: invalid byte at offset {error.start} of the line") from None
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"is not JSON: {error} (a file of plain text is read with format='text')") from None
+    names = ", ".join(map(repr, columns))
+    if not isinstance(record, dict):
+        raise CorpusError(f"is a JSON {type(record).__name__}, expected an object with {names}")
+    for column in columns:
+        if column not in record:
+            known = ", ".join(map(repr, list(record)[:20])) or "nothing"
+            raise CorpusError(f"has no {column!r}; it has {known}")
+    return record
+
+
+def is_blank(line: bytes) -> bool:
+    """True for a line without a record."""
+    return not line or line.isspace() or (line.startswith(b"\xef\xbb\xbf") and is_blank(line[3:]))
+
+
+def check_text(text: Any, column: str) -> str:
+    """`text`; CorpusError when it is none."""
+    if not isinstance(text, str):
+        raise CorpusError(f"{column!r} is {kind(text)}, expected str")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise CorpusError(f"{column!r} has a lone surrogate, which is no text") from None
+    return text

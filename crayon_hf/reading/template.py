@@ -1,0 +1,50 @@
+"""A text that is made of several columns."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf.util import validation
+
+
+class Template:
+    """``"{title}\\n\\n{text}"``: columns by their names, ``{{`` and ``}}`` for braces; nothing else of str.format."""
+
+    def __init__(self, template: str) -> None:
+        """ValueError for what is not such a template, or names no column."""
+        validation.text(template, "template")
+        self.columns: list[str] = []
+        """The columns that it names, each once."""
+        self.pieces: list[bytes | int] = []
+        """Texts, and indices into `columns`."""
+        try:
+            parts = list(string.Formatter().parse(template))
+        except ValueError as error:
+            raise ValueError(f"template {template!r}: {error} (braces are written {{{{ and }}}})") from None
+        for literal, name, spec, conversion in parts:
+            if literal:
+                self.pieces.append(literal.encode())
+            if name is None:
+                continue
+            if not name or spec or conversion:
+                raise ValueError(f"template {template!r}: expected the name of a column between braces, nothing else")
+            if name not in self.columns:
+                self.columns.append(name)
+            self.pieces.append(self.columns.index(name))
+        if not self.columns:
+            raise ValueError(f"template {template!r} names no column")
+
+    def sizes(self, sizes: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        """Bytes of each row's text, given those of each column."""
+        whole = np.zeros_like(sizes[0])
+        for piece in self.pieces:
+            whole += sizes[piece] if isinstance(piece, int) else len(piece)
+        return whole
+
+    def text(self, values: Sequence[bytes]) -> bytes:
+        """The text, given each column."""
+        return b"".join([values[piece] if isinstance(piece, int) else piece for piece in self.pieces])

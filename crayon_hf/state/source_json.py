@@ -1,0 +1,133 @@
+"""Where the ``tokenizer.json`` of a tokenizer is, and how a cartridge is made of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.errors import SourceMissingError, UnsupportedError
+from crayon_hf.loading import cache
+from crayon_hf.util.files import HeldFile
+
+if TYPE_CHECKING:
+    from crayon_hf.conversion.tiktoken import RankFile
+
+_EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
+
+REFERENCE_METADATA = '{"reference":"tokenizers"}'
+"""The metadata of a cartridge whose ids are those of the ``tokenizers`` library."""
+
+
+class Source:
+    """A ``tokenizer.json``: its bytes, or the path where they are. Read only when it is needed.
+
+    A file is held open, so that a tokenizer goes on when its files are removed or replaced.
+    """
+
+    __slots__ = ("_again", "_digest", "_where")
+
+    def __init__(
+        self, where: str | bytes | None, digest: str | None = None, again: Callable[[], bytes] | None = None
+    ) -> None:
+        """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone."""
+        self._where = HeldFile(where) if isinstance(where, str) else where
+        self._digest = digest
+        self._again = again
+
+    @property
+    def exists(self) -> bool:
+        """False where the reference has no ``tokenizer.json`` at all."""
+        return self._where is not None
+
+    @property
+    def path(self) -> str | None:
+        """Where the file is, or was."""
+        return self._where.path if isinstance(self._where, HeldFile) else None
+
+    def read(self) -> bytes:
+        """The bytes. SourceMissingError when they are not there, or not those of this tokenizer."""
+        if isinstance(self._where, bytes):
+            return self._where
+        if self._where is None:
+            raise SourceMissingError("there is no tokenizer.json")
+        try:
+            data = self._where.read()
+        except FileNotFoundError as error:
+            data = self._made_again()
+            if not data:
+                message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
+                raise SourceMissingError(message) from error
+        if sha256(data).hexdigest() != self._digest:
+            raise SourceMissingError(f"{self._where.path} is not the file that this cartridge was compiled from")
+        return data
+
+    def document(self) -> dict[str, Any]:
+        """The parsed JSON. Scores are those that the library reads, which need not be the nearest doubles."""
+        import json
+
+        data = self.read()
+        document: dict[str, Any] = json.loads(data)
+        if isinstance(document["model"].get("vocab"), list):
+            document = json.loads(_core.json_normalize(data))
+        return document
+
+    def _made_again(self) -> bytes:
+        try:
+            return b"" if self._again is None else self._again()
+        except OSError:
+            return b""
+
+
+def reference_of(metadata: str) -> str:
+    """Which library's output is right, from the metadata of a cartridge."""
+    import json  # some milliseconds that opening a cached cartridge need not wait for
+
+    reference: str = json.loads(metadata).get("reference", "tokenizers")
+    return reference
+
+
+def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
+    """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
+    if _EMPTY.search(data) and _has_no_tokens(data):
+        raise UnsupportedError("an empty vocabulary")
+    flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
+    return _core.compile_tokenizer_json(data, metadata, flavor)
+
+
+def _has_no_tokens(data: bytes) -> bool:
+    import json
+
+    try:
+        document = json.loads(data)
+        return not document["model"]["vocab"] and not document.get("added_tokens")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False  # what is wrong with it, the compiler says
+
+
+def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:
+    """How a ``tokenizer.json`` becomes a cartridge."""
+    return cache.Recipe(f"tokenizer.json/{metadata}", lambda data: cache.Compiled(compile_json(data, metadata)))
+
+
+def tiktoken_recipe(facts: RankFile) -> cache.Recipe:
+    """How a rank file becomes a cartridge, by way of a ``tokenizer.json``."""
+    import json
+
+    metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
+
+    def compile_ranks(data: bytes) -> cache.Compiled:
+        source = tiktoken_json(data, facts)
+        return cache.Compiled(compile_json(source, metadata), source)
+
+    return cache.Recipe(facts.recipe_name, compile_ranks)
+
+
+def tiktoken_json(data: bytes, facts: RankFile) -> bytes:
+    """The ``tokenizer.json`` of a rank file."""
+    from crayon_hf.conversion.tiktoken import read_ranks, tokenizer_json
+
+    source: bytes = tokenizer_json(read_ranks(data), facts)
+    return source

@@ -1,0 +1,1 @@
+"""Helpers that know nothing of tokenizers: files, memory, imports, warnings, the checks of arguments."""

@@ -1,0 +1,1 @@
+"""CRAYON's interface (``xerv-crayon``) over our engine: `CrayonVocab` and `Pipeline`."""

@@ -1,0 +1,345 @@
+"""Many threads on one engine, engines side by side, and forks in the middle of it all."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+
+from crayon_hf import _core
+from crayon_hf.errors import InvalidUtf8Error, TokenIdError, VocabularyError
+from tests.support import reference_impl
+from tests.support.cartridge_text import NAMES, text_source
+
+pytestmark = pytest.mark.concurrency
+
+cpu = reference_impl.cpu
+
+
+@functools.cache
+def vocabulary(seed: int) -> str:
+    """A trained vocabulary; each seed has one of its own."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    text = reference_impl.generated_text(random.Random(seed), 60_000).split("\n")
+    tokenizer = Tokenizer.from_str(json.dumps(reference_impl.train(tokenizer, text, 1200 + 100 * seed)))
+    tokenizer.add_special_tokens(["<|end|>"])
+    return str(tokenizer.to_str())
+
+
+@functools.cache
+def documents() -> list[str]:
+    """Many small texts, some empty, and one that is larger than all of them."""
+    rng = random.Random(5)
+    text = reference_impl.generated_text(rng, 400_000)
+    out = []
+    while text:
+        size = int(rng.expovariate(1 / 600))
+        out.append(text[:size])
+        text = text[size:]
+    out.insert(len(out) // 2, reference_impl.generated_text(rng, 300_000) + "<|end|>")
+    return [*out, ""]
+
+
+@pytest.fixture(scope="module")
+def engine(cpu: str) -> _core.Engine:
+    return reference_impl.open_engine(vocabulary(1))
+
+
+@functools.cache
+def expected(seed: int = 1) -> list[list[int]]:
+    return [e.ids for e in Tokenizer.from_str(vocabulary(seed)).encode_batch(documents())]
+
+
+def ragged(engine: _core.Engine, texts: list[Any], threads: int = 0) -> list[list[int]]:
+    flat, splits = engine.encode_ragged(texts, threads=threads)
+    return [flat[a:b].tolist() for a, b in pairwise(splits)]
+
+
+# -- threads of the engine
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 3, 8, 100])
+def test_every_number_of_threads(engine: _core.Engine, threads: int) -> None:
+    texts, want = documents(), expected()
+    assert ragged(engine, texts, threads) == want
+    assert ragged(engine, [text.encode() for text in texts], threads) == want
+    assert engine.count_tokens(texts, threads=threads) == [len(ids) for ids in want]
+    assert [e.ids for e in engine.encode_batch(texts, threads=threads)] == want
+    assert engine.decode_batch(want, False, threads) == texts
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CRAYON_NUM_THREADS", "1"),
+        ("CRAYON_NUM_THREADS", "3"),
+        ("CRAYON_NUM_THREADS", ""),
+        ("TOKENIZERS_PARALLELISM", "false"),
+    ],
+)
+def test_the_number_of_threads_from_outside(
+    engine: _core.Engine, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert ragged(engine, documents()) == expected()
+
+
+@pytest.mark.parametrize("value", ["0", " ", "two", "-", "-1", "1.5", "3x"])
+def test_numbers_of_threads_that_are_none(engine: _core.Engine, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("CRAYON_NUM_THREADS", value)
+    for call in (engine.encode_ragged, engine.count_tokens, engine.encode_batch):
+        with pytest.raises(ValueError, match="CRAYON_NUM_THREADS"):
+            call(documents())
+    assert ragged(engine, documents()[:10], threads=2) == expected()[:10]
+
+
+# -- threads of Python
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    """Runs work(0) to work(count - 1) at once; raises what one of them raised."""
+    with ThreadPoolExecutor(count) as pool:
+        barrier = threading.Barrier(count)
+
+        def run(i: int) -> None:
+            barrier.wait()
+            work(i)
+
+        for future in [pool.submit(run, i) for i in range(count)]:
+            future.result()
+
+
+def test_eight_threads_on_one_engine(engine: _core.Engine) -> None:
+    texts, want = documents(), expected()
+
+    def work(i: int) -> None:
+        order = random.Random(i).sample(range(len(texts)), len(texts))
+        shuffled = [texts[k] for k in order]
+        if i % 2:
+            assert ragged(engine, shuffled, threads=1 + i % 3) == [want[k] for k in order]
+        else:
+            for k in order:
+                assert engine.encode_ids(texts[k]) == want[k]
+                assert engine.decode(want[k], skip_special_tokens=False) == texts[k]
+
+    in_threads(8, work)
+
+
+def test_two_engines_do_not_mix() -> None:
+    """The same words, two vocabularies, turn by turn in every thread."""
+    engines = [reference_impl.open_engine(vocabulary(seed)) for seed in (1, 2)]
+    want = [expected(seed) for seed in (1, 2)]
+    texts = documents()
+    assert want[0] != want[1]
+
+    def work(i: int) -> None:
+        for k in range(i % 5, len(texts), 5):
+            for engine, ids in zip(engines, want, strict=True):
+                assert engine.encode_ids(texts[k]) == ids[k]
+
+    in_threads(6, work)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_on_text_in_threads(cpu: str, name: str) -> None:
+    """Each thread has a cache of its own, and two vocabularies do not share one."""
+    source = text_source(name).decode()
+    other = text_source(NAMES[NAMES.index(name) - 1]).decode()
+    engines = [reference_impl.open_engine(text) for text in (source, other)]
+    texts = documents()[:150]
+    want = [[e.ids for e in Tokenizer.from_str(text).encode_batch(texts)] for text in (source, other)]
+    for threads in (1, 2, 8):
+        assert ragged(engines[0], texts, threads=threads) == want[0]
+
+    def work(i: int) -> None:
+        for k in range(i % 5, len(texts), 5):
+            for engine, ids in zip(engines, want, strict=True):
+                assert engine.encode_ids(texts[k]) == ids[k]
+                assert engine.encode(texts[k]).ids == ids[k]
+
+    in_threads(6, work)
+
+
+def test_an_engine_can_go_while_it_works() -> None:
+    for _ in range(5):
+        engine = reference_impl.open_engine(vocabulary(1))
+        results: list[Any] = []
+        worker = threading.Thread(target=lambda e=engine, out=results: out.append(ragged(e, documents()[:200], 2)))
+        worker.start()
+        del engine
+        worker.join()
+        assert results == [expected()[:200]]
+
+
+def test_other_threads_run_meanwhile(engine: _core.Engine) -> None:
+    """The GIL is free while the engine works."""
+    text = "".join(documents()) * 8
+    done = threading.Event()
+
+    def work() -> None:
+        engine.count_tokens([text], threads=1)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    turns = 0
+    while not done.is_set():
+        time.sleep(0.001)
+        turns += 1
+    worker.join()
+    assert turns > 3
+
+
+# -- errors in the middle
+
+
+def test_an_error_in_one_item(engine: _core.Engine) -> None:
+    texts: list[Any] = list(documents())
+    for bad, error in ((b"\xff", InvalidUtf8Error), (3, TypeError), ("\ud800", TypeError)):
+        broken = [*texts[:300], bad, *texts[300:]]
+        for threads in (1, 8):
+            with pytest.raises(error, match="item 300 of the batch"):
+                engine.encode_ragged(broken, threads=threads)
+    assert ragged(engine, texts, threads=8) == expected()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_an_error_in_one_thread(cpu: str, threads: int) -> None:
+    """An error that only encoding finds: the call ends with it, the engine goes on working."""
+    tokenizer = Tokenizer.from_str(vocabulary(1))
+    tokenizer.add_tokens([AddedToken("<r>", rstrip=True), AddedToken(" ", lstrip=True, single_word=True)])
+    engine = reference_impl.open_engine(tokenizer.to_str())
+    texts = [text.replace("  ", " ") for text in documents()]
+    want = ragged(engine, texts, threads=1)
+    for place in (0, len(texts) // 2, len(texts)):
+        broken = [*texts[:place], "<r>  -", *texts[place:]]
+        for call in (engine.encode_ragged, engine.count_tokens, engine.encode_batch):
+            with pytest.raises(VocabularyError, match="the same white space"):
+                call(broken, threads=threads)
+        assert ragged(engine, texts, threads=threads) == want
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize(("first", "second"), [(1000, 20), (20, 1000), (2000, 3000)])
+def test_the_first_error_is_told(engine: _core.Engine, threads: int, first: int, second: int) -> None:
+    """Of two errors at once that of the item that comes first, whichever thread was faster."""
+    ids = [[1] * first * 1000 + [10_000_000], [1] * second * 1000 + [10_000_001], [10_000_002], [1]]
+    for _ in range(5):
+        with pytest.raises(TokenIdError, match="10000000"):
+            engine.decode_batch(ids, threads=threads)
+
+
+def test_a_list_that_changes_meanwhile(engine: _core.Engine) -> None:
+    """Another thread empties and fills the list whose texts are being encoded; they are as they were at the call."""
+    first = [bytes(text, "utf-8") for text in documents()]
+    stop = threading.Event()
+    texts: list[Any] = []
+    lengths = {0, len(first)}
+
+    def change() -> None:
+        while not stop.is_set():
+            texts[:] = [bytes(bytearray(text)) for text in first]
+            del texts[:]
+
+    worker = threading.Thread(target=change)
+    worker.start()
+    try:
+        for _ in range(15):
+            got = ragged(engine, texts, threads=2)
+            assert len(got) in lengths
+            assert not got or got == expected()
+            assert len(engine.count_tokens(texts)) in lengths
+            assert len(engine.encode_batch([*documents()[:50]], threads=2)) == 50
+    finally:
+        stop.set()
+        worker.join()
+
+
+# -- forks
+
+FORKS = """
+import json, os, sys, threading, time
+
+from crayon_hf import _core
+
+path, texts_path, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
+engine = _core.Engine.open(path)
+texts = json.load(open(texts_path))
+want = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1)]
+stop = threading.Event()
+sys.setswitchinterval(0.0005)
+
+
+def work(i):
+    while not stop.is_set():
+        if i % 2:
+            engine.encode_ragged(texts, threads=3)
+        else:
+            for text in texts:
+                engine.encode_ids(text)
+
+
+workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+for worker in workers:
+    worker.start()
+failed = []
+for i in range(forks):
+    time.sleep(0.01 * (i % 3))
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            same = [ids.tolist() for ids in engine.encode_ragged(texts, threads=1 + i % 4)] == want
+            other = _core.Engine.open(path)
+            ids = other.encode_ids(texts[0])
+            same = same and ids == engine.encode_ids(texts[0]) == want[0][: len(ids)]
+            status = 0 if same and engine.count_tokens(texts, threads=2) == other.count_tokens(texts) else 2
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 120
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            status = "hung"
+            break
+        time.sleep(0.002)
+    if status != 0:
+        failed.append((i, status))
+stop.set()
+for worker in workers:
+    worker.join()
+again = [ids.tolist() for ids in engine.encode_ragged(texts, threads=2)] == want
+print(json.dumps({"failed": failed, "again": again}))
+"""
+
+
+@pytest.mark.forks_from_threads
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:
+    """A child has one thread, and whatever the others held when it was made; it encodes all the same, and soon."""
+    cartridge = tmp_path / "vocabulary.dat"
+    cartridge.write_bytes(reference_impl.compiled(vocabulary(1)))
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps(documents()[:120]))
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, str(cartridge), str(texts), "8"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"failed": [], "again": True}

@@ -1,0 +1,180 @@
+"""Longest match over bytes: as a tokenizer.json can ask for it, and alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import models
+
+from crayon_hf import _core
+from crayon_hf.errors import UnsupportedError, VocabularyError
+from tests.support import greedy_reference as twin
+from tests.support import reference_impl
+from tests.support.cartridge_cases import child, rewritten, sections_of
+from tests.support.greedy_reference import ON_BYTES, component, text_document, word_piece
+
+cpu = reference_impl.cpu
+
+
+# -- the shape of tokenizer.json that asks for longest match
+
+
+SHAPES = {
+    "plain": {},
+    "pattern": {"pre_tokenizer": component(ON_BYTES[1])},
+    "prefix": {"pre_tokenizer": component(ON_BYTES[2]), "normalizer": {"type": "NFC"}},
+    "family": {"pre_tokenizer": component(ON_BYTES[3])},
+    "any pre-tokenizer": {"pre_tokenizer": component(ON_BYTES[6])},
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def both(request: pytest.FixtureRequest, cpu: str) -> reference_impl.Both:
+    tokens = [b"ab", b" ab", b"a\xc3", b"\xa9 ", b"  a", b"b a", b"'ll", b"\xe4\xb8", b" 12", b"\r\n\n"]
+    document = word_piece(tokens) | SHAPES[request.param]
+    document["model"]["vocab"] |= {"": 300, "中": 301, "a b": 302, "[hole before]": 310}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    document["added_tokens"] = [
+        {"id": 256, "content": "ab"} | flags | {"special": True},
+        {"id": 311, "content": "<m>"} | flags | {"rstrip": True, "normalized": True},
+    ]
+    document["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
+    return reference_impl.Both(document)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    reference_impl.texts_of(["ab", " ab", "a", " ", "é ", "中", "'ll", "<m>", "12", "\r\n\n", "[hole before]"]),
+    st.booleans(),
+)
+def test_the_shape_is_what_the_reference_makes_of_it(both: reference_impl.Both, text: str, as_text: bool) -> None:
+    both.check(text, special_as_text=as_text)
+    both.check(text, "ab a", also_lookups=True)
+    both.check_decode(both.plain_reference.encode(text).ids)
+
+
+def test_the_shape_has_tables_of_its_own(both: reference_impl.Both) -> None:
+    info = both.engine.info()
+    assert (info["tokens"], info["longest_match"], info["merges"]) == ("bytes", True, 0)
+    assert both.engine.get_vocab() == both.reference.get_vocab()
+    assert both.engine.mode == "exact"
+    with pytest.raises(UnsupportedError, match="merges"):
+        both.engine.merge_pretoken(b"ab", _core.Engine.MergeWay.usual)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(reference_impl.texts_of(["ab", " a", "b", "é", "<m>", "[S]"], size=5), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_greedy_mode_is_no_other_where_nothing_is_cut(cpu: str, words: list[str], as_text: bool) -> None:
+    """Words, pairs, added tokens, special tokens around, truncation and padding: all as in the reference."""
+    document = word_piece([b"ab", b" a", b"a\xc3"])
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    document["added_tokens"] = [
+        {"id": 259, "content": "<m>"} | flags | {"rstrip": True, "normalized": True},
+        {"id": 260, "content": "[S]"} | flags | {"special": True},
+    ]
+    document["post_processor"] = {"type": "BertProcessing", "sep": ["[S]", 260], "cls": ["[S]", 260]}
+    document["truncation"] = {"direction": "Right", "max_length": 12, "strategy": "LongestFirst", "stride": 1}
+    length = {"Fixed": 10}
+    pad = {"direction": "Left", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "!"}
+    document["padding"] = {"strategy": length} | pad
+    both = reference_impl.Both(document)
+    both.engine = both.engine.greedy()
+    both.check(words[0], special_as_text=as_text)
+    both.check(words[0], words[-1], special_as_text=as_text, also_lookups=True)
+    both.check(words, is_pretokenized=True)
+    both.check(words, words[:1], is_pretokenized=True, add_special_tokens=False)
+    both.check_decode(both.plain_reference.encode(words[0]).ids)
+
+
+def test_what_does_not_fit_stays_text() -> None:
+    """And is the same as in the reference all the same."""
+    fits = word_piece([b"ab"])
+    model, vocab = fits["model"], fits["model"]["vocab"]
+    less = {token: i for token, i in vocab.items() if token != "z"}
+    for change in (
+        {"continuing_subword_prefix": "##"},
+        {"max_input_chars_per_word": 100},
+        {"max_input_chars_per_word": 2**48 - 1},
+        {"vocab": less},
+    ):
+        changed = reference_impl.Both(fits | {"model": model | change})
+        assert not changed.engine.info()["longest_match"]
+        assert changed.engine.info()["tokens"] == "text"
+        for text in ("abab z", "a" * 99, "a" * 101):
+            changed.check(text)
+    assert reference_impl.open_engine(fits | {"model": model | {"max_input_chars_per_word": 2**48}}).info()[
+        "longest_match"
+    ]
+    for change in ({"unk_token": None}, {"continuing_subword_prefix": 1}, {"vocab": None}):
+        with pytest.raises(VocabularyError):
+            reference_impl.compiled(fits | {"model": model | change})
+
+
+def test_a_megabyte_for_which_the_reference_would_take_days() -> None:
+    engine = reference_impl.open_engine(word_piece([b"aa", b"a" * 7]))
+    ids = engine.encode_ids("a" * (1 << 20))
+    assert ids == [257] * ((1 << 20) // 7) + [256] * 2  # 2^20 is 4 more than a multiple of 7
+    assert engine.encode("a" * (1 << 20)).ids == ids
+
+
+# -- one match
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=12), st.integers(0, 14))
+def test_longest_match(data: bytes, start: int) -> None:
+    document = word_piece([b"ab", b"abab", b"\x00\x00", b"\xff\xfe\xfd"])
+    tokens = twin.byte_tokens(document["model"]["vocab"])
+    want = tokens.match(data, start) if start < len(data) else (-1, 0)
+    engine = reference_impl.open_engine(document)
+    assert engine.longest_match(data, start) == engine.greedy().longest_match(data, start) == want
+    assert engine.longest_match(data) == (tokens.match(data, 0) if data else (-1, 0))
+
+
+def test_longest_match_where_there_is_none() -> None:
+    engine = reference_impl.open_engine(text_document(models.BPE({"ab": 0, "b": 1}, []), None, None))
+    assert [engine.greedy().longest_match(b"aab", start) for start in (0, 1, 2, 3, 2**40)] == [
+        (-1, 0),
+        (0, 2),
+        (1, 1),
+        (-1, 0),
+        (-1, 0),
+    ]
+    nothing = reference_impl.open_engine(text_document(models.BPE({"": 0}, []), None, None)).greedy()
+    assert (nothing.longest_match(b"a"), nothing.encode_ids("a")) == ((-1, 0), [])
+
+
+UNVERIFIED = """
+import sys
+from crayon_hf import _core
+for path in sys.stdin.read().split():
+    engine = _core.Engine.open(path)
+    for one in (engine, engine.greedy()):
+        one.longest_match(bytes(range(256)) * 3, 7)
+        one.encode_bytes(bytes(range(256)) * 3)
+print("done")
+"""
+
+
+def test_arrays_that_were_never_verified_are_not_left(longest: bytes, tmp_path: Path) -> None:
+    """Whatever the trie says: no walk leaves it, and none is without end."""
+    rng = np.random.default_rng(9)
+    size = len(sections_of(longest)[3]) // 12
+    paths = []
+    for number in range(60):
+        limit = (size, 300, 2**31)[number % 3]
+        trie = rng.integers(-limit, limit, 3 * size, np.int64)
+        trie[size : 2 * size] = rng.integers(-1, 3 if number % 2 else size, size)
+        trie[0] = rng.choice([1, -1, 2**31 - 1, -(2**31), size - 1])
+        path = tmp_path / f"{number}.dat"
+        path.write_bytes(rewritten(longest, {"trie": trie.astype(np.int32).tobytes()}))
+        paths.append(str(path))
+    done = child(UNVERIFIED, lines="\n".join(paths).encode())
+    assert (done.returncode, done.stdout.decode().strip()) == (0, "done"), done.stderr.decode()[-500:]

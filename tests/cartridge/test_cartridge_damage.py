@@ -1,0 +1,143 @@
+"""Files that are no cartridges, and cartridges that were cut or changed: each is refused with an error that says so."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import _core
+from crayon_hf.errors import CartridgeError
+from tests.support import cartridge_reader as plain
+from tests.support.cartridge_cases import compiled, judged, parsed, signed
+from tests.support.cartridge_text import text_source
+
+# -- files that are none
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.dat")
+    for call in (_core.Engine.open, _core.verify_cartridge, _core.cartridge_sections):
+        with pytest.raises(FileNotFoundError) as raised:
+            call(missing)
+        assert raised.value.filename == missing
+        with pytest.raises(IsADirectoryError):
+            call(str(tmp_path))
+
+
+def test_files_that_are_no_cartridges(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    for content in (b"", b"C", b"CRAY", b"CRAY\3\0\0", b"\0" * 4096, b'{"model": {}}' * 100):
+        path.write_bytes(content)
+        for verify in (False, True):
+            with pytest.raises(CartridgeError, match=re.escape(str(path))):
+                _core.Engine.open(str(path), verify=verify)
+        for call in (_core.verify_cartridge, _core.cartridge_sections):
+            with pytest.raises(CartridgeError, match=f"^{re.escape(str(path))}: "):
+                call(str(path))
+        with pytest.raises(CartridgeError):
+            _core.Engine.from_bytes(content)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
+def test_a_fifo_does_not_hang(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    assert "not a regular file" in judged({"fifo": ("open", str(path))})["fifo"]
+    assert "not a regular file" in judged({"device": ("open", "/dev/zero")})["device"]
+
+
+def test_versions(small: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    for version, message in (
+        (0, "version 0"),
+        (1, "version 1"),
+        (2, "version 2"),
+        (4, "version 4"),
+        (2**31, "version"),
+    ):
+        data = bytearray(small)
+        struct.pack_into("<I", data, 4, version)
+        path.write_bytes(signed(data))
+        with pytest.raises(CartridgeError, match=message):
+            _core.Engine.open(str(path))
+    for revision in (0, 1, 2, 3, 5, 2**32 - 1):
+        path.write_bytes(plain.write_cartridge(*parsed(small), revision=revision))
+        with pytest.raises(CartridgeError, match=f"revision {revision} is not read"):
+            _core.Engine.open(str(path))
+    path.write_bytes(_core.write_cartridge_v2(*_core.build_double_array([(b"a", 0)])))
+    with pytest.raises(CartridgeError, match="version 2"):
+        _core.Engine.open(str(path))
+    with pytest.raises(CartridgeError, match="version is 3"):
+        _core.read_cartridge_v2(small)
+
+
+# -- damage
+
+
+def assert_refused(verdicts: dict[str, str]) -> None:
+    accepted = {name: verdict for name, verdict in verdicts.items() if not verdict.startswith("CartridgeError: ")}
+    assert not accepted
+
+
+@pytest.fixture(scope="session", params=["small", "longest", "llama_like", "t5_like"])
+def whole(request: pytest.FixtureRequest) -> bytes:
+    """Cartridges with byte tables, and two with text tables that have every other section between them."""
+    if request.param in ("small", "longest"):
+        data: bytes = request.getfixturevalue(request.param)
+        return data
+    return compiled(text_source(request.param))
+
+
+@pytest.fixture(scope="session")
+def whole_file(whole: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cartridge") / "whole.dat"
+    path.write_bytes(whole)
+    return path
+
+
+def test_all_sections_are_damaged(every_case: Path) -> None:
+    sources = (every_case.read_bytes(), text_source("llama_like"), text_source("t5_like"))
+    filled = {section.type for source in sources for section in parsed(compiled(source))[0] if section.data}
+    assert filled == set(plain.NAMES) - {plain.TYPES["certificate"]}
+
+
+def test_every_truncation_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    edges = {0, 1, 4, 8, 16, 24, 32, 63, 64, len(whole) - 1, *(rng.randrange(len(whole)) for _ in range(100))}
+    for row in _core.cartridge_sections(str(whole_file)):
+        edges |= {row["offset"] + d for d in (-1, 0, 1)} | {row["offset"] + row["size"] + d for d in (-1, 0, 1)}
+    edges |= {64 + 32 * i for i in range(19)}
+    edges = {edge for edge in edges if edge < len(whole)}
+    cases: dict[str, tuple[Any, ...]] = {f"{edge}": ("cut", edge) for edge in edges}
+    cases |= {f"unverified {edge}": ("cut unverified", edge, str(tmp_path / "cut.dat")) for edge in edges}
+    assert_refused(judged(cases, str(whole_file)))
+    with pytest.raises(CartridgeError, match="extended"):
+        _core.Engine.from_bytes(whole + b"\0" * 64)
+
+
+def test_every_flip_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
+    """In header and table each byte, with and without verify; in each section and each gap between them some."""
+    rng = random.Random(3)
+    sections = sorted(_core.cartridge_sections(str(whole_file)), key=lambda row: row["offset"])
+    table_end = 64 + 32 * len(sections)
+    head = [(at, rng.randrange(8)) for at in range(table_end)]
+    places, padding, end = list(head), [], table_end
+    for row in sections:
+        padding += range(end, row["offset"])
+        end = row["offset"] + row["size"]
+        ends = [row["offset"], end - 1] if row["size"] else []
+        inside = [rng.randrange(row["offset"], end) for _ in range(20 if row["size"] else 0)]
+        places += [(at, rng.randrange(8)) for at in {*ends, *inside}]
+    padding += range(end, len(whole))
+    places += [(at, rng.randrange(8)) for at in rng.sample(padding, min(150, len(padding)))]
+    assert len(places) >= table_end + 225
+    cases: dict[str, tuple[Any, ...]] = {f"byte {at} bit {bit}": ("flip", at, bit) for at, bit in places}
+    scratch = str(tmp_path / "flipped.dat")
+    cases |= {f"unverified {at} {bit}": ("flip unverified", at, bit, scratch) for at, bit in head}
+    assert_refused(judged(cases, str(whole_file)))

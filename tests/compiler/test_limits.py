@@ -1,0 +1,192 @@
+"""How large things may be: at the limit all is right, beyond it there is an error that names the limit.
+
+What takes gigabytes is in tests/huge. docs/reliability.md has the list.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import tokenizers
+
+from crayon_hf import _core
+from crayon_hf.errors import UnsupportedError
+from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.support import reference_impl
+
+IDS_END = 2_097_150
+MOST_MERGES = 4_194_302
+BYTE_TOKENS = {chr(character): byte for byte, character in BYTE_LEVEL.items()}
+
+
+def byte_level(vocab: dict[str, int], merges: str = "[]", added: int = 0) -> str:
+    """A byte-level tokenizer.json over these tokens; `merges` is JSON."""
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": [{"id": len(vocab) + i, "content": f"<added {i}>", **flags} for i in range(added)],
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "vocab": vocab, "merges": []},
+        }
+    ).replace('"merges": []', f'"merges": {merges}')
+
+
+def test_the_greatest_id() -> None:
+    """Some two million ids, half of them holes."""
+
+    def source(last: int) -> bytes:
+        vocab = ",".join(f'"t{i}":{2 * i}' for i in range(IDS_END // 2))
+        model = f'{{"type":"WordLevel","vocab":{{{vocab},"last":{last}}},"unk_token":"t0"}}'
+        return f'{{"version":"1.0","pre_tokenizer":{{"type":"WhitespaceSplit"}},"model":{model}}}'.encode()
+
+    engine = _core.Engine.from_bytes(_core.compile_tokenizer_json(source(IDS_END)))
+    assert engine.encode_ids("t0 last t5 none") == [0, IDS_END, 10, 0]
+    assert engine.decode([0, IDS_END]) == "t0 last"
+    assert engine.encode_ragged(["last"])[0].tolist() == [IDS_END]
+    with pytest.raises(UnsupportedError, match="2097151: ids end at 2097150"):
+        _core.compile_tokenizer_json(source(IDS_END + 1))
+
+
+def test_the_greatest_id_of_an_added_token() -> None:
+    engine = reference_impl.open_engine(byte_level(BYTE_TOKENS))
+    token = {"content": "<new>", "special": True}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    changed = engine.with_components(engine.components, [{"id": IDS_END, **token, **flags}])
+    assert changed.encode_ids("<new>") == [IDS_END]
+    with pytest.raises(UnsupportedError, match=r'"<new>\\?" is too large: ids end at 2097150'):
+        engine.with_components(engine.components, [{"id": IDS_END + 1, **token, **flags}])
+
+
+def test_the_most_merges() -> None:
+    merges = ",".join(['"a b"'] * (MOST_MERGES + 1))
+    with pytest.raises(UnsupportedError, match="more than 4194302 merges"):
+        _core.compile_tokenizer_json(byte_level(BYTE_TOKENS | {"ab": 256}, f"[{merges}]").encode())
+
+
+def test_merges_that_were_made_to_collide() -> None:
+    """A search of the table of merges passes 1023 full places at most (cartridge_tables.h)."""
+    longest, slots = 1024, 2048  # of a table of that many merges, at most 60% full
+
+    def home(pair: tuple[int, int]) -> int:
+        return ((pair[0] << 21 | pair[1]) * 0x9E3779B97F4A7C15 % 2**64) >> 64 - slots.bit_length() + 1
+
+    spelled = {byte: character for character, byte in BYTE_TOKENS.items()}
+    pairs = sorted(((left, right) for left in range(256) for right in range(256)), key=home)
+    (*block, last), first = pairs[1 : longest + 2], pairs[0]
+    assert all(home(pair) <= place for place, pair in enumerate(block)), "they fill the table from its first place on"
+    assert home(first) == 0
+    for found_last, is_native in ((block[:-1], True), (block, False)):
+        merges = [(spelled[left], spelled[right]) for left, right in (*found_last, first)]
+        vocab = BYTE_TOKENS | {left + right: 256 + rank for rank, (left, right) in enumerate(merges)}
+        source = byte_level(vocab, json.dumps(merges))
+        if not is_native:
+            with pytest.raises(UnsupportedError, match="a vocabulary whose merges were made to collide"):
+                reference_impl.compiled(source)
+            continue
+        engine, reference = reference_impl.open_engine(source), tokenizers.Tokenizer.from_str(source)
+        text = " ".join(chr(byte) for byte in (*first, *last, *range(97, 123)))
+        assert engine.encode_ids(text) == reference.encode(text).ids
+
+
+def test_a_long_token() -> None:
+    """There is no limit to it but that of all tokens together, 4 GiB: here 64 KiB by merging."""
+    runs = ["a" * 2**k for k in range(17)]
+    vocab = BYTE_TOKENS | {run: 255 + k for k, run in enumerate(runs) if k > 0}
+    source = byte_level(vocab, json.dumps([[run, run] for run in runs[:-1]]))
+    engine, reference = reference_impl.open_engine(source), tokenizers.Tokenizer.from_str(source)
+    for size in (2**16, 3 * 2**16 + 77):
+        text = "b" + size * "a"
+        assert engine.encode_ids(text) == reference.encode(text).ids
+        assert engine.decode(engine.encode_ids(text)) == text
+
+
+def test_many_added_tokens() -> None:
+    source = byte_level(BYTE_TOKENS, added=20_000)
+    engine, reference = reference_impl.open_engine(source), tokenizers.Tokenizer.from_str(source)
+    text = " x".join(f"<added {i}>" for i in range(0, 20_000, 97))
+    assert engine.encode_ids(text) == reference.encode(text).ids
+
+
+def test_the_most_metadata() -> None:
+    """What could not be opened is not compiled."""
+    source = byte_level(BYTE_TOKENS).encode()
+    for size, is_native in ((1 << 20, True), ((1 << 20) + 1, False)):
+        metadata = json.dumps({"name": "x" * (size - len('{"name": ""}'))})
+        assert len(metadata) == size
+        if is_native:
+            assert _core.Engine.from_bytes(_core.compile_tokenizer_json(source, metadata)).metadata == metadata
+        else:
+            with pytest.raises(UnsupportedError, match="metadata of more than 1048576 bytes"):
+                _core.compile_tokenizer_json(source, metadata)
+
+
+def test_more_threads_than_there_can_be() -> None:
+    """At most 1024 are started, and none without a task."""
+    engine = reference_impl.open_engine(byte_level(BYTE_TOKENS))
+    for threads in (1024, 1025, 2**31, 2**64 - 1):
+        assert engine.count_tokens(["abc"] * 3, threads=threads) == [3] * 3
+    for threads in (-1, 2**64):
+        with pytest.raises((TypeError, OverflowError)):
+            engine.count_tokens(["abc"], threads=threads)
+
+
+def test_a_length_to_pad_to() -> None:
+    engine = reference_impl.open_engine(byte_level(BYTE_TOKENS))
+    padding = (2**32, "right", None, 0, 0, "x")
+    with pytest.raises(ValueError, match="padding to 4294967296 tokens, which is more than 2\\^32-1"):
+        engine.encode("a", padding=padding)
+
+
+def test_the_most_steps_of_a_post_processor() -> None:
+    step = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    for count, is_native in ((64, True), (65, False)):
+        source = json.loads(byte_level(BYTE_TOKENS))
+        source["post_processor"] = {"type": "Sequence", "processors": [step] * count}
+        if is_native:
+            assert reference_impl.open_engine(json.dumps(source)).encode("ab").offsets == [(0, 1), (1, 2)]
+            continue
+        with pytest.raises(UnsupportedError, match="of more than 64 steps"):
+            reference_impl.compiled(source)
+
+
+def test_the_most_special_ids() -> None:
+    for count, is_native in ((65_536, True), (65_537, False)):
+        source = json.loads(byte_level(BYTE_TOKENS))
+        special = {"id": "s", "ids": [1] * count, "tokens": ["s"] * count}
+        source["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "s", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {"s": special},
+        }
+        if is_native:
+            assert len(reference_impl.open_engine(json.dumps(source)).encode_ids("a")) == count + 1
+            continue
+        with pytest.raises(UnsupportedError, match="more than 65536 special ids"):
+            reference_impl.compiled(source)
+
+
+def test_the_most_sequences_of_a_template() -> None:
+    """Each is a copy of all that a text became."""
+    part = {"Sequence": {"id": "A", "type_id": 0}}
+    for count, is_native in ((64, True), (65, False)):
+        source = json.loads(byte_level(BYTE_TOKENS))
+        pair = [part, {"Sequence": {"id": "B", "type_id": 0}}]
+        source["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [part] * count,
+            "pair": pair,
+            "special_tokens": {},
+        }
+        if is_native:
+            text = json.dumps(source)
+            assert (
+                reference_impl.open_engine(text).encode_ids("ab")
+                == tokenizers.Tokenizer.from_str(text).encode("ab").ids
+            )
+            continue
+        with pytest.raises(UnsupportedError, match="more than 64 sequences"):
+            reference_impl.compiled(source)

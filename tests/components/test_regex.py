@@ -1,0 +1,496 @@
+"""Regular expressions match as the Oniguruma inside the reference does."""
+
+# ruff: noqa: RUF001  (letters that fold to, or look like, others are what is tested)
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex
+from tokenizers.normalizers import Replace
+from tokenizers.pre_tokenizers import Split
+
+from crayon_hf import UnsupportedError, _core
+from tests.support import reference_impl
+from tests.support.cartridge_cases import child
+
+Span = tuple[int, int]
+
+MARK = "\ue000"
+
+PUBLISHED = {
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "cl100k": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "qwen2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "possessive": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s",
+    "o200k": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "tekken": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "deepseek": r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "deepseek_cjk": "[一-龥\u3040-ゟ゠-ヿ]+",
+    "deepseek_llm": r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫ]+",
+    "digits": r"\p{N}",
+    "digit_groups": r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))",
+    "bloom": r" ?[^(\s|[.,!?…。，、।۔،])]+",
+    "falcon": r"[0-9][0-9][0-9]",
+    "punctuation": r"[\p{P}\$\+<=>\^~\|`]+",
+    "newlines": r"[\r\n]",
+    "spaces": r"(?<=\S)\s+|\s+(?=\S)| {2,}",
+    "bert": r"\w+|[^\w\s]+",
+    "clip": r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
+}
+
+# One pattern and the texts that tell its meaning from another that it might have.
+CASES: list[tuple[str, list[str]]] = [
+    (r"a{2}+", ["aaaaa"]),
+    (r"\p{N}{1,3}+", ["1234567"]),
+    (r"a{3,1}a|b", ["aaaa", "b"]),
+    (r"a{2}?", ["aaaaa"]),
+    (r"a{,2}", ["aaaaa", "a{,2}"]),
+    (r"a{,}|x{1, 2}|{|}|]", ["a{,}", "x{1, 2}", "{}]", "aax"]),
+    (r"a?+a|b++c|c*+", ["aa", "a", "bbc", "ccc"]),
+    (r"(?:a+?)*|(?:b??)*|(?:c+)??c", ["aaabbccc"]),
+    (r"(?:a|b|)*c", ["abac", "ababab"]),
+    (r"(?:a*|b)*", ["aabba", "cab"]),
+    (r"(?:|a)*", ["aa"]),
+    (r"(?:|a)+b", ["aab"]),
+    (r"(?:ab){2,3}?c|(?:ab){40,}", ["ababc", "ab" * 41, "ab" * 39]),
+    (r"(?:a|bc|){30,70}d", ["abc" * 20 + "d", "d"]),
+    (r"(?>a+)b|(?>a|ab)c", ["aab", "abc", "ac"]),
+    (r"(?i)straße|(?i:ss)|ß", ["STRASSE straße STRAẞE ß ss SS ſs sS"]),
+    (r"(?i)sss", ["sßs ßs ßß sß"]),
+    (r"(?i)ffi", ["ffi ﬃ ﬀi fﬁ FFI ﬀ ﬁ"]),
+    (r"(?i)ﬀi", ["ffi ﬃ ﬀi fﬁ FFI ﬀ ﬁ"]),
+    (r"(?i)[ﬀﬃ]+", ["ffi ﬃ ﬀi fﬁ FFI ﬀ ﬁ"]),
+    (r"(?i)s(?:s)|(t)t|k{2}", ["ß ss tt kk Kk \u212ak"]),
+    (r"(?i)[^ß]|(?i)[[:lower:]]", ["ßẞs", "aA"]),
+    (r"(?i)\p{Lu}", ["aA"]),
+    (r"(?i)(?<=ss)x|(?<=[ß])y", ["ßx ssx Sſx ßy ssy ẞy"]),
+    (r"(?i:'s|'t|'re)", ["'s'S'ſ'T'Re'rE"]),
+    (r"a(?i)b|c", ["aBC", "ab", "C", "aC"]),
+    (r"(?:(?i)a|b)c(?-i:d)", ["Acd", "BcD", "bcd"]),
+    (r"(?m:.)x|.y|\Nz|\Ow", ["\nx\ny\nz\nw"]),
+    (r"(?x) a b # comment" + "\n c | \\  d [ x]", ["abc", " d d x"]),
+    (r"a(?#comment)b", ["ab"]),
+    (r"^a|b$|\Ac|d\z|e\Z", ["a\na\n", "b\nb", "c\nc", "d\nd\n", "e\ne\n"]),
+    (r"^|$", ["a\nb\n", "\n\n"]),
+    (r"\Ga", ["aaba"]),
+    (r"\b|\Bx", ["ab, cd x xx é² 1"]),
+    (r"\w+", ["a²³¹¼_\u0301é-\u200d日"]),
+    (r"[\w]+", ["a²³¹¼_\u0301é-\u200d日"]),
+    (r"[^\w]+|[\p{word}]", ["a²³¹¼_\u0301é-\u200d日"]),
+    (r"\s+", [" \t\n\x0b\x0c\r\x1c\x85\xa0\u180e\u2028\u200b\u3000"]),
+    (r"\R|\h+", ["\r\n\n\r\u2028\x85", "afg09"]),
+    (r"[a-c-e]+|[--a]|[]x]|[a&&[^b]]", ["a-d]e0x", "b"]),
+    (r"[^a&&b]|[a-z&&[^aeiou]]+", ["abcdef"]),
+    (r"[[:alpha:]\d]+|[[:^space:]]|[:x:]", ["ab1 -:"]),
+    (r"[\b\e\q\x41\101\u0042\-]", ["\x08\x1bqAB-"]),
+    (r"\p{ L-u_}|\p{^Greek}|\P{^Nd}|\pL", ["AαΑ1pL"]),
+    (r"\p{Han}+|\p{Emoji}|\p{InGreek_and_Coptic}", ["漢字α😀1"]),
+    (r"\0|\012|\a|\x{1F600}|\q\"", ['\0\n\a😀q"']),
+    (r"(?<=a|bc)x|(?<!a+)y", ["axbcxcx", "ayaayby"]),
+    (r"(?<=(?>a+)).|(?<=^a)b", ["aaab", "ab"]),
+    (r"(?<=(?<=a)b)c|(?<!\Ga)d", ["abcbc", "adad"]),
+    (r"(?=.*c)a|(?!b)b|(?!a)[ab]", ["abc", "ba"]),
+    (r"|a", ["ba"]),
+    (r"b|(?=c)", ["b xc bc"]),
+    (r"", ["", "aé😀"]),
+    ("\U0001f600|é+|[日-本]|[^\x00-\uffff]", ["😀éé日本\U0001f601"]),
+]
+
+REFUSED = ["(", ")", "(?", "(?:a", "[a", "[]", "[^]", "*", "a|*", "^*", "(?=a)+", "\\", "[\\", "[z-a]", "[a-\\d]"]
+REFUSED += [
+    "[\\w-a]",
+    "[[:foo:]]",
+    "\\u12",
+    "(?s)a",
+    "(?P<a>x)",
+    "(?<=(?=a)b)",
+    "(?<!(a))",
+    "(?<=a\\z)",
+    "{1}",
+    "(?:^|a)*",
+    "a{100001}",
+    "a{,100001}",
+]
+
+FOREIGN = [
+    r"(a)\1",
+    r"(?<n>a)\k<n>",
+    r"\X",
+    r"(?~a)",
+    r"a\Kb",
+    r"(?(a)b|c)",
+    r"(?W)\w",
+    r"\xc3\xa9",
+    r"(a)\g<1>",
+    "(*FAIL)",
+]
+FOREIGN += [r"\cA", r"[\x{61 62}]"]
+
+# How large a pattern may be: the limit, and how to write one of a size.
+LIMITS = {
+    "bytes": (1 << 16, lambda size: "a" * size),
+    "groups": (200, lambda size: "(?:" * size + "a" + ")" * size),
+    "captures": (200, lambda size: "(" * size + "a" + ")" * size),
+    "options": (200, lambda size: "(?i)" * size + "a"),
+    "look-ahead": (200, lambda size: "(?=" * size + "a" + ")" * size + "a"),
+    "classes": (100, lambda size: "[" * size + "a" + "]" * size),
+    "repeats of repeats": (100_000, lambda size: next(f"a{{{size // n}}}{{{n}}}" for n in (10, 11) if size % n == 0)),
+    "instructions": (50_000, lambda size: "." * (size - 1)),
+}
+
+
+class Reference:
+    """What the reference tells of the matches of a pattern: what is left around them, and every piece."""
+
+    def __init__(self, pattern: str) -> None:
+        regex = Regex(pattern)
+        self.replace = Replace(regex, MARK)
+        self.split = Split(regex, "isolated")
+
+    def check(self, pattern: str, text: str) -> None:
+        spans = matches(pattern, text)
+        marked, pieces, last = "", [], 0
+        for start, end in spans:
+            marked += text[last:start] + MARK
+            pieces += [piece for piece in ((last, start), (start, end)) if piece[0] < piece[1]]
+            last = end
+        pieces += [(last, len(text))] if last < len(text) else []
+        if text:
+            assert (pattern, text, marked + text[last:]) == (pattern, text, self.replace.normalize_str(text))
+        assert (pattern, text, pieces) == (pattern, text, [span for _, span in self.split.pre_tokenize_str(text)])
+
+
+def matches(pattern: str, text: str) -> list[Span]:
+    """Our matches, in characters."""
+    characters, size = {}, 0
+    for number, char in enumerate(text):
+        characters[size] = number
+        size += len(char.encode())
+    characters[size] = len(text)
+    return [(characters[start], characters[end]) for start, end in _core.regex_find_all(pattern, text)]
+
+
+def hostile_texts() -> Iterator[str]:
+    yield from [
+        "",
+        " ",
+        "\n",
+        "\0",
+        "'",
+        "''ſ'S",
+        "   \n\n  x \r\n",
+        "\u0301\u0301a\u0301",
+        "½¾² ⅷ 一二三 ٣٤",
+        "😀\u200d🔥\ufe0f",
+    ]
+    yield "Don't we'LL they'Re 12345 x=1; // ok…\t\tif (a[0]) { }\r\n\r\n  日本語。テキスト、 ǅ ʰ ª İi̇ \u3000\xa0\u2028"
+    rng = random.Random(3)
+    pools = [
+        "ab 1\n",
+        "'sStTrReEvVmMlLdDſK ",
+        " \t\r\n\x0b\x85\xa0",
+        "aAǅʰªß\u0301\u0903日ア한1²Ⅷ!$+_-\u200d\U0001d7ce😀\ue000\u0378",
+    ]
+    for _ in range(60):
+        pool = rng.choice(pools)
+        yield "".join(rng.choice(pool) for _ in range(rng.randrange(1, 40)))
+    for _ in range(20):
+        yield "".join(chr(c) for c in (rng.randrange(0x110000) for _ in range(40)) if not 0xD800 <= c < 0xE000)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_patterns(name: str) -> None:
+    pattern = PUBLISHED[name]
+    reference = Reference(pattern)
+    for text in hostile_texts():
+        reference.check(pattern, text.replace(MARK, "."))
+
+
+@pytest.mark.parametrize(("pattern", "texts"), CASES, ids=[pattern for pattern, _ in CASES])
+def test_each_construct(pattern: str, texts: list[str]) -> None:
+    reference = Reference(pattern)
+    for text in texts:
+        reference.check(pattern, text)
+
+
+@pytest.mark.parametrize(
+    "name", ["L", "Ll", "M", "Nd", "P", "S", "Zs", "Han", "Cyrillic", "Alphabetic", "Emoji", "word"]
+)
+def test_properties_over_every_character(name: str) -> None:
+    text = "".join(chr(c) for c in range(0x32000) if not 0xD800 <= c < 0xE000)
+    split = Split(Regex(rf"\p{{{name}}}+"), behavior="removed", invert=True)
+    assert matches(rf"\p{{{name}}}+", text) == [span for _, span in split.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"[\p{L}\p{M}]+", r"\p{L}+", r"[\p{Lu}\d]+", r"[^\p{Ll}]+", r"[\p{Lt}ﬀß]", r"\p{Ll}++|[ǆ-ǌ]", r"\b[[:upper:]]"],
+)
+def test_sets_of_any_case_over_every_character(pattern: str) -> None:
+    text = "".join(f"{chr(c)} s" if c % 5 == 0 else chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000)
+    split = Split(Regex(f"(?i){pattern}"), behavior="removed", invert=True)
+    assert matches(f"(?i){pattern}", text) == [span for _, span in split.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_oniguruma_refuses_is_refused(pattern: str) -> None:
+    with pytest.raises(Exception, match=r"."):
+        Regex(pattern)
+    with pytest.raises(ValueError, match="regular expression"):
+        _core.regex_find_all(pattern, "a")
+
+
+@pytest.mark.parametrize("pattern", FOREIGN, ids=range(len(FOREIGN)))
+def test_what_is_not_native_says_so(pattern: str) -> None:
+    with pytest.raises(ValueError, match="not native") as caught:
+        _core.regex_find_all(pattern, "a")
+    assert pattern[:50] in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_how_large_a_pattern_may_be(what: str) -> None:
+    """At the limit it is native and right, beyond it delegated: the reference takes both."""
+    most, of_size = LIMITS[what]
+    text = "ba" * 2 + "a" * 3
+    reference = Reference(of_size(most))
+    reference.check(of_size(most), text)
+    Regex(of_size(most + 1))
+    with pytest.raises(UnsupportedError, match="not native"):
+        _core.regex_find_all(of_size(most + 1), text)
+
+
+ATOMS = [
+    "a",
+    "b",
+    "ab",
+    "c",
+    " ",
+    r"\n",
+    "1",
+    "é",
+    r"\w",
+    r"\s",
+    r"\d",
+    ".",
+    "[ab]",
+    "[^a]",
+    r"[^\s\w]",
+    r"\p{L}",
+    "[a-c&&[^b]]",
+]
+FOLDED_ATOMS = [
+    "s",
+    "ss",
+    "ß",
+    "ſ",
+    "S",
+    "f",
+    "ff",
+    "ﬀ",
+    "ﬃ",
+    "fi",
+    "k",
+    "\u212a",
+    "ς",
+    "Σ",
+    "[s]",
+    "[ßa]",
+    "[^s]",
+    r"\p{Lu}",
+]
+REPEATS = [
+    "*",
+    "+",
+    "?",
+    "*?",
+    "+?",
+    "??",
+    "*+",
+    "++",
+    "?+",
+    "{2}",
+    "{1,2}",
+    "{,2}",
+    "{2,}",
+    "{1,3}?",
+    "{2}?",
+    "{1,2}+",
+]
+
+
+def patterns() -> st.SearchStrategy[str]:
+    """Patterns of every construct, most of which the reference takes."""
+    plain = st.sampled_from(ATOMS)
+    folded = st.lists(st.sampled_from(FOLDED_ATOMS), min_size=1, max_size=3).map(lambda parts: f"(?i:{''.join(parts)})")
+    anchors = st.sampled_from([r"\b", r"\B", "^", "$", r"\A", r"\z", r"\Z", r"\G"])
+    leaves = st.one_of(plain, plain, folded, anchors)
+
+    def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        kinds = st.sampled_from(["(?:{})", "({})", "(?>{})", "(?={})", "(?!{})", "(?<={})", "(?<!{})", "(?i:{})"])
+        return st.one_of(
+            st.tuples(inner, inner).map("".join),
+            st.tuples(inner, inner).map("|".join).map("(?:{})".format),
+            st.tuples(inner, st.sampled_from(REPEATS)).map(lambda x: f"(?:{x[0]}){x[1]}"),
+            st.tuples(kinds, inner).map(lambda x: x[0].format(x[1])),
+        )
+
+    return st.recursive(leaves, larger, max_leaves=8)
+
+
+@given(patterns(), st.lists(st.text(st.sampled_from("abc 1\néßsSſfiﬀΣςkK'"), max_size=14), max_size=5))
+def test_random_patterns(pattern: str, texts: list[str]) -> None:
+    try:
+        reference = Reference(pattern)
+    except Exception:  # the library raises nothing narrower
+        with pytest.raises(ValueError, match="regular expression"):
+            _core.regex_find_all(pattern, "")
+        return
+    try:
+        _core.regex_find_all(pattern, "")
+    except UnsupportedError as error:
+        if "look-behind that may be empty or not" not in str(error):
+            raise
+        return
+    for text in texts:
+        reference.check(pattern, text)
+
+
+@given(st.text(st.sampled_from("aab.*é"), max_size=4), st.text(st.sampled_from("aab.*é"), max_size=30))
+def test_literals(literal: str, text: str) -> None:
+    expected, at = [], text.find(literal)
+    if literal:
+        while at >= 0:
+            expected.append((len(text[:at].encode()), len((text[:at] + literal).encode())))
+            at = text.find(literal, at + len(literal))
+    else:
+        expected = [(size, size) for size in (len(text[:i].encode()) for i in range(len(text) + 1))]
+    assert _core.regex_literal_find_all(literal, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(?:a|b)*c", "ab" * 10_000),
+        (r"(?:a*)*b", "a" * 10_000),
+        (r"(?:(?:a+)+)+b", "a" * 40),
+        (r"\s+$", " " * 10_000 + "x"),
+        (r"(?:a?){80}a{80}", "a" * 80),
+        (r"(?:(?:(?:a{50}){50}){50}){50}", "a" * 1000),
+        (r"(?<=a+)b", "a" * 10_000 + "c"),
+        (r"(?:(?:a|b)|(?:c|d)){0,100000}e", "abcd" * 1000),
+    ],
+)
+def test_hostile_patterns_end(pattern: str, text: str) -> None:
+    """Either the matches or an error that names the pattern, and soon enough for the test to end."""
+    with contextlib.suppress(ValueError):
+        assert _core.regex_find_all(pattern, text) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(a*)*b", "a" * 40),
+        (r"(a*)*b", "b" + "a" * 40),
+        (r"(a*)*b", "a" * 40 + "b"),
+        (r"(?:[^\s]+\s*)+\.", "word " * 30),
+        (r"(\w+\s?)*;", "word " * 30),
+        (r"(.+)+(.+)+(.+)+X", "a" * 40 + "!"),
+        (r"(?:\w+\s?)+(?:foo|bar!)", "word " * 30),
+        (r"(?:\w+\s?)+(?=é)", "word " * 30),
+        (r"(?i:(?:k+)+é)", "k" * 40),
+        (r"(?:a+)+(?>(?:bc){2,3}|bd)", "a" * 40 + "c"),
+        (r"\d+(?=,)", "1" * 20_000),
+        (r"\d+(?=,)", "1" * 4_000 + "x,"),
+        (PUBLISHED["digit_groups"], "1" * 4_000),
+    ],
+)
+def test_what_a_match_needs_is_looked_for_first(pattern: str, text: str) -> None:
+    """The reference answers these although trying every way would take for ever; so must we."""
+    Reference(pattern).check(pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (r"a(?=b)", ["", "a", "ab", "ba", "aab b"]),
+        (r"a(?!b)c?", ["", "a", "ab", "ac", "ba"]),
+        (r"(?<=b)a", ["ba", "a", "ab", "bab"]),
+        (r"(?=b)", ["", "ab", "b"]),
+        (r"(?:(?=b)|c)a*", ["", "ab", "ca", "a"]),
+        (r"(?:ab|c)?d", ["d", "ab", "abd", "cd c"]),
+        (r"(?:ab|cd|é)x", ["abx", "x", "ab", "éx cdx", "ax bx"]),
+        (r"(?:b{0}a|b{2})", ["a", "b", "bb"]),
+        (r"(?:ab){0,2}c", ["c", "abc", "ab"]),
+        (r"(?:a|b|)c", ["c", "a", "bc"]),
+        (r"(?i)ß+a", ["ssa", "SSA", "ẞa", "ſsa", "sa"]),
+        (r"(?i)k.*ﬁ", ["K fi", "\u212a FI", "k f", "kﬁ fi"]),
+        (r"a*(?=.*z)", ["aaz aa", "aa", "z", "aza"]),
+        (r"\w+(?=[bé])", ["aab", "aé é", "é", "bbb"]),
+        (r"[ab]+?(?=c|$)", ["abc", "ab", "abd", "abdac"]),
+        (r"\s+(?=\S)|\s", ["  a ", "   ", " "]),
+    ],
+)
+def test_needs_of_every_kind(pattern: str, texts: list[str]) -> None:
+    reference = Reference(pattern)
+    for text in texts:
+        reference.check(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", [r"(?=c)\O*", r"\b(?=c)(?m:.+)", r"(?=c)(?>\O*)", r"(?:a|(?=c|d)\O*b)"])
+def test_what_the_reference_finds_in_wrong_places_is_refused(pattern: str) -> None:
+    """Look-ahead before all that is left: the reference searches only where the search begins."""
+    with pytest.raises(ValueError, match="not native"):
+        _core.regex_find_all(pattern, "")
+
+
+def test_a_search_that_is_given_up_names_the_pattern() -> None:
+    with pytest.raises(ValueError, match=r"a\|aa.*given up"):
+        _core.regex_find_all("(?:a|aa)+$", "a" * 60 + "b")
+
+
+def test_long_texts_do_not_exhaust_the_stack() -> None:
+    text = "ab" * 200_000
+    assert _core.regex_find_all("(?:a|b|cd)*", text) == [(0, len(text))]
+
+
+# -- many patterns in one file
+
+MANY = """
+import json, resource, sys
+from crayon_hf import _core
+document = json.loads(sys.stdin.buffer.read())
+patterns = [{"Regex": r"(?i)[\\p{L}\\p{M}]+"}, {"Regex": r"(?i)\\p{Lu}\\b"}]
+kind = {"type": "Split", "behavior": "Isolated", "invert": False}
+steps = [{"pattern": patterns[i % 2]} | kind for i in range(20_000)]
+document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*steps, document["pre_tokenizer"]]}
+used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+resource.setrlimit(resource.RLIMIT_CPU, (used + 20, used + 20))
+engine = _core.Engine.from_bytes(_core.compile_tokenizer_json(json.dumps(document).encode()))
+print(engine.encode_ids("aB c"))
+"""
+
+
+def test_a_pattern_that_a_file_names_often_is_compiled_once() -> None:
+    """To compile each takes minutes, in a process that has seconds."""
+    pytest.importorskip("resource")
+    document = reference_impl.byte_level_document()
+    done = child(MANY, lines=json.dumps(document).encode())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [document["model"]["vocab"][reference_impl.spell(c.encode())] for c in "aB c"]

@@ -1,0 +1,77 @@
+"""Reading, encoding and writing at once: everything in order, errors raised, threads ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from crayon_hf.corpora.job.prefetch import overlap
+
+pytestmark = [pytest.mark.concurrency, pytest.mark.concurrency]
+
+
+def test_in_order_and_a_little_ahead() -> None:
+    given, written = 0, []
+
+    def read() -> Iterator[int]:
+        nonlocal given
+        for number in range(50):
+            given += 1
+            assert given - len(written) <= 6
+            yield number
+
+    overlap(read, lambda number: number * 2, written.append)
+    assert written == [2 * number for number in range(50)]
+
+
+@pytest.mark.parametrize("where", ["read", "encode", "write"])
+def test_an_error(where: str) -> None:
+    before, written = threading.active_count(), []
+    closed = threading.Event()
+
+    def fail(place: str, number: int) -> None:
+        if place == where and number == 5:
+            raise RuntimeError(place)
+
+    def read() -> Iterator[int]:
+        try:
+            for number in range(1000):
+                fail("read", number)
+                yield number
+        finally:
+            closed.set()
+
+    def encode(number: int) -> int:
+        fail("encode", number)
+        return number
+
+    def write(number: int) -> None:
+        fail("write", number)
+        written.append(number)
+
+    with pytest.raises(RuntimeError, match=where):
+        overlap(read, encode, write)
+    assert closed.is_set()
+    assert threading.active_count() == before
+    assert written == list(range(len(written)))
+    assert len(written) <= 5
+    assert where == "encode" or written == [0, 1, 2, 3, 4]  # what was read before an error is written
+
+
+def test_a_reader_that_waits_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt while a read takes for ever: the call ends all the same."""
+    monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
+    release = threading.Event()
+
+    def read() -> Iterator[int]:
+        yield 1
+        release.wait(60)
+
+    def encode(number: int) -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        overlap(read, encode, lambda number: None)
+    release.set()

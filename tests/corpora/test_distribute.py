@@ -1,0 +1,280 @@
+"""A tokenizer arrives on another machine as it was: only processes are real here, the machine is a cache directory."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer as Reference
+from tokenizers.processors import TemplateProcessing
+
+from crayon_hf import CartridgeError, DelegatedWarning, SourceMissingError, Tokenizer
+from crayon_hf.corpora import distribute
+
+TEXTS = ["Some text, 123.", "", "<|endoftext|> 漢字 🙂\0", "a" * 200]
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distribute, "_opened", {})
+
+
+def never() -> distribute.Parcel:
+    raise AssertionError("the parcel is not needed")
+
+
+def same(one: Tokenizer, other: Tokenizer) -> None:
+    for text in TEXTS:
+        assert one.encode(text).ids == other.encode(text).ids
+    assert one.truncation == other.truncation
+    assert one.mode == other.mode
+
+
+def test_where_the_cartridge_is_nothing_is_fetched(gpt2_like: Path) -> None:
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    label, parcel = distribute.pack(tokenizer)
+    assert len(pickle.dumps(label)) < 2000 < len(parcel.cartridge)
+    same(distribute.unpack(label, never), tokenizer)
+    assert distribute.unpack(label, never) is distribute.unpack(pickle.loads(pickle.dumps(label)), never)
+
+
+def test_elsewhere(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was done to the tokenizer, also when all that it was made of is gone."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    plain, greedy = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like, mode="greedy")
+    changed = Tokenizer.from_file(gpt2_like)
+    changed.add_tokens(["text"])
+    changed.post_processor = TemplateProcessing(single="$A <E>", pair=None, special_tokens=[("<E>", 0)])
+    changed.enable_truncation(9)
+    as_text = Tokenizer.from_file(gpt2_like)
+    as_text.encode_special_tokens = True
+    plain.save(tmp_path / "alone.dat")
+    alone = Tokenizer.from_file(tmp_path / "alone.dat")
+    (tmp_path / "alone.json").unlink()  # a cartridge alone is enough
+    tokenizers = [plain, greedy, changed, as_text, alone]
+    sent = [distribute.pack(tokenizer) for tokenizer in tokenizers]
+    assert len({label.key for label, _ in sent}) == len(sent)
+    (tmp_path / "here").rename(tmp_path / "gone")
+    (tmp_path / "alone.dat").rename(tmp_path / "gone.dat")
+
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
+    for tokenizer, (label, parcel) in zip(tokenizers, sent, strict=True):
+        arrived = distribute.unpack(pickle.loads(pickle.dumps(label)), lambda parcel=parcel: parcel)
+        same(arrived, tokenizer)
+        assert (arrived.engine_report()["cartridge"] or "").startswith(str(tmp_path / "there")) or tokenizer is changed
+    files = sorted(path.name for path in (tmp_path / "there" / "shipped").iterdir())
+    assert len([name for name in files if name.endswith(".dat")]) == 1  # all of them are views of one
+    assert not [name for name in files if name.endswith(".tmp")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_a_cache_that_is_made_here_is_ours(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a user's files are his group's, as some systems have it."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    label, parcel = distribute.pack(Tokenizer.from_file(gpt2_like))
+    (tmp_path / "here").rename(tmp_path / "gone")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
+    before = os.umask(0o002)
+    try:
+        arrived = distribute.unpack(label, lambda: parcel)
+    finally:
+        os.umask(before)
+    assert arrived.engine_report()["cartridge"] == str(tmp_path / "there" / "shipped" / f"{label.parcel}.dat")
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_damaged_delivery_is_replaced(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    label, parcel = distribute.pack(tokenizer)
+    (tmp_path / "here").rename(tmp_path / "gone")
+    shipped = tmp_path / "here" / "shipped" / f"{label.parcel}.dat"
+    shipped.parent.mkdir(parents=True)
+    shipped.write_bytes(parcel.cartridge[:-9])
+    same(distribute.unpack(label, lambda: parcel), tokenizer)
+    assert shipped.read_bytes() == parcel.cartridge
+
+
+def test_no_place_to_keep_it(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    label, parcel = distribute.pack(tokenizer)
+    (tmp_path / "here").rename(tmp_path / "gone")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "below"))
+    arrived = distribute.unpack(label, lambda: parcel)
+    same(arrived, tokenizer)
+    assert arrived.engine_report()["origin"] == "memory"
+
+
+def test_a_delegated_tokenizer_needs_no_parcel(gpt2_like: Path) -> None:
+    reference = Reference.from_file(str(gpt2_like))
+    with pytest.warns(DelegatedWarning):
+        tokenizer = Tokenizer.from_str(far_away(reference))
+    label, parcel = distribute.pack(tokenizer)
+    assert parcel == (b"", None)
+    arrived = distribute.unpack(pickle.loads(pickle.dumps(label)), never)
+    assert arrived.engine == "delegated"
+    same(arrived, tokenizer)
+
+
+def far_away(reference: Reference) -> str:
+    """A vocabulary that is not native: nearly all of its ids are unused."""
+    import json
+
+    document = json.loads(reference.to_str())
+    document["model"]["vocab"]["far"] = 1 << 24
+    return json.dumps(document)
+
+
+def test_another_cartridge_at_the_path(gpt2_like: Path, qwen_like: Path, tmp_path: Path) -> None:
+    """The path says nothing: what is there has to be the same cartridge."""
+    path = tmp_path / "tokenizer.dat"
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    tokenizer.save(path)
+    label, parcel = distribute.pack(Tokenizer.from_file(path))
+    Tokenizer.from_file(qwen_like).save(path)
+    same(distribute.unpack(label, lambda: parcel), tokenizer)
+    with pytest.raises(CartridgeError):
+        distribute.unpack(label._replace(key="another", parcel="0" * 64), lambda: parcel._replace(cartridge=b"CRAY"))
+
+
+def test_a_changed_tokenizer_can_be_written(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it was made of comes with it, from where it is, or in the parcel."""
+    source = tmp_path / "tokenizer.json"
+    source.write_bytes(gpt2_like.read_bytes())
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    from_file, in_memory = Tokenizer.from_file(source), Tokenizer.from_str(source.read_text(encoding="utf-8"))
+    for tokenizer in (from_file, in_memory):
+        tokenizer.add_tokens(["<x>"])
+        label, parcel = distribute.pack(tokenizer)
+        fetch = never if tokenizer is from_file else (lambda parcel=parcel: parcel)
+        arrived = distribute.unpack(pickle.loads(pickle.dumps(label)), fetch)
+        assert arrived.to_str() == tokenizer.to_str()
+        assert pickle.loads(pickle.dumps(arrived)).to_str() == tokenizer.to_str()
+        assert distribute.pack(arrived)[1].source == parcel.source
+    label, parcel = distribute.pack(from_file)
+    source.unlink()
+    for lost in (lambda path: path.unlink(), lambda path: path.write_text("{}")):
+        monkeypatch.setattr(distribute, "_opened", {})
+        assert distribute.unpack(label, lambda: parcel).to_str() == from_file.to_str()
+        lost(tmp_path / "here" / "shipped" / f"{label.parcel}.json")
+    monkeypatch.setattr(distribute, "_opened", {})
+    (tmp_path / "file").touch()  # no place to keep it
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert distribute.unpack(label, lambda: parcel).to_str() == from_file.to_str()
+
+    def gone() -> distribute.Parcel:
+        raise CartridgeError("gone")
+
+    monkeypatch.setattr(distribute, "_opened", {})
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "empty"))
+    arrived = distribute.unpack(label, gone)  # encoding needs the cartridge alone
+    same(arrived, from_file)
+    with pytest.raises(SourceMissingError, match="of this cartridge is not there"):
+        arrived.to_str()
+
+
+def test_another_cartridge_in_the_cache(
+    gpt2_like: Path, qwen_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole one under a name that is not its own is no delivery."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    label, parcel = distribute.pack(tokenizer)
+    _, other = distribute.pack(Tokenizer.from_file(qwen_like))
+    (tmp_path / "here").rename(tmp_path / "gone")
+    shipped = tmp_path / "here" / "shipped" / f"{label.parcel}.dat"
+    shipped.parent.mkdir(parents=True)
+    shipped.write_bytes(other.cartridge)
+    with pytest.raises(CartridgeError, match="another cartridge than its label says"):
+        distribute.unpack(label, lambda: other)
+    same(distribute.unpack(label, lambda: parcel), tokenizer)
+    assert shipped.read_bytes() == parcel.cartridge
+
+
+def test_a_link_is_not_followed(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    label, parcel = distribute.pack(tokenizer)
+    (tmp_path / "here").rename(tmp_path / "gone")
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "here" / "shipped").mkdir(parents=True)
+    (tmp_path / "here" / "shipped" / f"{label.parcel}.lock").symlink_to(tmp_path / "precious")
+    arrived = distribute.unpack(label, lambda: parcel)
+    same(arrived, tokenizer)
+    assert not list((tmp_path / "here" / "shipped").glob("*.dat"))
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+@pytest.mark.concurrency
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_while_a_thread_opens_one(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread holds the lock when the fork is asked for; the child opens another."""
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    label, parcel = distribute.pack(Tokenizer.from_file(gpt2_like))
+    (tmp_path / "here").rename(tmp_path / "gone")
+    inside, on = threading.Event(), threading.Event()
+
+    def fetch() -> distribute.Parcel:
+        inside.set()
+        on.wait(0.5)  # the fork waits for this thread, so nothing sets it before
+        return parcel
+
+    thread = threading.Thread(target=distribute.unpack, args=(label, fetch))
+    thread.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends it where it hangs
+        distribute._opened.clear()
+        try:
+            distribute.unpack(label, never)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    on.set()
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+
+
+CHILD = """
+import os, pickle, sys, time
+from crayon_hf.corpora import shipping
+label, parcel = pickle.load(open(sys.argv[1], "rb"))
+def fetch():
+    with open(sys.argv[2], "a") as file:
+        file.write("fetched\\n")
+    time.sleep(0.3)
+    return parcel
+sys.stdin.readline()
+print(distribute.unpack(label, fetch).encode("Some text").ids)
+"""
+
+
+def test_processes_of_one_machine_fetch_it_once(gpt2_like: Path, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
+    label, parcel = distribute.pack(tokenizer)
+    kind, parts, settings = pickle.loads(label.arguments)
+    gone = (parts[0], ("/nowhere/at/all.dat", *parts[1][1:]), *parts[2:])
+    label = label._replace(arguments=pickle.dumps((kind, gone, settings)))
+    (tmp_path / "sent").write_bytes(pickle.dumps((label, parcel)))
+    environment = os.environ | {
+        "CRAYON_CACHE_DIR": str(tmp_path / "there"),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    command = [sys.executable, "-c", CHILD, str(tmp_path / "sent"), str(tmp_path / "log")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment, "cwd": tmp_path}
+    children = [subprocess.Popen(command, **pipes) for _ in range(3)]  # type: ignore[call-overload]
+    for child in children:
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+    answers = {child.communicate()[0].decode().strip() for child in children}
+    assert answers == {str(tokenizer.encode("Some text").ids)}
+    assert (tmp_path / "log").read_text() == "fetched\n"

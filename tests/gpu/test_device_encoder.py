@@ -1,0 +1,370 @@
+"""`_core.DeviceEncoder` and what it leaves on a device, with the CPU in a GPU's place: the kernels are the same."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crayon_hf import (
+    DeviceError,
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    DeviceUnavailableError,
+    InvalidUtf8Error,
+    Tokenizer,
+    UnsupportedError,
+    _core,
+)
+from tests.support import reference_impl
+
+TEXTS = [
+    "The quick brown fox; it's what they've said, isn't it? 12345",
+    "",
+    "naïve e\u0301 日本語 🙂🙂 \u00a0\u2003 ½ ٣٤٥",
+    b"bytes, too: \xc3\xa9",
+    "  leading\n\n\ttabs  <|endoftext|><s> <mask>[CLS] crayon [L] [R]    ",
+    "a" * 700,
+    "latin-1: \xe9\xe8\xff" * 20,
+]
+
+
+def engine_of(path: Any) -> _core.Engine:
+    engine = Tokenizer.from_file(path).__getattribute__("_engine")
+    assert isinstance(engine, _core.Engine)
+    return engine
+
+
+@pytest.fixture(scope="module")
+def engine(llama3_like) -> _core.Engine:
+    return engine_of(llama3_like)
+
+
+@pytest.fixture(scope="module")
+def encoder(engine) -> _core.DeviceEncoder:
+    return _core.DeviceEncoder(engine, _core.host_device(1 << 28), lanes=1)
+
+
+def assert_same(made, expected):
+    for ours, theirs in zip(made, expected, strict=True):
+        ours = ours.numpy() if isinstance(ours, _core.DeviceArray) else ours
+        assert ours.dtype == theirs.dtype
+        assert ours.tolist() == theirs.tolist()
+
+
+class Exporter:
+    """An array that is had through DLPack alone."""
+
+    def __init__(self, array: Any, device: tuple[int, int] | None = None) -> None:
+        self.array, self.device = array, device
+        self.asked: dict[str, Any] | None = None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device or self.array.__dlpack_device__()
+
+    def __dlpack__(self, **how: Any) -> Any:
+        self.asked = how
+        return self.array.__dlpack__()
+
+
+# -- ids
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text):
+    engine = engine_of(any_vocabulary)
+    assert _core.why_not_on_device(engine) == ""
+    expected = engine.encode_ragged(TEXTS, special, as_text)
+    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]
+    offsets = np.cumsum([0, *map(len, flat)])
+    data = b"".join(flat)
+    for elements in (1 << 29, 400):
+        encoder = _core.DeviceEncoder(engine, _core.host_device(1 << 28), elements=elements, lanes=1)
+        assert_same(encoder.encode_ragged(TEXTS, special, as_text), expected)
+        assert_same(encoder.encode_ragged(TEXTS, special, as_text, 0, True), expected)
+        assert_same(encoder.encode_flat(data, offsets, special, as_text), expected)
+        on_device = Exporter(np.frombuffer(bytearray(data), np.uint8))
+        assert_same(encoder.encode_flat(on_device, offsets, special, as_text, True), expected)
+        partitions = encoder.report["partitions"]
+        assert partitions == 4 if elements > 400 else partitions > 8
+
+
+def test_what_is_empty(encoder, engine):
+    for texts in ([], [""], ["", ""]):
+        assert_same(encoder.encode_ragged(texts), engine.encode_ragged(texts))
+        assert_same(encoder.encode_ragged(texts, False, as_device_arrays=True), engine.encode_ragged(texts, False))
+    assert_same(encoder.encode_flat(b"", [0]), engine.encode_ragged([]))
+    assert_same(encoder.encode_flat(np.empty(0, np.int8), [0, 0]), engine.encode_ragged([""]))
+
+
+def test_long_texts_of_every_width(encoder, engine):
+    """Texts of more than a part of what makes UTF-8 of them."""
+    texts = ["ab " * 400_000, "é " * 300_000, "日 " * 200_000 + "é", "🙂 " * 30_000, "end"]
+    assert_same(encoder.encode_ragged(texts, threads=2), engine.encode_ragged(texts))
+
+
+def test_offsets_need_not_begin_at_the_beginning(encoder, engine):
+    offsets = np.array([6, 11, 11, 12], np.int32)
+    assert_same(encoder.encode_flat(b"hello world!", offsets), engine.encode_ragged(["world", "", "!"]))
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "message"),
+    [
+        (["a", "b\ud800"], TypeError, "item 1 of the batch has a lone surrogate"),
+        (["a", 1], TypeError, "item 1 of the batch is int, expected str or bytes"),
+        ([b"a", b"b\xff"], InvalidUtf8Error, "item 1 of the batch is not UTF-8: invalid byte at offset 1"),
+        ("text", TypeError, "texts is str, expected a list"),
+        (None, TypeError, "texts is NoneType, expected a list"),
+    ],
+)
+def test_texts_are_refused_as_by_the_cpu(encoder, engine, texts, kind, message):
+    for encode in (engine.encode_ragged, encoder.encode_ragged):
+        with pytest.raises(kind, match=message):
+            encode(texts)
+    assert_same(encoder.encode_ragged(["a"]), engine.encode_ragged(["a"]))
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+@pytest.mark.parametrize(
+    "wrap", [bytes, lambda data: Exporter(np.frombuffer(bytearray(data), np.int8))], ids=["host", "device"]
+)
+def test_invalid_utf8_names_text_and_byte(encoder, wrap, as_device_arrays):
+    data = b"fine" + b"not \xf0\x9f" + b"\xff"
+    with pytest.raises(InvalidUtf8Error, match="text 1 is not UTF-8: invalid byte at offset 4"):
+        encoder.encode_flat(wrap(data), [0, 4, 10, 11], as_device_arrays=as_device_arrays)
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets", "kind", "message"),
+    [
+        (b"abc", [], ValueError, "offsets is empty"),
+        (b"abc", [0, 4], ValueError, r"offsets\[1\] is 4, expected 0 to 3, the size of the data"),
+        (b"abc", [0, 2, 1], ValueError, r"offsets\[2\] is 1, expected 2 to 3"),
+        (b"abc", [-1, 2], ValueError, r"offsets\[0\] is -1"),
+        (b"abc", [[0, 1]], ValueError, "offsets has 2 dimensions"),
+        ("abc", [0, 3], TypeError, "data is str, expected bytes, a buffer"),
+        (Exporter(np.zeros(4, np.int32)), [0, 1], TypeError, "data is not of bytes: expected uint8 or int8"),
+        (Exporter(np.zeros(4, np.float16)), [0, 1], TypeError, "data is not of bytes"),
+        (Exporter(np.zeros((2, 2), np.uint8)), [0, 1], ValueError, "data has 2 dimensions"),
+        (Exporter(np.zeros(8, np.uint8)[::2]), [0, 1], ValueError, "data has a step of 2, expected contiguous"),
+        (Exporter(np.zeros(8, np.uint8), (2, 1)), [0, 1], ValueError, "data is on cuda:1, and the encoder on host:0"),
+        (Exporter(np.zeros(8, np.uint8), (10, 0)), [0, 1], ValueError, "data is on rocm:0, and the encoder on host:0"),
+    ],
+    ids=lambda value: re.sub("[^a-z ]", "", value)[:30] if isinstance(value, str) else "",
+)
+def test_flat_texts_are_refused(encoder, data, offsets, kind, message):
+    with pytest.raises(kind, match=message):
+        encoder.encode_flat(data, offsets)
+
+
+def test_a_capsule_that_was_taken(encoder):
+    array = np.frombuffer(bytearray(b"text"), np.uint8)
+    taken = array.__dlpack__()
+
+    class Again(Exporter):
+        def __dlpack__(self, **how: Any) -> Any:
+            return taken
+
+    encoder.encode_flat(Again(array), [0, 4])
+    with pytest.raises(TypeError, match="gave PyCapsule, expected a capsule that nobody has taken"):
+        encoder.encode_flat(Again(array), [0, 4])
+
+
+def test_pinned_memory_counts_as_memory_of_the_host(encoder, engine):
+    pinned = Exporter(np.frombuffer(bytearray(b"text"), np.uint8), (3, 0))
+    assert_same(encoder.encode_flat(pinned, [0, 4]), engine.encode_ragged(["text"]))
+    assert pinned.asked == {}
+
+
+def test_vocabularies_that_no_device_has(wordpiece_like, engine):
+    word_piece = engine_of(wordpiece_like)
+    assert "text" in _core.why_not_on_device(word_piece)
+    with pytest.raises(UnsupportedError, match="no device encodes with this vocabulary: its model works on text"):
+        _core.DeviceEncoder(word_piece, _core.host_device(1 << 28))
+
+
+def with_added(*contents: str) -> _core.Engine:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    document = reference_impl.byte_level_document(
+        added_tokens=[{"id": 256 + i, "content": content} | flags for i, content in enumerate(contents)]
+    )
+    return reference_impl.open_engine(document)
+
+
+def test_long_added_tokens_are_the_cpus(engine):
+    """Each place of a text would be walked from for long."""
+    assert _core.why_not_on_device(with_added("a" * 1023 + "b")) == ""
+    assert _core.why_not_on_device(with_added("a" * 1024 + "b")) == "it has added tokens of more than 1024 bytes"
+
+
+def test_added_tokens_that_take_long_to_compare(engine):
+    """Where it is not known whether they overlap, texts that have them are the CPU's."""
+    added = with_added(*(f"{i}{'a' * 900}c" for i in range(8)), "a" * 800 + "b", "<m>")
+    encoder = _core.DeviceEncoder(added, _core.host_device(1 << 28))
+    texts = ["a" * 2000, f"3{'a' * 900}c<m>", "<m>"]
+    assert_same(encoder.encode_ragged(texts), added.encode_ragged(texts))
+    assert encoder.report["host_documents"] == 2
+
+
+def test_what_is_no_device(engine):
+    import ctypes
+
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    other, foreign = b"crayon_hf.gpu.Device/999", b"foreign"
+    with pytest.raises(TypeError, match="device is NoneType"):
+        _core.DeviceEncoder(engine, None)
+    with pytest.raises(TypeError, match="a capsule of something else"):
+        _core.DeviceEncoder(engine, new(1, foreign, None))
+    with pytest.raises(DeviceUnavailableError, match="the device has interface 999, and this build of crayon_hf has"):
+        _core.DeviceEncoder(engine, new(1, other, None))
+
+
+# -- memory
+
+
+def test_no_room(engine):
+    with pytest.raises(DeviceOutOfMemoryError, match=r"host device 0, allocating memory: \d+ bytes are asked for"):
+        _core.DeviceEncoder(engine, _core.host_device(1000))
+    assert issubclass(DeviceOutOfMemoryError, MemoryError)
+    assert issubclass(DeviceOutOfMemoryError, DeviceError)
+
+
+def test_a_batch_without_room_leaves_the_encoder_as_it_was(engine):
+    encoder = _core.DeviceEncoder(engine, _core.host_device(8 << 20), lanes=1)
+    for as_device_arrays in (True, False):
+        with pytest.raises(DeviceOutOfMemoryError):
+            encoder.encode_ragged(["a " * (4 << 20)], True, False, 0, as_device_arrays)
+        assert_same(encoder.encode_ragged(["a"]), engine.encode_ragged(["a"]))
+
+
+def test_arrays_outlive_the_encoder_and_are_freed(engine):
+    device = _core.host_device(12 << 20)
+    expected = engine.encode_ragged(TEXTS)
+    views = [
+        np.from_dlpack(array)
+        for array in _core.DeviceEncoder(engine, device, lanes=1).encode_ragged(TEXTS, as_device_arrays=True)
+    ]
+    gc.collect()
+    assert_same(views, expected)
+    # More than the device has, were any of it kept.
+    encoder = _core.DeviceEncoder(engine, device, lanes=1)
+    text = "a b " * 20_000
+    for _ in range(80):
+        ids, _splits = encoder.encode_ragged([text], as_device_arrays=True)
+        ids.__dlpack__()  # a capsule that nobody takes
+        np.from_dlpack(ids)
+    assert ids.nbytes * 80 > 12 << 20
+    assert_same(views, expected)
+
+
+# -- arrays
+
+
+@pytest.fixture(scope="module")
+def array(encoder) -> _core.DeviceArray:
+    return encoder.encode_ragged(TEXTS, as_device_arrays=True)[0]
+
+
+def test_array(array, engine):
+    ids = engine.encode_ragged(TEXTS)[0]
+    assert (array.shape, array.dtype, array.nbytes, len(array)) == (ids.shape, ids.dtype, ids.nbytes, len(ids))
+    assert (array.device, array.__dlpack_device__()) == ("host:0", (1, 0))
+    assert repr(array) == f"<DeviceArray of {len(ids)} int32 on host:0>"
+
+
+def test_numpy_takes_arrays_without_a_copy(array, engine):
+    ids = engine.encode_ragged(TEXTS)[0]
+    first, second = np.from_dlpack(array), np.from_dlpack(array)
+    assert first.tolist() == ids.tolist()
+    assert first.ctypes.data == second.ctypes.data
+    copied = np.from_dlpack(array, copy=True)
+    assert copied.tolist() == ids.tolist()
+    assert copied.ctypes.data != first.ctypes.data
+    assert array.numpy().ctypes.data != first.ctypes.data
+    assert np.from_dlpack(array, device="cpu", copy=False).ctypes.data == first.ctypes.data
+
+
+def test_torch_takes_arrays_without_a_copy(array, encoder, engine):
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_dlpack(array)
+    assert tensor.dtype == torch.int32
+    assert tensor.data_ptr() == np.from_dlpack(array).ctypes.data
+    splits = torch.from_dlpack(encoder.encode_ragged(TEXTS, as_device_arrays=True)[1])
+    gc.collect()
+    assert splits.dtype == torch.int64
+    assert splits.tolist() == engine.encode_ragged(TEXTS)[1].tolist()
+    text = torch.frombuffer(bytearray(b"hello world"), dtype=torch.uint8)
+    assert_same(encoder.encode_flat(text, torch.tensor([0, 5, 11])), engine.encode_ragged(["hello", " world"]))
+    with pytest.raises(ValueError, match="a step of 2"):
+        encoder.encode_flat(text[::2], [0, 5])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"dl_device": (2, 0)}, "it can be had there and on the CPU, not on device 0 of type 2"),
+        ({"stream": 1}, "stream is 1, and the CPU has none"),
+    ],
+    ids=["device", "stream"],
+)
+def test_dlpack_refuses(array, how, message):
+    with pytest.raises(BufferError, match=message):
+        array.__dlpack__(**how)
+    assert '"dltensor"' in repr(array.__dlpack__(stream=-1))
+    assert '"dltensor_versioned"' in repr(array.__dlpack__(max_version=(1, 1)))
+    assert '"dltensor"' in repr(array.__dlpack__(max_version=(0, 8)))
+
+
+# -- processes and threads
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_cannot_use_it(encoder, array):
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = []
+        for use in (lambda: encoder.encode_ragged(["a"]), lambda: encoder.encode_flat(b"a", [0, 1]), array.__dlpack__):
+            try:
+                use()
+            except DeviceLostError as error:
+                said.append(str(error))
+        os.write(write, "\n".join(said).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        lines = pipe.read().splitlines()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(lines) == 3
+    assert all(f"host:0 was opened by process {os.getpid()}" in line and "spawn" in line for line in lines)
+
+
+@pytest.mark.concurrency
+def test_threads_share_it(encoder, engine):
+    batches = [[f"thread {n}, text {i}; it's 日本語" for i in range(50)] for n in range(4)]
+    wrong = []
+
+    def work(texts: list[str]) -> None:
+        expected = engine.encode_ragged(texts)
+        for _ in range(5):
+            made = encoder.encode_ragged(texts)
+            if any(ours.tolist() != theirs.tolist() for ours, theirs in zip(made, expected, strict=True)):
+                wrong.append(texts)
+
+    threads = [threading.Thread(target=work, args=[texts]) for texts in batches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -1,0 +1,307 @@
+"""Greedy mode in the face: `mode="greedy"` opens, and survives whatever is done to a tokenizer afterwards."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf.util.byte_level import BYTE_LEVEL
+
+TEXTS = (
+    "",
+    "The quick brown foxes' jumping; unbelievable, isn't it? 12345",
+    "naïve Zoë 日本語 🙂 \x00 مرحبا",
+    "    def encode(self, text):\n\t\treturn [selfish]  \r\n",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa thethethethe",
+)
+
+
+def tokens_of(path: Path) -> dict[bytes, int]:
+    """The byte-level tokens of a vocabulary that text can become."""
+    document = json.loads(path.read_bytes())
+    back = {char: byte for byte, char in BYTE_LEVEL.items()}
+    special = {token["content"] for token in document["added_tokens"]}
+    vocab = document["model"]["vocab"]
+    return {bytes(back[ord(c)] for c in token): id for token, id in vocab.items() if token not in special}
+
+
+def longest_match(tokens: dict[bytes, int], data: bytes) -> list[int]:
+    ids, at, longest = [], 0, max(map(len, tokens))
+    while at < len(data):
+        end = next(end for end in range(min(len(data), at + longest), at, -1) if data[at:end] in tokens)
+        ids.append(tokens[data[at:end]])
+        at = end
+    return ids
+
+
+@pytest.fixture
+def greedy(gpt2_like):
+    return Tokenizer.from_file(gpt2_like, mode="greedy")
+
+
+@pytest.fixture
+def exact(gpt2_like):
+    return Tokenizer.from_file(gpt2_like)
+
+
+def rank_file(vocabulary: Path, path: Path) -> Path:
+    ids = tokens_of(vocabulary)
+    tokens = sorted(ids, key=lambda token: (len(token) > 1, ids[token]))
+    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens)))
+    return path
+
+
+# -- opening
+
+
+def openers(path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch):
+    """Every way to open one vocabulary, with the arguments besides the mode."""
+    (directory / "mine.json").write_bytes(path.read_bytes())
+    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(directory))
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda **_: str(path))
+    Tokenizer.from_file(path).save(directory / "saved.dat")
+    return {
+        "file": (Tokenizer.from_file, (path,)),
+        "cartridge": (Tokenizer.from_file, (directory / "saved.dat",)),
+        "str": (Tokenizer.from_str, (path.read_text(encoding="utf-8"),)),
+        "buffer": (Tokenizer.from_buffer, (path.read_bytes(),)),
+        "profile": (Tokenizer.from_profile, ("mine",)),
+        "pretrained": (Tokenizer.from_pretrained, ("someone/something",)),
+    }
+
+
+WAYS = "file", "cartridge", "str", "buffer", "profile", "pretrained"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_open(way, gpt2_like, tmp_path, monkeypatch):
+    opener, arguments = openers(gpt2_like, tmp_path, monkeypatch)[way]
+    tokens = tokens_of(gpt2_like)
+    greedy, exact = opener(*arguments, mode="greedy"), opener(*arguments)
+    assert (greedy.mode, exact.mode, opener(*arguments, mode="exact").mode) == ("greedy", "exact", "exact")
+    assert [greedy.encode(text).ids for text in TEXTS] == [longest_match(tokens, text.encode()) for text in TEXTS]
+    assert [greedy.encode(text).ids for text in TEXTS] != [exact.encode(text).ids for text in TEXTS]
+    assert [greedy.decode(greedy.encode(text).ids) for text in TEXTS] == list(TEXTS)
+
+
+def test_tiktoken(gpt2_like, tmp_path):
+    path = rank_file(gpt2_like, tmp_path / "small.tiktoken")
+    tokens = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
+    greedy = Tokenizer.from_tiktoken(path, name="cl100k_base", special_tokens={"<|end|>": 5000}, mode="greedy")
+    assert greedy.mode == "greedy"
+    assert [greedy.encode(text).ids for text in TEXTS] == [longest_match(tokens, text.encode()) for text in TEXTS]
+    assert greedy.encode("the<|end|>").ids == [*longest_match(tokens, b"the"), 5000]
+    twin = pickle.loads(pickle.dumps(greedy))
+    assert [twin.encode(text).ids for text in TEXTS] == [greedy.encode(text).ids for text in TEXTS]
+    assert twin.engine_report() | {"cartridge": None} == greedy.engine_report() | {"cartridge": None}
+
+
+@pytest.mark.parametrize("mode", ["Greedy", "", None, 1, b"greedy", "longest"])
+@pytest.mark.parametrize("way", WAYS)
+def test_bad_mode(way, mode, gpt2_like, tmp_path, monkeypatch):
+    opener, arguments = openers(gpt2_like, tmp_path, monkeypatch)[way]
+    with pytest.raises(ValueError, match=r"mode is .*, expected 'exact' or 'greedy'"):
+        opener(*arguments, mode=mode)
+    with pytest.raises(ValueError, match="expected 'exact' or 'greedy'"):
+        Tokenizer.from_tiktoken("gpt2", mode=mode)
+
+
+def test_bad_mode_is_said_first():
+    with pytest.raises(ValueError, match="mode is 'fast'"):
+        Tokenizer.from_file("/there/is/no/such.json", mode="fast")
+
+
+def test_report(greedy, exact):
+    assert (greedy.engine_report()["mode"], exact.engine_report()["mode"]) == ("greedy", "exact")
+    assert "mode='greedy'" in repr(greedy)
+    assert greedy.engine == "native"
+    with pytest.raises(AttributeError):
+        greedy.mode = "exact"
+
+
+def test_special_tokens_around(llama3_like):
+    greedy = Tokenizer.from_file(llama3_like, mode="greedy")
+    begin = greedy.token_to_id("<|begin_of_text|>")
+    tokens = tokens_of(llama3_like)
+    for text in TEXTS:
+        assert greedy.encode(text).ids == [begin, *longest_match(tokens, text.encode())]
+        assert greedy.encode(text, add_special_tokens=False).ids == longest_match(tokens, text.encode())
+
+
+# -- survival
+
+
+THESES = "he", "th", "the", "hes"
+
+
+def replace_model(tokenizer: Tokenizer, path: Path) -> None:
+    vocab = {token: id for id, token in enumerate(["<|endoftext|>", *map(chr, BYTE_LEVEL.values()), *THESES])}
+    tokenizer.model = models.BPE(vocab, [("h", "e"), ("he", "s"), ("t", "h"), ("t", "he")])
+
+
+def set_attribute(tokenizer: Tokenizer, path: Path) -> None:
+    tokenizer.model.ignore_merges = True
+
+
+def train(tokenizer: Tokenizer, path: Path) -> None:
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"], show_progress=False
+    )
+    tokenizer.train_from_iterator(["zxcv zxc xcv xcv"] * 9, trainer)
+
+
+CHANGES = {
+    "added tokens": lambda t, _: t.add_tokens(["quick", tokenizers.AddedToken("[x]", lstrip=True)]),
+    "special tokens": lambda t, _: t.add_special_tokens(["<x>"]),
+    "normalizer": lambda t, _: setattr(t, "normalizer", normalizers.Lowercase()),
+    "pre-tokenizer": lambda t, _: setattr(t, "pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=True)),
+    "post-processor": lambda t, _: setattr(
+        t, "post_processor", processors.TemplateProcessing("a $A", special_tokens=[("a", 64)])
+    ),
+    "decoder": lambda t, _: setattr(t, "decoder", decoders.ByteLevel()),
+    "model": replace_model,
+    "model's attribute": set_attribute,
+    "training": train,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes(change, gpt2_like):
+    """As if the changed tokenizer were saved and opened in greedy mode, and not as it is in exact mode."""
+    both = {mode: Tokenizer.from_file(gpt2_like, mode=mode) for mode in ("greedy", "exact")}
+    for tokenizer in both.values():
+        CHANGES[change](tokenizer, gpt2_like)
+    greedy, exact = both["greedy"], both["exact"]
+    assert (greedy.mode, greedy.engine) == ("greedy", "native")
+    assert greedy.to_str() == exact.to_str()
+    texts = [*TEXTS, "the quick [x] <x> hesitation theses zxcv"]
+    again = Tokenizer.from_str(greedy.to_str(), mode="greedy")
+    assert [greedy.encode(text).ids for text in texts] == [again.encode(text).ids for text in texts]
+    assert [greedy.encode(text).ids for text in texts] != [exact.encode(text).ids for text in texts]
+    for twin in (copy.copy(greedy), copy.deepcopy(greedy), pickle.loads(pickle.dumps(greedy))):
+        assert twin.mode == "greedy"
+        assert [twin.encode(text).ids for text in texts] == [greedy.encode(text).ids for text in texts]
+        assert twin.to_str() == greedy.to_str()
+
+
+def test_one_change_after_another(greedy, gpt2_like):
+    tokens = tokens_of(gpt2_like)
+    greedy.add_tokens(["[1]"])
+    assert greedy.encode("a the").ids == longest_match(tokens, b"a the")
+    greedy.normalizer = normalizers.Lowercase()
+    assert greedy.encode("A [1]The").ids == [*longest_match(tokens, b"a "), 2000, *longest_match(tokens, b"the")]
+    held = greedy.model
+    held.ignore_merges = True
+    greedy.add_tokens(["[2]"])
+    assert greedy.encode("The[2]").ids == [*longest_match(tokens, b"the"), 2001]
+    greedy.normalizer = None
+    assert greedy.encode("The[2]").ids == [*longest_match(tokens, b"The"), 2001]
+
+
+def test_settings_survive(greedy):
+    greedy.enable_truncation(3)
+    greedy.enable_padding(length=5)
+    twin = pickle.loads(pickle.dumps(greedy))
+    assert twin.encode(TEXTS[1]).ids == greedy.encode(TEXTS[1]).ids
+    assert len(twin.encode(TEXTS[1]).ids) == 5
+
+
+def test_another_process(greedy):
+    greedy.add_tokens(["[x]"])
+    program = "import pickle, sys; t = pickle.load(sys.stdin.buffer); print(t.mode, t.encode(sys.argv[1]).ids)"
+    text = "unbelievable[x] isn't it"
+    done = subprocess.run([sys.executable, "-c", program, text], input=pickle.dumps(greedy), capture_output=True)
+    assert (done.stdout.decode().strip(), done.stderr) == (f"greedy {greedy.encode(text).ids}", b"")
+
+
+def test_pickled_where_the_files_are_not(gpt2_like, tmp_path, monkeypatch):
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "here"))
+    greedy = Tokenizer.from_file(gpt2_like, mode="greedy")
+    data = pickle.dumps(greedy)
+    (tmp_path / "here").rename(tmp_path / "gone")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "there"))
+    twin = pickle.loads(data)
+    assert twin.mode == "greedy"
+    assert [twin.encode(text).ids for text in TEXTS] == [greedy.encode(text).ids for text in TEXTS]
+
+
+def test_state(greedy, exact, llama3_like):
+    """A state is a tokenizer.json, which has no mode: the one that takes it keeps its own."""
+    state = Tokenizer.from_file(llama3_like).__getstate__()
+    greedy.__setstate__(state)
+    exact.__setstate__(state)
+    assert (greedy.mode, exact.mode) == ("greedy", "exact")
+    again = Tokenizer.from_file(llama3_like, mode="greedy")
+    assert [greedy.encode(text).ids for text in TEXTS] == [again.encode(text).ids for text in TEXTS]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_files_have_no_mode(greedy, exact, tmp_path, changed):
+    for name, tokenizer in (("greedy", greedy), ("exact", exact)):
+        if changed:
+            tokenizer.add_tokens(["[x]"])
+        tokenizer.save(tmp_path / f"{name}.dat")
+        tokenizer.save(tmp_path / f"{name}-alone.json")
+    for suffix in (".dat", ".json", "-alone.json"):
+        assert (tmp_path / f"greedy{suffix}").read_bytes() == (tmp_path / f"exact{suffix}").read_bytes()
+    assert Tokenizer.from_file(tmp_path / "greedy.dat").mode == "exact"
+    assert greedy.mode == "greedy"
+    again = Tokenizer.from_file(tmp_path / "greedy.dat", mode="greedy")
+    assert [again.encode(text).ids for text in TEXTS] == [greedy.encode(text).ids for text in TEXTS]
+
+
+# -- what the reference would have to encode
+
+
+@pytest.mark.parametrize("way", ["from_file", "from_str", "from_buffer"])
+def test_delegated_has_no_greedy_mode(refusing, wordpiece_like, way):
+    what = {"from_file": wordpiece_like, "from_str": wordpiece_like.read_text(encoding="utf-8")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is delegated, so there is nothing to warn of
+        with pytest.raises(UnsupportedError, match=r"greedy mode needs the native engine.*WordPiece"):
+            getattr(Tokenizer, way)(what.get(way, wordpiece_like.read_bytes()), mode="greedy")
+
+
+def test_delegated_tiktoken(refusing, gpt2_like, tmp_path):
+    path = rank_file(gpt2_like, tmp_path / "small.tiktoken")
+    with pytest.raises(UnsupportedError, match="greedy mode needs the native engine"):
+        Tokenizer.from_tiktoken(path, pattern="[aeiou]+|[^aeiou]+", special_tokens={}, mode="greedy")
+
+
+def test_malformed_is_as_malformed_as_ever(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text('{"model": {"type": "BPE"}}')
+    for mode in ("exact", "greedy"):
+        with pytest.raises(VocabularyError, match=r"x\.json") as caught:
+            Tokenizer.from_file(path, mode=mode)
+        assert type(caught.value) is VocabularyError
+
+
+class Reversing:
+    def normalize(self, text: tokenizers.NormalizedString) -> None:
+        text.map(lambda char: char)
+
+
+def test_change_that_only_the_reference_can_do(greedy):
+    """It is refused where it would take hold, and the tokenizer is sound again when it is taken back."""
+    before = [greedy.encode(text).ids for text in TEXTS]
+    greedy.normalizer = normalizers.Normalizer.custom(Reversing())
+    for _ in range(2):
+        with pytest.raises(UnsupportedError, match=r"greedy mode needs the native engine.*normalizer"):
+            greedy.encode("a")
+    greedy.normalizer = None
+    assert [greedy.encode(text).ids for text in TEXTS] == before
+    assert pickle.loads(pickle.dumps(greedy)).mode == "greedy"

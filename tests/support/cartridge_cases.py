@@ -1,0 +1,241 @@
+"""What the tests of the cartridge share: texts, a vocabulary with every case, files taken apart and put together
+again, and a judge for files that may do harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, pre_tokenizers
+
+from crayon_hf import _core
+from tests.support import cartridge_reader as plain
+from tests.support.cartridge_reader import Section
+
+PAGE = Path(__file__).parents[2] / "docs" / "cartridge-format.md"
+FAMILIES = ("whole", "gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
+TEXTS = (
+    "",
+    " ",
+    "The quick brown fox; it's what they've said, isn't it? We'LL see 12345 of them in 2024.\r\n\n  Yes.",
+    "Größe, déjà vu, e\u0301te\u0301, Быстрая лиса, 敏捷的棕色狐狸, 안녕하세요, तेज़ भूरी, 🙂👩‍👩‍👧‍👦",
+    "def encode(self, text: str) -> list[int]:\n    return [self.vocab[t]  for t in text.split()]\n",
+    "crayon crayons [L]  [L] [R]  x<|endoftext|> a\u00e9| e\u0301!  \u3000<mask>\u2003<mask> [X] 中文 _crayon",
+    "internationalization " * 3 + "a" * 200 + " " * 40 + "0" * 70,
+)
+
+
+def structure(document: dict[str, Any]) -> dict[str, Any]:
+    """The vocabulary with everything that the format has a case for: raw tokens, an id without a token, a token that
+    its merges never make, two merges of one pair, NFC, a prefix space, added tokens with every flag."""
+    model = document["model"]
+    vocab: dict[str, int] = model["vocab"]
+    model["merges"] = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
+    model["merges"].append(model["merges"][20])
+    for token in ("中文", "", "theq", "internationalizationalism"):
+        vocab[token] = len(vocab)
+    vocab["[hole before]"] = len(vocab) + 20
+    document["normalizer"] = {"type": "NFC"}
+    document["pre_tokenizer"] = {
+        "type": "ByteLevel",
+        "add_prefix_space": True,
+        "trim_offsets": True,
+        "use_regex": True,
+    }
+    tokenizer = Tokenizer.from_str(json.dumps(document))
+    tokenizer.add_tokens(
+        [
+            AddedToken("crayon", single_word=True),
+            AddedToken("[L]", lstrip=True),
+            AddedToken("[R]", rstrip=True, normalized=False),
+            AddedToken("<mask>", lstrip=True, rstrip=True, normalized=False, special=True),
+            AddedToken("\u00e9!", normalized=True),
+            AddedToken("a\u00e9|", normalized=False),
+            AddedToken("\u2003[X]\u2003", normalized=False),
+            AddedToken("Ġd", normalized=False),
+        ]
+    )
+    mask = tokenizer.token_to_id("<mask>")
+    document = json.loads(tokenizer.to_str())
+    special = {"<mask>": {"id": "<mask>", "ids": [mask], "tokens": ["<mask>"]}}
+    document["post_processor"] = {
+        "type": "Sequence",
+        "processors": [
+            {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            {
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "<mask>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [
+                    {"Sequence": {"id": "A", "type_id": 0}},
+                    {"SpecialToken": {"id": "<mask>", "type_id": 0}},
+                    {"Sequence": {"id": "B", "type_id": 1}},
+                ],
+                "special_tokens": special,
+            },
+        ],
+    }
+    return document
+
+
+def longest_match(document: dict[str, Any]) -> dict[str, Any]:
+    """The vocabulary of a byte-level document with the model that is longest match over it."""
+    model = {
+        "type": "WordPiece",
+        "unk_token": "the",
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 2**53 - 1,
+        "vocab": document["model"]["vocab"],
+    }
+    return document | {"model": model}
+
+
+@cache
+def compiled(source: bytes) -> bytes:
+    return _core.compile_tokenizer_json(source, '{"reference":"tokenizers"}')
+
+
+@lru_cache(8)
+def parsed(data: bytes) -> tuple[list[Section], bytes]:
+    return plain.read_sections(data)
+
+
+def child(code: str, *arguments: str, lines: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs Python code in another process, with the package that this one has, for at most two minutes."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=lines,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        cwd=tempfile.gettempdir(),
+        env=os.environ | {"PYTHONPATH": path} | environment,
+    )
+
+
+def sections_of(data: bytes) -> dict[int, bytes]:
+    return {section.type: section.data for section in parsed(data)[0]}
+
+
+def rewritten(data: bytes, changes: dict[str, bytes | None]) -> bytes:
+    """The file with other contents in some sections, signed as if they were meant. These sections come last, in this
+    order; None is for a section that shall be missing."""
+    sections, digest = parsed(data)
+    kept = [section for section in sections if plain.NAMES[section.type] not in changes]
+    new = [Section(plain.TYPES[name], 1, content) for name, content in changes.items() if content is not None]
+    return plain.write_cartridge(kept + new, digest)
+
+
+def signed(data: bytes | bytearray) -> bytes:
+    """The file with the checksum that its header and table must have, as far as they can be found."""
+    out = bytearray(data)
+    (count,) = struct.unpack_from("<I", out, 16)
+    end = min(64 + 32 * count, len(out))
+    struct.pack_into("<Q", out, 24, plain.xxh64(bytes(out[:24] + bytes(8) + out[32:end])))
+    return bytes(out)
+
+
+@cache
+def patterns() -> dict[str, str]:
+    """The families' patterns, from the page."""
+    block = re.search(r"```\n(gpt2 .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert block
+    return dict(line.split(maxsplit=1) for line in block[1].splitlines())
+
+
+def cutter(family: str) -> Callable[[bytes], list[int]]:
+    """The end offsets of pretokens, by the page's pattern of a family, or a pattern itself, and the reference's
+    regular expressions."""
+    pattern = patterns().get(family, family)
+    split = None if family == "whole" else pre_tokenizers.Split(Regex(pattern), "isolated")
+
+    def cut(data: bytes) -> list[int]:
+        if split is None:
+            return [len(data)] if data else []
+        text = data.decode()
+        return [len(text[:end].encode()) for _, (_, end) in split.pre_tokenize_str(text)]
+
+    return cut
+
+
+def nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def word_table(words: dict[bytes, tuple[int, ...]], buckets: int) -> bytes:
+    table = [[bytes(32), bytes(32)] for _ in range(buckets)]
+    for word, ids in words.items():
+        at = plain.word_home(word, buckets)
+        while table[at][1] != bytes(32):
+            at = (at + 1) % buckets
+        entry = word.ljust(15, b"\0") + bytes([len(word) | len(ids) << 4]) + struct.pack("<4I", *[*ids, 0, 0, 0][:4])
+        table[at][table[at][0] != bytes(32)] = entry
+    return b"".join(entry for bucket in table for entry in bucket)
+
+
+# Judges files in a process of its own, so that a crash or a hang is a verdict and not the end of the tests. Reads lines
+# of JSON: a name, a way to judge, and what that needs. Answers one line for each.
+JUDGE = """
+import json, sys
+from crayon_hf import _core
+from crayon_hf.errors import CartridgeError
+base = open(sys.argv[1], "rb").read() if len(sys.argv) > 1 else b""
+for line in sys.stdin:
+    name, way, *rest = json.loads(line)
+    try:
+        if way == "flip":
+            data = bytearray(base)
+            data[rest[0]] ^= 1 << rest[1]
+            _core.Engine.from_bytes(bytes(data))
+        elif way == "flip unverified":
+            data = bytearray(base)
+            data[rest[0]] ^= 1 << rest[1]
+            with open(rest[2], "wb") as file:
+                file.write(data)
+            _core.Engine.open(rest[2])
+        elif way == "cut":
+            _core.Engine.from_bytes(base[:rest[0]])
+        elif way == "cut unverified":
+            with open(rest[1], "wb") as file:
+                file.write(base[:rest[0]])
+            _core.Engine.open(rest[1])
+        else:
+            engine = _core.Engine.open(rest[0], verify=way != "open")
+        verdict = "accepted"
+        if way == "use":
+            encodings = [engine.encode(text) for text in rest[1]]
+            verdict += " " + json.dumps([[e.ids, e.offsets, engine.encode_ids(t)] for e, t in zip(encodings, rest[1])])
+    except CartridgeError as error:
+        verdict = "CartridgeError: " + str(error)
+    except BaseException as error:
+        verdict = type(error).__name__ + ": " + str(error)
+    print(json.dumps([name, verdict]), flush=True)
+"""
+
+
+def judged(cases: dict[str, tuple[Any, ...]], base: str = "") -> dict[str, str]:
+    """The verdict on every case. A case that kills its judge, or keeps it busy for 120 s, gets that for a verdict."""
+    verdicts: dict[str, str] = {}
+    while len(verdicts) < len(cases):
+        left = {name: case for name, case in cases.items() if name not in verdicts}
+        lines = "".join(json.dumps([name, *case]) + "\n" for name, case in left.items())
+        try:
+            done = child(JUDGE, *([base] if base else []), lines=lines.encode())
+            output, end = done.stdout, f"died with {done.returncode}: {done.stderr.decode()[-300:]}"
+        except subprocess.TimeoutExpired as expired:
+            output, end = expired.stdout or b"", "hangs"
+        verdicts |= dict(json.loads(line) for line in output.splitlines() if line.endswith(b"]"))
+        guilty = next((name for name in left if name not in verdicts), None)
+        if guilty is not None:
+            verdicts[guilty] = end
+    return verdicts

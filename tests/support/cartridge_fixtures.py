@@ -1,0 +1,55 @@
+"""Fixtures: the cartridges that the engine's tests read, and what they are compiled from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cartridge_cases import compiled, longest_match, structure
+
+
+@pytest.fixture(scope="session")
+def every_case(gpt2_like: Path, vocabularies: Path) -> Path:
+    document = structure(json.loads(gpt2_like.read_text(encoding="utf-8")))
+    path = vocabularies / "every_case.json"
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def longest_case(every_case: Path, vocabularies: Path) -> Path:
+    document = longest_match(json.loads(every_case.read_text(encoding="utf-8")))
+    path = vocabularies / "longest_case.json"
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+MERGING = ("gpt2_like", "llama3_like", "qwen_like", "roberta_like", "every_case")
+
+
+@pytest.fixture(scope="session", params=MERGING)
+def merging(request: pytest.FixtureRequest) -> bytes:
+    """The bytes of a tokenizer.json that becomes byte tables of merges."""
+    path: Path = request.getfixturevalue(request.param)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session", params=[*MERGING, "longest_case"])
+def source(request: pytest.FixtureRequest) -> bytes:
+    """The bytes of a tokenizer.json that becomes byte tables."""
+    path: Path = request.getfixturevalue(request.param)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
+def small(every_case: Path) -> bytes:
+    """A cartridge with something in every section of byte tables."""
+    return compiled(every_case.read_bytes())
+
+
+@pytest.fixture(scope="session")
+def longest(longest_case: Path) -> bytes:
+    """The same without merges."""
+    return compiled(longest_case.read_bytes())

@@ -1,0 +1,491 @@
+"""Cartridges that were made to deceive, every checksum right, each with what the error for it must say."""
+
+from __future__ import annotations
+
+import copy
+import json
+import struct
+from typing import Any
+
+from crayon_hf import _core
+from tests.support import cartridge_reader as plain
+from tests.support.cartridge_cases import parsed, rewritten, sections_of, signed, word_table
+
+
+def container_cases(small: bytes) -> dict[str, tuple[bytes, str]]:
+    """Headers and tables that are signed and wrong, with what the error must say. All are refused on opening."""
+
+    def patched(*changes: tuple[int, str, int]) -> bytes:
+        data = bytearray(small)
+        for at, code, value in changes:
+            struct.pack_into("<" + code, data, at, value)
+        return signed(data)
+
+    sections, digest = parsed(small)
+    (first,) = struct.unpack_from("<I", small, 64)
+    name = plain.NAMES[first]
+    cases = {
+        "file_size 0": (patched((8, "Q", 0)), "header says 0"),
+        "file_size 2^64 - 1": (patched((8, "Q", 2**64 - 1)), "header says"),
+        "257 sections": (patched((16, "I", 257)), "257 sections"),
+        "2^32 - 1 sections": (patched((16, "I", 2**32 - 1)), "sections"),
+        "no sections": (patched((16, "I", 0)), "section program"),
+        "offset not aligned": (patched((72, "Q", 65)), f"section {name} "),
+        "offset outside": (patched((72, "Q", len(small) + 64)), f"section {name} "),
+        "offset near 2^64": (patched((72, "Q", 2**64 - 64)), f"section {name} "),
+        "size outside": (patched((80, "Q", len(small))), f"section {name} "),
+        "size near 2^64": (patched((80, "Q", 2**64 - 1)), f"section {name} "),
+        "offset and size wrap": (patched((72, "Q", 64), (80, "Q", 2**64 - 64)), f"section {name} "),
+        "a section twice": (plain.write_cartridge([*sections, sections[4]], digest), "appears twice"),
+        "n_ids too large": (rewritten(small, {"program": program(small, n_ids=2**21)}), "larger than"),
+        "n_ids 2^32 - 1": (rewritten(small, {"program": program(small, n_ids=2**32 - 1)}), "larger than"),
+        "n_merges too large": (rewritten(small, {"program": program(small, n_merges=2**22)}), "larger than"),
+        "n_ids one more": (
+            rewritten(small, {"program": program(small, n_ids=read_program(small)["n_ids"] + 1)}),
+            "token",
+        ),
+    }
+    contents = sections_of(small)
+    for section in sections:
+        title = plain.NAMES[section.type]
+        if title in ("metadata", "token_bytes"):
+            continue
+        # A cut element is refused at once; a whole one less only where the size is given by the program.
+        cut = contents[section.type][:-1]
+        cases[f"{title} cut"] = (rewritten(small, {title: cut}), rf"section {title}\b")
+        if title not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "raw_tokens"):
+            cases[f"{title} empty"] = (rewritten(small, {title: b""}), rf"section {title}\b")
+            cases[f"{title} missing"] = (rewritten(small, {title: None}), rf"section {title}\b")
+    for count in (0, 3):
+        filters = rewritten(small, {"pair_filter": b"\xff" * 8 * count})
+        cases[f"pair_filter of {count}"] = (filters, "section pair_filter ")
+    three = {"pair_table": contents[10][:24], "word_table": contents[12][:192]}
+    cases |= {f"{title} of three": (rewritten(small, {title: data}), title) for title, data in three.items()}
+    for count in (0, 1, 767, 768, 771, 774):
+        words = rewritten(small, {"byte_cuts": contents[24].ljust(8 * 774, b"\0")[: 8 * count]})
+        cases[f"byte_cuts of {count} words"] = (words, "section byte_cuts ")
+    cases["pair_table of one slot"] = (rewritten(small, {"pair_table": b"\xff" * 8}), "section pair_table ")
+    return cases
+
+
+PROGRAM = ("flavor", "flags", "n_ids", "model_size", "vocab_size", "n_merges", "max_token_bytes")
+
+
+def read_program(data: bytes) -> dict[str, int]:
+    return dict(zip(PROGRAM, struct.unpack_from("<7I", sections_of(data)[2]), strict=True))
+
+
+def program(data: bytes, reserved: tuple[int, ...] = (0,) * 9, **changes: int) -> bytes:
+    return struct.pack("<16I", *(read_program(data) | changes).values(), *reserved)
+
+
+def components(data: bytes, *path: str, value: Any) -> bytes:
+    """The components with another value in one place."""
+    document = json.loads(sections_of(data)[plain.TYPES["components"]])
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(document).encode()
+
+
+def array(data: bytes, name: str, code: str, changes: dict[int, int]) -> bytes:
+    """A section with some elements replaced."""
+    out = bytearray(sections_of(data)[plain.TYPES[name]])
+    size = struct.calcsize(code)
+    for index, value in changes.items():
+        at = index * size if index >= 0 else len(out) + index * size
+        struct.pack_into("<" + code, out, at, value)
+    return bytes(out)
+
+
+def trie_of(keys: dict[bytes, int]) -> bytes:
+    return b"".join(part.tobytes() for part in _core.build_double_array(sorted(keys.items())))
+
+
+def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]:
+    """Contents that lie, and the section that the error must name."""
+    c = plain.Cartridge(small)
+    vocab = c.vocabulary()
+    contents = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
+    n, n_added = c.n_ids, len(c.added_tokens)
+    hole = next(i for i in range(n) if not c.token_flags[i])
+    raw = vocab["中文"]
+    a, b = c.byte_ids[ord("a")], c.byte_ids[ord("b")]
+    added_id = c.added_tokens[0][0]
+    special = next(i for i in range(n) if c.token_flags[i] & plain.SPECIAL)
+    word_ids = [i for i in range(n) if c.token_flags[i] & plain.WHOLE]
+    whole = next(i for i in word_ids if c.bytes_of(i).isalpha() and 2 < len(c.bytes_of(i)) < 5)
+    cases: dict[str, tuple[str, bytes | dict[str, bytes | None]]] = {}
+
+    def case(name: str, section: str, content: bytes | dict[str, bytes | None]) -> None:
+        cases[name] = (section, content)
+
+    def flags(token_id: int, value: int) -> bytes:
+        return array(small, "token_flags", "B", {token_id: value})
+
+    # metadata, certificate, program
+    for name, text in {"nothing": b"", "a list": b"[]", "cut": b'{"a":', "not UTF-8": b'{"a":"\xff"}'}.items():
+        case(f"metadata is {name}", "metadata", text)
+        case(f"certificate is {name}", "certificate", text)
+        case(f"components is {name}", "components", text)
+    wrong = {"flavor": 2, "flags": 8}
+    program_values = read_program(small)
+    wrong |= {field: program_values[field] + 1 for field in ("model_size", "vocab_size", "max_token_bytes")}
+    for field, value in wrong.items():
+        case(f"program with {field} {value}", "program", program(small, **{field: value}))
+    case("both flags", "program", program(small, flags=plain.IGNORE_MERGES | plain.TEXT_TOKENS))
+    for index in range(9):
+        reserved = tuple(int(i == index) for i in range(9))
+        case(f"reserved word {index}", "program", program(small, reserved))
+    case("ignore_merges, which tables do not know", "word_table", {"program": program(small, flags=1)})
+    case("text_tokens over byte tables", "token_flags", {"program": program(small, flags=2)})
+    case("max_token_bytes 0", "program", program(small, max_token_bytes=0))
+    case("max_token_bytes 2^32 - 1", "program", program(small, max_token_bytes=2**32 - 1))
+
+    # tokens
+    offsets = c.token_offsets
+    case("first offset not 0", "token_offsets", array(small, "token_offsets", "I", {0: 1}))
+    case("last offset too large", "token_offsets", array(small, "token_offsets", "I", {-1: offsets[-1] + 1}))
+    swapped = {300: offsets[301], 301: offsets[300]}
+    case("offsets fall", "token_offsets", array(small, "token_offsets", "I", swapped))
+    for name, value in {"a little": offsets[-1] + 1, "far": 2**31, "to the end of 32 bits": 2**32 - 1}.items():
+        # The token before the jump is raw and its bytes come last, so that they are read as text to the end and on.
+        jump = {
+            "token_offsets": array(small, "token_offsets", "I", {raw + 1: value}),
+            "program": program(small, max_token_bytes=2**32 - 1),
+            "token_bytes": contents["token_bytes"],
+        }
+        case(f"an offset jumps {name}", "token_offsets", jump)
+    case("token_bytes is shorter", "token_offsets", {"token_bytes": contents["token_bytes"][:-1]})
+    case("token_bytes is empty", "token_offsets", {"token_bytes": b""})
+    case("another token's bytes", "trie", {"token_bytes": b"\0" + contents["token_bytes"][1:]})
+    case("a flag that is not known", "token_flags", flags(a, c.token_flags[a] | 128))
+    case("flags of a hole", "token_flags", flags(hole, plain.PRESENT))
+    case("present, of no vocabulary", "token_flags", flags(hole, plain.PRESENT | plain.RAW))
+    case("special, not added", "token_flags", flags(a, c.token_flags[a] | plain.SPECIAL))
+    case("raw, but spells bytes", "token_flags", flags(whole, plain.PRESENT | plain.MODEL | plain.RAW))
+    case("a token goes missing", "token_flags", flags(whole, 0))
+    case("not whole, but is", "token_flags", flags(whole, c.token_flags[whole] & ~plain.WHOLE))
+    for name in ("theq", "internationalizationalism"):
+        case(f"{name} is whole", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.WHOLE))
+    case("a raw token is whole", "token_flags", flags(raw, c.token_flags[raw] | plain.WHOLE))
+    case("not merged, but is", "token_flags", flags(whole, c.token_flags[whole] & ~plain.MERGED))
+    for name in ("theq", "中文"):
+        case(f"{name} is merged", "token_flags", flags(vocab[name], c.token_flags[vocab[name]] | plain.MERGED))
+    not_utf8 = bytearray(contents["token_bytes"])
+    not_utf8[offsets[raw]] = 0xFF
+    case("a raw token is not UTF-8", "token_bytes", bytes(not_utf8))
+    for name, index in {"leading": vocab["Ġd"], "trailing": n + whole, "of a hole": hole}.items():
+        value = struct.unpack_from("<H", contents["token_trim"], 2 * index)[0] + 1
+        case(f"token_trim {name}", "token_trim", array(small, "token_trim", "H", {index: value}))
+    for name, value in {"out of range": n, "a hole": hole, "raw": raw, "2^32 - 1": 2**32 - 1, "another's": b}.items():
+        case(f"byte_ids is {name}", "byte_ids", array(small, "byte_ids", "I", {ord("a"): value}))
+    raws = list(c.raw_tokens)
+    case("raw_tokens not sorted", "raw_tokens", struct.pack(f"<{len(raws)}I", *reversed(raws)))
+    case("raw_tokens with one twice", "raw_tokens", array(small, "raw_tokens", "I", {0: raws[1]}))
+    case("raw_tokens lacks one", "raw_tokens", contents["raw_tokens"][:-4])
+    case("raw_tokens is empty", "raw_tokens", b"")
+    case("raw_tokens out of range", "raw_tokens", array(small, "raw_tokens", "I", {0: n}))
+    case("raw_tokens names another", "raw_tokens", array(small, "raw_tokens", "I", {0: a}))
+
+    # merges
+    for name, value in {"out of range": n, "raw": raw, "a hole": hole, "of other bytes": a}.items():
+        case(f"a product {name}", "merge_products", array(small, "merge_products", "I", {40: value}))
+    table = list(c.pair_table)
+    full = next(i for i, slot in enumerate(table) if slot != plain.EMPTY_PAIR)
+    lonely = next(i for i in range(1, len(table)) if table[i - 1] == table[i] == plain.EMPTY_PAIR)
+    slot = table[full]
+
+    def pairs(changes: dict[int, int]) -> bytes:
+        return array(small, "pair_table", "Q", changes)
+
+    without_empty = {i: slot for i, other in enumerate(table) if other == plain.EMPTY_PAIR}
+    case("pair_table without an empty slot", "pair_table", pairs(without_empty))
+    for size in (2, 8192):
+        case(f"{size} full slots", "pair_table", struct.pack("<Q", slot) * size)
+    case("a long chain", "pair_table", struct.pack("<Q", slot) * (2**14 - 1) + b"\xff" * 8)
+    case("a rank out of range", "pair_table", pairs({full: slot | (2**22 - 1)}))
+    case("a left id out of range", "pair_table", pairs({full: slot | (2**21 - 1) << 43}))
+    case("a right id out of range", "pair_table", pairs({full: slot | (2**21 - 1) << 22}))
+    case("a pair where no search finds it", "pair_table", pairs({full: plain.EMPTY_PAIR, lonely: slot}))
+    case("a pair twice", "pair_table", pairs({lonely: slot}))
+    case("an empty pair_table", "byte_pair_ranks", {"pair_table": b"\xff" * 128})
+    bit = plain.pair_home(slot >> 43, slot >> 22 & 2**21 - 1, 64 * len(c.pair_filter))
+    lacking = c.pair_filter[bit // 64] & ~(1 << bit % 64)
+    case("pair_filter lacks a pair", "pair_filter", array(small, "pair_filter", "Q", {bit // 64: lacking}))
+    case("pair_filter of zeros", "pair_filter", bytes(len(contents["pair_filter"])))
+    case("a small pair_filter of zeros", "pair_filter", bytes(8))
+    rank, left, right, _ = next(m for m in c.merges() if len(c.bytes_of(m[3])) == 2)
+    pair = 256 * c.bytes_of(left)[0] + c.bytes_of(right)[0]
+    for name, changes in {
+        "out of range": {pair: c.n_merges},
+        "of another merge": {pair: rank + 1},
+        "missing": {pair: plain.NO_RANK},
+        "for a pair that has none": {256 * 0xFF + 0xFF: rank},
+    }.items():
+        case(f"byte_pair_ranks {name}", "byte_pair_ranks", array(small, "byte_pair_ranks", "I", changes))
+
+    cuts = c.byte_cuts
+    full = next(i for i in range(768, len(cuts)) if cuts[i])
+    part = next(i for i in range(768) if cuts[i])
+    for name, changes in {
+        "a bit less": {full: cuts[full] & (cuts[full] - 1)},
+        "a bit more": {full: cuts[full] | (cuts[full] + 1)},
+        "a part less": {part: cuts[part] & (cuts[part] - 1)},
+        "a part more": {part: cuts[part] | (cuts[part] + 1)},
+    }.items():
+        case(f"byte_cuts: {name}", "byte_cuts", array(small, "byte_cuts", "Q", changes))
+    case("byte_cuts: nothing can be cut", "byte_cuts", b"\xff" * len(contents["byte_cuts"]))
+    case("byte_cuts: all can be cut", "byte_cuts", bytes(len(contents["byte_cuts"])))
+    case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
+    case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
+
+    # merges that happen
+    def lives(changes: dict[int, int]) -> bytes:
+        return array(small, "live_slots", "Q", changes)
+
+    filled = next(i for i, slot in enumerate(c.live_slots) if slot != plain.EMPTY_PAIR)
+    free = next(i for i, slot in enumerate(c.live_slots) if slot == plain.EMPTY_PAIR)
+    slot = c.live_slots[filled]
+    case("a merge that happens is missing", "live_slots", lives({filled: plain.EMPTY_PAIR}))
+    case("a merge elsewhere", "live_slots", lives({filled: plain.EMPTY_PAIR, free: slot}))
+    case("a merge twice", "live_slots", lives({free: slot}))
+    case("a merge of another rank", "live_slots", lives({filled: slot ^ 1}))
+    case("a merge of a rank out of range", "live_slots", lives({filled: slot | 2**22 - 1}))
+    case("a merge of other tokens", "live_slots", lives({filled: slot ^ 1 << 43}))
+    case("a merge of ids out of range", "live_slots", lives({filled: slot | (2**42 - 2) << 22}))
+    case("no merges that happen", "live_slots", b"\xff" * 8 * len(c.live_slots))
+    case("live_slots of three", "live_slots", contents["live_slots"][:24])
+    case("live_slots of 2^23", "live_slots", b"\xff" * 2**26)
+    case("one pilot", "live_pilots", bytes(2))
+    case("three pilots", "live_pilots", bytes(6))
+    case("pilots of zeros", "live_slots", {"live_pilots": bytes(len(contents["live_pilots"]))})
+    case("twice as many pilots", "live_slots", {"live_pilots": contents["live_pilots"] * 2})
+
+    # words
+    words = c.words()
+    buckets = len(c.word_table) // 2
+
+    def entry_of(word: bytes) -> int:
+        """Where a word's entry begins."""
+        key = word.ljust(15, b"\0") + bytes([len(word) | len(words[word]) << 4])
+        return contents["word_table"].index(key)
+
+    def entry(word: bytes, at: int, new: bytes) -> bytes:
+        out = bytearray(contents["word_table"])
+        start = entry_of(word) + at
+        out[start : start + len(new)] = new
+        return bytes(out)
+
+    two = next(word for word, ids in words.items() if len(ids) == 2 and len(word) > 2)
+    single = c.bytes_of(whole)
+    spelled = {single: tuple(c.byte_ids[byte] for byte in single[:4])} if len(single) <= 4 else {}
+    true_words = {word: tuple(c.merge(word)) for word in (b"qzx", b"zqj")}
+    case("a word with the id of its token", "word_table", word_table(words | {b"theq": (vocab["theq"],)}, buckets))
+    assert spelled
+    case("a word as single bytes", "word_table", word_table(words | spelled, buckets))
+    case("a word that is no token, wrongly", "word_table", word_table(words | {b"qzx": true_words[b"zqj"]}, buckets))
+    case("an id out of range", "word_table", entry(two, 16, struct.pack("<I", n)))
+    case("an id of other bytes", "word_table", entry(two, 16, struct.pack("<I", c.byte_ids[0])))
+    case("an unused id", "word_table", entry(two, 24, struct.pack("<I", 1)))
+    for count in (0, 1, 3, 5, 15):
+        case(f"{count} ids for two", "word_table", entry(two, 15, bytes([len(two) | count << 4])))
+    for size in (0, 1, 15):
+        case(f"a length of {size}", "word_table", entry(two, 15, bytes([size | 2 << 4])))
+    case("a key with something after the word", "word_table", entry(two, len(two), b"\1"))
+    index = next(i for i in range(buckets) if not any(c.word_table[2 * i][:2]))
+    moved = bytearray(entry(two, 0, bytes(32)))
+    moved[64 * index : 64 * index + 32] = contents["word_table"][entry_of(two) :][:32]
+    case("a word where no search finds it", "word_table", bytes(moved))
+    for name, at in {"lo": 64 * index, "ids": 64 * index + 16}.items():
+        empty = bytearray(contents["word_table"])
+        empty[at] = 1
+        case(f"an empty entry with {name}", "word_table", bytes(empty))
+    filled = contents["word_table"][entry_of(two) :][:32]
+    for size in (2, 2 * buckets):
+        case(f"{size} full entries", "word_table", filled * size)
+    case("a long chain of words", "word_table", filled * (2**13 - 1) + bytes(32))
+
+    # tries
+    for name, value, values in (
+        ("trie", n, c.trie.items()),
+        ("added_trie", n_added, c.added_trie.items()),
+        ("added_trie_normalized", n_added, c.added_trie_normalized.items()),
+    ):
+        trie = getattr(c, f"{name}")
+        m = len(trie.check)
+        leaf = next(i for i in range(m) if trie.values[i] >= 0 and trie.check[i] > 0)
+        parent = trie.check[leaf]
+        for change, at in {
+            "base of the root": {0: 2},
+            "check of the root": {m: 0},
+            "a parent out of range": {m + leaf: m},
+            "a parent below -1": {m + leaf: -2},
+            "a node that is its own parent": {m + leaf: leaf, leaf: leaf},
+            "a cycle": {m + parent: leaf, leaf: parent},
+            "a value out of range": {2 * m + leaf: value},
+            "a value of 2^31 - 1": {2 * m + leaf: 2**31 - 1},
+            "a value below -1": {2 * m + leaf: -2},
+            "a key less": {2 * m + leaf: -1},
+            "the empty key": {2 * m: trie.values[leaf]},
+        }.items():
+            case(f"{name}: {change}", name, array(small, name, "i", at))
+        case(f"{name}: another value", name, array(small, name, "i", {2 * m + leaf: (trie.values[leaf] + 1) % 2}))
+        case(f"{name}: one key more", name, trie_of(values | {b"a key that was never in it": min(values.values())}))
+        case(f"{name}: the same keys otherwise", name, trie_of({key[::-1]: i for key, i in values.items()}))
+        case(f"{name}: empty", name, b"")
+        case(f"{name}: not three arrays", name, contents[name][:-4])
+    long_whole = max((i for i in word_ids), key=lambda i: len(c.bytes_of(i)))
+    case("trie: a long token for a short word", "trie", trie_of(c.trie.items() | {b"x" * 16: long_whole}))
+
+    # added tokens
+    def added(changes: dict[int, int]) -> bytes:
+        return array(small, "added_tokens", "I", changes)
+
+    first_flags = c.added_tokens[0][1]
+    for name, changes in {
+        "an id out of range": {0: n},
+        "the id 2^32 - 1": {0: 2**32 - 1},
+        "an id that is not added": {0: a},
+        "an id twice": {0: c.added_tokens[1][0]},
+        "a flag that is not known": {1: first_flags | 32},
+        "special, says one": {1: first_flags ^ plain.SPECIAL_TOKEN},
+    }.items():
+        case(f"added_tokens: {name}", "added_tokens", added(changes))
+    case("added_tokens: one less", "added_tokens", contents["added_tokens"][:-8])
+    case("added_tokens: none", "added_tokens", b"")
+    case("added_tokens: normalized or not", "added_trie", {"added_tokens": added({1: first_flags ^ plain.NORMALIZED})})
+    case("token_flags: not added", "token_flags", flags(added_id, c.token_flags[added_id] & ~plain.ADDED))
+    case("token_flags: not special", "added_tokens", flags(special, c.token_flags[special] & ~plain.SPECIAL))
+
+    for name, content in component_cases(small).items():
+        case(f"components: {name}", "components", content)
+    # A normalizer under which the tokens that are looked for in normalized text are spelled otherwise.
+    for kind in ({"type": "Lowercase"}, {"type": "NFD"}, {"type": "Prepend", "prepend": "x"}):
+        case(f"normalizer {kind}", "added_trie_normalized", {"components": components(small, "normalizer", value=kind)})
+
+    out: dict[str, tuple[bytes, str]] = {}
+    for name, (section, content) in cases.items():
+        changes = content if isinstance(content, dict) else {section: content}
+        out[name] = (rewritten(small, changes), rf"section {section}\b")
+
+    # With ignore_merges, a token that is missing from the table would be merged.
+    reader = plain.Cartridge(ignoring)
+    table_words = reader.words()
+    lost = next(word for word in table_words if len(reader.merge(word)) > 1)
+    fewer = {word: ids for word, ids in table_words.items() if word != lost}
+    buckets = len(reader.word_table) // 2
+    for name, entries in {"lacks": fewer, "merges": fewer | {lost: tuple(reader.merge(lost))}}.items():
+        data = rewritten(ignoring, {"word_table": word_table(entries, buckets)})
+        out[f"ignore_merges: the table {name} a token"] = (data, "section word_table ")
+    return out
+
+
+def longest_match_cases(small: bytes, longest: bytes) -> dict[str, tuple[bytes, str]]:
+    """Tables of longest match that lie, and those that are not what their flag says."""
+    c = plain.Cartridge(longest)
+    merging = {plain.NAMES[number]: data for number, data in sections_of(small).items()}
+    raw = c.vocabulary()["中文"]
+    a, b = c.byte_ids[ord("a")], c.byte_ids[ord("b")]
+    keys = c.trie.items()
+    cases: dict[str, tuple[dict[str, bytes | None], str]] = {}
+    for flags in (3, 5, 6, 7, 8, 12):
+        cases[f"flags {flags}"] = ({"program": program(longest, flags=flags)}, "section (program|pair_table) ")
+    for flags in (0, 1):
+        cases[f"flags {flags}, without merges"] = ({"program": program(longest, flags=flags)}, "section pair_table ")
+    cases["text tables"] = ({"program": program(longest, flags=2)}, "section ")
+    for name in ("pair_table", "pair_filter", "byte_pair_ranks", "word_table", "byte_cuts"):
+        both = ("pair_table", "pair_filter") if name.startswith("pair") else (name,)
+        cases[f"with {name}"] = ({other: merging[other] for other in both}, f"section {both[0]} .* longest match")
+    products = {"merge_products": merging["merge_products"]}
+    cases["with products"] = (products, "section merge_products ")
+    counted = program(longest, n_merges=read_program(small)["n_merges"])
+    cases["with products, counted"] = (products | {"program": counted}, "section merge_products .* longest match")
+    for name, token, bit in (
+        ("no token is whole", a, 0),
+        ("a raw token is whole", raw, plain.WHOLE),
+        ("a token is merged", a, plain.WHOLE | plain.MERGED),
+    ):
+        flags = c.token_flags[token] & ~plain.WHOLE | bit
+        cases[name] = ({"token_flags": array(longest, "token_flags", "B", {token: flags})}, "section token_flags ")
+    swapped = keys | {b"a": b, b"b": a}
+    cases["two keys swapped"] = ({"trie": trie_of(swapped)}, "section trie ")
+    cases["a key more"] = ({"trie": trie_of(keys | {b"no token": a})}, "section trie ")
+    cases["a key less"] = ({"trie": trie_of({key: i for key, i in keys.items() if key != b"theq"})}, "section trie ")
+    cases["no keys"] = ({"trie": b""}, r"section trie\b")
+    cases["a byte of another"] = ({"byte_ids": array(longest, "byte_ids", "I", {97: b})}, "section byte_ids ")
+    whole = {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**53}
+    for name, value in {
+        "no model": None,
+        "BPE": {"type": "BPE"},
+        "no type": {"continuing_subword_prefix": "", "max_input_chars_per_word": 2**53},
+        "a prefix": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 2**53},
+        "a limit": {"type": "WordPiece", "continuing_subword_prefix": "", "max_input_chars_per_word": 2**48 - 1},
+        "a number": 7,
+        "no unknown token": whole | {"unk_token": None},
+        "an unknown token that is a number": whole | {"unk_token": 5},
+    }.items():
+        cases[f"{name}"] = ({"components": components(longest, "model", value=value)}, "section components")
+    known = json.loads(sections_of(longest)[plain.TYPES["components"]])["model"]
+    out = {name: (rewritten(longest, changes), error) for name, (changes, error) in cases.items()}
+    of_merges = {"components": components(small, "model", value=known)}
+    return out | {"merges for another model": (rewritten(small, of_merges), "section components")}
+
+
+def component_cases(small: bytes) -> dict[str, bytes]:
+    """Components that are not known, or cannot run over byte tables."""
+    known = json.loads(sections_of(small)[plain.TYPES["components"]])
+    pre, post = known["pre_tokenizer"], known["post_processor"]
+    _, template = post["processors"]
+    broken: dict[str, dict[tuple[str, ...], Any]] = {}
+    for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        broken[f"{member} that nobody knows"] = {(member,): {"type": "Unheard"}}
+        broken[f"{member} without a type"] = {(member,): {}}
+        broken[f"{member} a number"] = {(member,): 7}
+        broken[f"{member} a list"] = {(member,): [known[member]]}
+        broken[f"{member} of another kind"] = {(member,): {"type": "BPE"}}
+    broken["no pre_tokenizer"] = {("pre_tokenizer",): None}
+    broken["a pre_tokenizer without ByteLevel"] = {("pre_tokenizer",): {"type": "Whitespace"}}
+    after = {"type": "Sequence", "pretokenizers": [pre, {"type": "Whitespace"}]}
+    broken["ByteLevel, but not last"] = {("pre_tokenizer",): after}
+    split = {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": False}
+    broken["a pattern that is none"] = {("pre_tokenizer",): {"type": "Sequence", "pretokenizers": [split, pre]}}
+    broken["a normalizer that spells bytes"] = {("normalizer",): {"type": "ByteLevel"}}
+    gone = {"type": "Replace", "pattern": {"String": "crayon"}, "content": ""}
+    broken["a normalizer that leaves nothing of a token"] = {("normalizer",): gone}
+    for option, value in {
+        "byte_fallback": True,
+        "ignore_merges": True,
+        "dropout": 0.5,
+        "continuing_subword_prefix": "##",
+        "end_of_word_suffix": "</w>",
+    }.items():
+        broken[f"the model with {option}"] = {("model", option): value}
+    for name, changes in {
+        "sequence C": {"single": [{"Sequence": {"id": "C", "type_id": 0}}]},
+        "a piece of two kinds": {"single": [template["single"][0] | template["single"][1]]},
+        "a special token that is not defined": {"special_tokens": {}},
+        "a negative id": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [-1], "tokens": ["<mask>"]}}},
+        "an id of 2^31": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [2**31], "tokens": ["<mask>"]}}},
+        "more tokens than ids": {"special_tokens": {"<mask>": {"id": "<mask>", "ids": [1], "tokens": ["a", "b"]}}},
+        "no pair": {"pair": None},
+    }.items():
+        broken[f"a template with {name}"] = {("post_processor",): template | changes}
+    roberta = {"type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True, "cls": ["a", 1]}
+    broken["a sep of no id"] = {("post_processor",): roberta | {"sep": ["b", None]}}
+    for count in (65, 20_000):
+        broken[f"{count} steps"] = {("post_processor",): {"type": "Sequence", "processors": [template] * count}}
+    out = {}
+    for name, changes in broken.items():
+        document = copy.deepcopy(known)
+        for path, value in changes.items():
+            place = document
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+        out[name] = json.dumps(document).encode()
+    text = json.dumps(known)
+    out["nested too deep"] = text.replace('"truncation": null', '"truncation": ' + "[" * 1000 + "]" * 1000).encode()
+    out["words after the object"] = text.encode() + b" x"
+    return out

@@ -1,0 +1,298 @@
+"""Cartridges with text tables that were made to deceive, every checksum right, each with what the error must say."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from tests.support import cartridge_reader as plain
+from tests.support.cartridge_cases import compiled, rewritten, sections_of
+from tests.support.cartridge_lies import array, components, program, read_program, trie_of
+from tests.support.cartridge_text import text_source
+
+Contents = bytes | dict[str, bytes | None]
+
+
+class Cases:
+    """Lies about one file: by name, the file and a pattern for the error."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.data = compiled(text_source(name))
+        self.cartridge = plain.Cartridge(self.data)
+        self.contents = {plain.NAMES[number]: data for number, data in sections_of(self.data).items()}
+        self.files: dict[str, tuple[bytes, str]] = {}
+
+    def add(self, title: str, section: str, content: Contents) -> None:
+        """The error must name the section."""
+        self.say(title, rf"section {section}\b", content if isinstance(content, dict) else {section: content})
+
+    def say(self, title: str, pattern: str, changes: dict[str, bytes | None]) -> None:
+        assert f"{self.name}: {title}" not in self.files
+        self.files[f"{self.name}: {title}"] = (rewritten(self.data, changes), pattern)
+
+    def array(self, section: str, code: str, changes: dict[int, int | float]) -> bytes:
+        return array(self.data, section, code, changes)
+
+    def components(self, *path: str, value: Any) -> bytes:
+        return components(self.data, *path, value=value)
+
+
+def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
+    """What is refused before anything is verified."""
+    cases = Cases(name)
+    of_model = "byte_ids|pair_table|pair_filter|char_pairs|scores"
+    for section, content in cases.contents.items():
+        if section in ("metadata", "token_bytes") or not content:
+            continue
+        # Sections of 64-bit words that a model finds to be of a wrong size are named, or the model is.
+        pattern = rf"section {section}\b"
+        if section in of_model:
+            pattern += "|the sections of the (BPE|Unigram) model"
+        cases.say(f"{section} cut", pattern, {section: content[:-1]})
+        if section not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products"):
+            cases.say(f"{section} empty", pattern, {section: b""})
+            cases.say(f"{section} missing", pattern, {section: None})
+    fields = read_program(cases.data)
+    cases.say("n_ids one more", "token", {"program": program(cases.data, n_ids=fields["n_ids"] + 1)})
+    cases.add("n_merges one more", "merge_products", {"program": program(cases.data, n_merges=fields["n_merges"] + 1)})
+    # Taken for byte tables, they lack most of these.
+    cases.say(
+        "text_tokens not said",
+        "section (byte_ids|pair_table|byte_pair_ranks) ",
+        {"program": program(cases.data, flags=0)},
+    )
+    if cases.contents.get("char_pairs"):
+        words = cases.contents["char_pairs"]
+        for count in (1, 256, 257, 257 + 3, 257 + 6):
+            cut = words.ljust(8 * 263, b"\0")[: 8 * count]
+            cases.say(f"char_pairs of {count} words", "char_pairs|sections of the BPE model", {"char_pairs": cut})
+        for count in (1, 3):
+            slots = b"\xff" * 8 * count
+            cases.add(f"pair_table of {count} slots", "pair_table", slots)
+        cases.add("pair_filter of three", "pair_filter", b"\xff" * 24)
+    return cases.files
+
+
+def content_cases(name: str) -> dict[str, tuple[bytes, str]]:
+    """What only verify finds."""
+    cases = Cases(name)
+    token_cases(cases)
+    component_cases(cases)
+    model = cases.cartridge.components["model"]
+    if model["type"] == "BPE":
+        merge_cases(cases)
+    else:
+        other_merge_cases(cases)
+    if model["type"] == "Unigram":
+        score_cases(cases)
+    else:
+        scores = struct.pack(f"<{cases.cartridge.model_size + 1}d", *[0.0] * (cases.cartridge.model_size + 1))
+        cases.say("scores of another model", "Unigram|section scores", {"scores": scores})
+    byte_cases(cases)
+    return cases.files
+
+
+def token_cases(cases: Cases) -> None:
+    c = cases.cartridge
+    model = [i for i in range(c.n_ids) if c.token_flags[i] & plain.MODEL and c.bytes_of(i)]
+    token, other = model[-1], model[-2]
+    holes = [i for i in range(c.n_ids) if not c.token_flags[i]]
+    for title, value in {
+        "raw": plain.RAW,
+        "whole": plain.WHOLE,
+        "merged": plain.MERGED,
+        "unknown": 128,
+        "special, not added": 16,
+    }.items():
+        flags = c.token_flags[token] | value
+        cases.add(f"a token that is {title}", "token_flags", cases.array("token_flags", "B", {token: flags}))
+    gone = cases.array("token_flags", "B", {token: 0})
+    cases.add("a token goes missing", "token_flags", gone)
+    for hole in holes[:1]:
+        flags = cases.array("token_flags", "B", {hole: plain.PRESENT | plain.MODEL})
+        cases.say("a token in a hole", "section (program|token_flags|scores) ", {"token_flags": flags})
+    for field in ("model_size", "vocab_size", "max_token_bytes"):
+        for change in (1, -1):
+            value = read_program(cases.data)[field] + change
+            cases.add(f"{field} {change:+}", "program", {"program": program(cases.data, **{field: value})})
+    cases.say("both flags", "section program", {"program": program(cases.data, flags=3)})
+    bad = bytearray(cases.contents["token_bytes"])
+    bad[c.token_offsets[token]] = 0xFF
+    cases.add("a token is not UTF-8", "token_bytes", {"token_bytes": bytes(bad)})
+    offsets = {token: c.token_offsets[token + 1] + 1}
+    cases.add("offsets fall", "token_offsets", cases.array("token_offsets", "I", offsets))
+    for title, index in {"leading": token, "trailing": c.n_ids + token}.items():
+        value = (c.leading + c.trailing)[index] + 1
+        cases.add(f"token_trim {title}", "token_trim", cases.array("token_trim", "H", {index: value}))
+    cases.add("raw_tokens has one", "raw_tokens", struct.pack("<I", token))
+    keys = c.trie.items()
+    value = c.bytes_of(token)
+    for title, new in {
+        "a key less": {key: i for key, i in keys.items() if key != value},
+        "a key more": keys | {b"a key that was never in it": token},
+        "another's id": keys | {value: other},
+        "swapped": keys | {value: other, c.bytes_of(other): token},
+        "a key otherwise": {key + b"x" if key == value else key: i for key, i in keys.items()},
+        "the id of a hole or of none": keys | {value: (holes or [c.n_ids])[0]},
+    }.items():
+        cases.add(f"trie: {title}", "trie", trie_of(new))
+    for title, at, number in (
+        ("base of the root", 0, 2),
+        ("check of the root", len(c.trie.check), 0),
+        ("a value below -1", 2 * len(c.trie.check) + next(i for i, v in enumerate(c.trie.values) if v >= 0), -2),
+    ):
+        cases.add(f"trie: {title}", "trie", cases.array("trie", "i", {at: number}))
+    cases.add("trie: empty", "trie", b"")
+    if c.added_tokens:
+        cases.add("added_tokens: one less", "added_tokens", cases.contents["added_tokens"][:-8])
+    if len(c.added_tokens) > 1:
+        twice = cases.contents["added_tokens"][-8:] * len(c.added_tokens)
+        cases.add("added_tokens: an id twice", "added_tokens", twice)
+    for section in ("added_trie", "added_trie_normalized"):
+        indices = getattr(c, section).items()
+        more = indices | {b"a key that was never in it": 0}
+        if c.added_tokens and indices:
+            cases.add(f"{section}: a key more", section, trie_of(more))
+            cases.add(f"{section}: empty", section, b"")
+        elif c.added_tokens:
+            cases.add(f"{section}: a key where none is looked for", section, trie_of(more))
+
+
+def component_cases(cases: Cases) -> None:
+    for title, text in {"nothing": b"", "a list": b"[]", "cut": b'{"a":', "not UTF-8": b'{"a":"\xff"}'}.items():
+        cases.add(f"components is {title}", "components", text)
+        cases.add(f"metadata is {title}", "metadata", text)
+    for member in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        for value in ({"type": "Unheard"}, {}, 7, [], "NFC"):
+            content = cases.components(member, value=value)
+            cases.add(f"{member} {value}", "components", content)
+    for value in (None, {}, 7, {"type": "Unheard"}, {"vocab": {}}, {"type": 1}):
+        cases.add(f"model {value}", "components", cases.components("model", value=value))
+    wrong = {
+        "BPE": {"dropout": 2, "unk_token": 1, "fuse_unk": "a", "byte_fallback": 1, "continuing_subword_prefix": []},
+        "WordPiece": {"unk_token": None, "max_input_chars_per_word": -1, "continuing_subword_prefix": None},
+        "WordLevel": {"unk_token": None},
+        "Unigram": {"byte_fallback": "a", "unk_id": -1},
+    }
+    for option, value in wrong[cases.cartridge.components["model"]["type"]].items():
+        content = cases.components("model", option, value=value)
+        cases.add(f"the model's {option} {value!r}", "components", content)
+
+
+def other_merge_cases(cases: Cases) -> None:
+    """Tables of BPE in another model."""
+    filled = {"pair_table": b"\xff" * 128, "pair_filter": bytes(8), "char_pairs": bytes(8 * 258)}
+    for section, content in filled.items():
+        changes: dict[str, bytes | None] = {section: content}
+        if section == "pair_table":
+            changes["pair_filter"] = filled["pair_filter"]
+        pattern = rf"only a BPE model has merges|section {section}\b"
+        cases.say(f"{section} of another model", pattern, changes)
+    one = {"merge_products": struct.pack("<I", 0), "program": program(cases.data, n_merges=1)}
+    cases.say("merge_products of another model", "only a BPE model has merges|section merge_products ", one)
+    lone = {"pair_filter": bytes(8)}
+    cases.say("pair_filter alone", "only a BPE model has merges|section pair_filter ", lone)
+
+
+def merge_cases(cases: Cases) -> None:
+    c = cases.cartridge
+    table = list(c.pair_table)
+    lonely = next(i for i in range(1, len(table)) if table[i - 1] == table[i] == plain.EMPTY_PAIR)
+    words = list(c.char_pairs)
+    for title, changes in {
+        "another flag": {256: words[256] ^ 2},
+        "text_only or not": {256: words[256] ^ plain.TEXT_ONLY},
+        "an ASCII pair more": {128 * 1 // 64: words[2] | 1},
+        "another pair more": {257: words[257] | (words[257] + 1)},
+    }.items():
+        cases.add(f"char_pairs: {title}", "char_pairs", cases.array("char_pairs", "Q", changes))
+    cases.add("char_pairs: a larger table", "char_pairs", cases.contents["char_pairs"] + bytes(8 * (len(words) - 257)))
+    cases.say("without pair_table", "pair_table", {"pair_table": b"", "pair_filter": b""})
+    full = [i for i, slot in enumerate(table) if slot != plain.EMPTY_PAIR]
+    if not full:
+        return
+    slot = table[full[0]]
+    model = [i for i in range(c.n_ids) if c.token_flags[i] & plain.MODEL]
+    not_model = next((i for i in range(c.n_ids) if not c.token_flags[i] & plain.MODEL), c.n_ids)
+    rank = slot & 2**22 - 1
+
+    def pairs(changes: dict[int, int]) -> bytes:
+        return cases.array("pair_table", "Q", dict(changes))
+
+    for title, content in {
+        "without an empty slot": pairs({i: slot for i, other in enumerate(table) if other == plain.EMPTY_PAIR}),
+        "of full slots": struct.pack("<Q", slot) * 8192,
+        "with a long chain": struct.pack("<Q", slot) * (2**14 - 1) + b"\xff" * 8,
+        "with a rank out of range": pairs({full[0]: slot | (2**22 - 1)}),
+        "with a left id out of range": pairs({full[0]: slot | (2**21 - 1) << 43}),
+        "with a right id out of range": pairs({full[0]: slot | (2**21 - 1) << 22}),
+        "with a pair where no search finds it": pairs({full[0]: plain.EMPTY_PAIR, lonely: slot}),
+        "with a pair twice": pairs({lonely: slot}),
+    }.items():
+        cases.add(f"pair_table {title}", "pair_table", content)
+    for title, value in {
+        "out of range": c.n_ids,
+        "2^32 - 1": 2**32 - 1,
+        "no model token": not_model,
+        "of another string": next(i for i in model if c.bytes_of(i) != c.bytes_of(c.merge_products[rank])),
+    }.items():
+        content = cases.array("merge_products", "I", {rank: value})
+        cases.add(f"a product {title}", "merge_products", content)
+    cases.add("pair_filter of zeros", "pair_filter", bytes(len(cases.contents["pair_filter"])))
+    bit = plain.pair_home(slot >> 43, slot >> 22 & 2**21 - 1, 64 * len(c.pair_filter))
+    lacking = c.pair_filter[bit // 64] & ~(1 << bit % 64)
+    content = cases.array("pair_filter", "Q", {bit // 64: lacking})
+    cases.add("pair_filter lacks a pair", "pair_filter", content)
+    ascii_word = next(i for i in range(256) if words[i])
+    content = cases.array("char_pairs", "Q", {ascii_word: words[ascii_word] & (words[ascii_word] - 1)})
+    cases.add("char_pairs: an ASCII pair less", "char_pairs", content)
+    other_word = next((i for i in range(257, len(words)) if words[i]), None)
+    if other_word is not None:
+        content = cases.array("char_pairs", "Q", {other_word: words[other_word] & (words[other_word] - 1)})
+        cases.add("char_pairs: another pair less", "char_pairs", content)
+    for prefix in ("#", "###"):
+        if len(prefix) != len(c.components["model"]["continuing_subword_prefix"] or ""):
+            content = cases.components("model", "continuing_subword_prefix", value=prefix)
+            pattern = "section merge_products|byte_fallback and a prefix"
+            cases.say(f"the prefix {prefix}", pattern, {"components": content})
+
+
+def score_cases(cases: Cases) -> None:
+    c = cases.cartridge
+    last = len(c.scores) - 1
+    for title, changes in {
+        "no number": {0: math.nan},
+        "the last is no number": {last: math.nan},
+        "the last is not the least": {last: c.scores[last] / 2},
+        "the last is less than the least": {last: c.scores[last] - 1e300},
+        "one is less than the last": {0: c.scores[last] * 2 - 1},
+    }.items():
+        cases.add(f"scores: {title}", "scores", cases.array("scores", "d", dict(changes)))
+    cases.add("scores: one less", "scores", cases.contents["scores"][8:])
+    cases.add("scores: one more", "scores", cases.contents["scores"][-8:] + cases.contents["scores"])
+    cases.add("scores: the last alone", "scores", cases.contents["scores"][-8:])
+    for value in (last, 2**32):
+        content = cases.components("model", "unk_id", value=value)
+        cases.say(f"unk_id {value}", "unk_id|section components", {"components": content})
+
+
+def byte_cases(cases: Cases) -> None:
+    c = cases.cartridge
+    if not c.byte_ids:
+        some = struct.pack("<256I", *range(256))
+        cases.add("byte_ids without byte_fallback", "byte_ids", {"byte_ids": some})
+        return
+    for title, value in {
+        "out of range": c.n_ids,
+        "missing": plain.NO_RANK,
+        "another's": c.byte_ids[0x42],
+    }.items():
+        cases.add(f"a byte's id {title}", "byte_ids", cases.array("byte_ids", "I", {0x41: value}))
+    missing = next((byte for byte in range(256) if c.byte_ids[byte] == plain.NO_RANK), None)
+    if missing is not None:
+        content = cases.array("byte_ids", "I", {missing: c.byte_ids[0x41]})
+        cases.add("an id for a byte that has none", "byte_ids", content)
+    content = cases.components("model", "byte_fallback", value=False)
+    cases.say("byte_ids that nobody wants", "section byte_ids", {"components": content})

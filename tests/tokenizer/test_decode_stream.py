@@ -1,0 +1,110 @@
+"""Text from ids as they come: the chunks are those of `tokenizers.decoders.DecodeStream`."""
+
+from __future__ import annotations
+
+import copy
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import decoders
+from tokenizers.decoders import DecodeStream as Reference
+
+from crayon_hf import Tokenizer
+from crayon_hf.decode_stream import DecodeStream
+from tests.support.stand_in_cases import KINDS, TEXTS, trained
+
+pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request):
+    return tokenizers.Tokenizer.from_str(trained(request.param)), Tokenizer.from_str(trained(request.param))
+
+
+def chunks(stream, tokenizer, ids):
+    """What each step gives, up to the first that is refused."""
+    said = []
+    for id in ids:
+        try:
+            said.append(stream.step(tokenizer, id))
+        except Exception:
+            return [*said, "refused"]
+    return said
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_texts(pair, skip):
+    reference, ours = pair
+    for text in TEXTS:
+        ids = reference.encode(text).ids
+        expected = chunks(Reference(skip_special_tokens=skip), reference, ids)
+        assert chunks(DecodeStream(skip_special_tokens=skip), ours, ids) == expected
+        prompt, rest = ids[: len(ids) // 2], ids[len(ids) // 2 :]
+        expected = chunks(Reference(prompt, skip), reference, rest)
+        assert chunks(DecodeStream(prompt, skip), ours, rest) == expected
+        assert chunks(DecodeStream(prompt, skip), ours, [rest]) == chunks(Reference(prompt, skip), reference, [rest])
+
+
+def test_any_ids(pair):
+    reference, ours = pair
+    size = reference.get_vocab_size()
+    rng = random.Random(5)
+    for _ in range(200):
+        ids = [rng.randrange(size + 3) for _ in range(rng.randrange(12))]
+        prompt = [rng.randrange(size + 3) for _ in range(rng.randrange(4))]
+        assert chunks(DecodeStream(prompt), ours, ids) == chunks(Reference(prompt), reference, ids)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=20), cuts=st.lists(st.integers(0, 30), max_size=4))
+def test_steps_of_several_ids(text, cuts):
+    reference = tokenizers.Tokenizer.from_str(trained("byte_level"))
+    ours = Tokenizer.from_str(trained("byte_level"))
+    ids = reference.encode(text).ids
+    edges = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
+    steps = [ids[a:b] for a, b in pairwise(edges)]
+    said = chunks(DecodeStream(), ours, steps)
+    assert said == chunks(Reference(), reference, steps)
+    assert "\ufffd" in text or "".join(chunk or "" for chunk in said) == text
+
+
+def test_a_text_that_changes_is_refused():
+    decoder = decoders.Replace("ab", "x")
+    reference = tokenizers.Tokenizer.from_str(trained("byte_level"))
+    reference.decoder = decoders.Sequence([decoders.Fuse(), decoder])
+    ours = Tokenizer.from_tokenizers(reference)
+    ids = [reference.token_to_id(letter) for letter in "ab"]
+    with pytest.raises(Exception, match="nvalid prefix"):
+        Reference(ids[:1]).step(reference, [ids[1], *ids])
+    with pytest.raises(ValueError, match="cannot be decoded in a stream"):
+        DecodeStream(ids[:1]).step(ours, [ids[1], *ids])
+
+
+def test_copies_go_their_own_ways(pair):
+    _, ours = pair
+    stream = DecodeStream([5, 6])
+    twins = [copy.copy(stream), copy.deepcopy(stream)]
+    said = [chunks(twin, ours, [7, 8, 9]) for twin in (stream, *twins)]
+    assert said[0] == said[1] == said[2]
+
+
+def test_arguments(pair):
+    reference, ours = pair
+    for id in (np.int64(6), np.array([6, 7]), (6,), range(6, 8), [], True, [True]):
+        assert DecodeStream().step(ours, id) == Reference().step(reference, id)
+    for wrong in (-1, None, "a", 1.0, 2**32, iter([1]), [1.0], ["a"]):
+        for stream, tokenizer in ((DecodeStream(), ours), (Reference(), reference)):
+            with pytest.raises(TypeError):
+                stream.step(tokenizer, wrong)
+    for kind in (DecodeStream, Reference):
+        for arguments in ({"ids": "a"}, {"ids": 5}, {"skip_special_tokens": 1}):
+            with pytest.raises(TypeError):
+                kind(**arguments)
+        kind(ids=None, skip_special_tokens=None)
+    with pytest.raises(TypeError, match=r"crayon_hf\.Tokenizer"):
+        DecodeStream().step(reference, 5)

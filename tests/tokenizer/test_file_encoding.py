@@ -1,0 +1,395 @@
+"""Tokenizer.encode_file: paths and streams, whatever the chunks."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import random
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Regex, models, normalizers, pre_tokenizers
+
+import crayon_hf
+from crayon_hf import InvalidUtf8Error, Tokenizer
+from crayon_hf.file_encoding import FileChunk
+from tests.support.streams import PIECES
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="measured as Linux does")
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    rng = random.Random(5)
+    return "".join(rng.choice(PIECES) + rng.choice(["", " ", "\n"]) for _ in range(4000))
+
+
+@pytest.fixture
+def path(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "text.txt"
+    file.write_bytes(text.encode())
+    return file
+
+
+@pytest.fixture(scope="module")
+def tokenizer(any_vocabulary: Path) -> Tokenizer:
+    return Tokenizer.from_file(any_vocabulary)
+
+
+@pytest.fixture(scope="module")
+def gpt2(gpt2_like: Path) -> Tokenizer:
+    return Tokenizer.from_file(gpt2_like)
+
+
+def check(chunks: Any, tokenizer: Tokenizer, text: str, special: bool = True, offsets: bool = False) -> list[FileChunk]:
+    """Chunks are those of the whole text, without gaps."""
+    listed = list(chunks)
+    encoding = tokenizer.encode(text, add_special_tokens=special)
+    assert np.concatenate([chunk.ids for chunk in listed]).tolist() == encoding.ids
+    assert all(chunk.ids.dtype == np.int32 for chunk in listed)
+    assert [chunk.start for chunk in listed] == [0, *(chunk.end for chunk in listed[:-1])]
+    assert listed[-1].end == len(text.encode())
+    if offsets:
+        starts = np.cumsum([0, *(len(character.encode()) for character in text)])
+        spans = np.concatenate([chunk.offsets for chunk in listed])
+        assert spans.dtype == np.int64
+        assert spans.tolist() == starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)].tolist()
+    else:
+        assert all(chunk.offsets is None for chunk in listed)
+    return listed
+
+
+# -- what is read
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+@pytest.mark.parametrize("chunk_bytes", [37, 1000, 1 << 20])
+def test_a_path(tokenizer: Tokenizer, path: Path, text: str, chunk_bytes: int, offsets: bool) -> None:
+    for special in (False, True):
+        chunks = tokenizer.encode_file(path, chunk_bytes=chunk_bytes, offsets=offsets, add_special_tokens=special)
+        listed = check(chunks, tokenizer, text, special, offsets)
+        assert len(listed) >= path.stat().st_size // chunk_bytes
+
+
+def test_kinds_of_paths(gpt2: Tokenizer, path: Path, text: str) -> None:
+    for file in (path, str(path), os.fsencode(path)):
+        check(gpt2.encode_file(file), gpt2, text)
+
+
+@pytest.mark.parametrize("chunk_bytes", [37, 1000, 1 << 20])
+def test_a_binary_file(tokenizer: Tokenizer, text: str, chunk_bytes: int) -> None:
+    file = io.BytesIO(text.encode())
+    check(tokenizer.encode_file(file, chunk_bytes=chunk_bytes, offsets=True), tokenizer, text, offsets=True)
+    assert not file.closed
+
+
+def test_a_file_is_read_from_where_it_is(gpt2: Tokenizer, path: Path) -> None:
+    with open(path, "rb") as file:
+        file.seek(path.stat().st_size)
+        assert [chunk.end for chunk in gpt2.encode_file(file)] == [0]
+        assert not file.closed
+
+
+def test_gzip(gpt2: Tokenizer, tmp_path: Path, text: str) -> None:
+    packed = tmp_path / "text.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    with gzip.open(packed) as file:
+        check(gpt2.encode_file(file, chunk_bytes=500), gpt2, text)
+
+
+class Slow:
+    """Gives a few bytes at a time, with `read` alone."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file, self._random = io.BytesIO(data), random.Random(1)
+
+    def read(self, size: int) -> bytes:
+        return self._file.read(min(size, self._random.randrange(1, 60)))
+
+
+def test_a_file_with_nothing_but_read(gpt2: Tokenizer, text: str) -> None:
+    check(gpt2.encode_file(Slow(text.encode()), chunk_bytes=300), gpt2, text)  # type: ignore[arg-type]
+
+
+def _send(write: Callable[[bytes], Any], data: bytes, end: Callable[[], Any]) -> threading.Thread:
+    def work() -> None:
+        for start in range(0, len(data), 777):
+            write(data[start : start + 777])
+        end()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
+def test_pipes(gpt2: Tokenizer, tmp_path: Path, text: str) -> None:
+    data = text.encode()
+    reader, writer = os.pipe()
+    thread = _send(lambda part: os.write(writer, part), data, lambda: os.close(writer))
+    with open(reader, "rb", buffering=0) as file:
+        check(gpt2.encode_file(file, chunk_bytes=500), gpt2, text)
+    thread.join()
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    thread = threading.Thread(target=lambda: fifo.write_bytes(data))
+    thread.start()
+    check(gpt2.encode_file(fifo, chunk_bytes=500), gpt2, text)
+    thread.join()
+
+
+def test_a_socket(gpt2: Tokenizer, text: str) -> None:
+    one, other = socket.socketpair()
+    thread = _send(one.sendall, text.encode(), one.close)
+    with other, other.makefile("rb") as file:
+        check(gpt2.encode_file(file, chunk_bytes=500), gpt2, text)
+    thread.join()
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_empty_files(tokenizer: Tokenizer, tmp_path: Path, special: bool) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    for file in (empty, io.BytesIO()):
+        chunks = tokenizer.encode_file(file, add_special_tokens=special, offsets=True)
+        check(chunks, tokenizer, "", special, offsets=True)
+
+
+@LINUX
+def test_a_file_that_does_not_know_its_size(gpt2: Tokenizer) -> None:
+    expected = Path("/proc/self/mountinfo").read_text()
+    check(gpt2.encode_file("/proc/self/mountinfo", chunk_bytes=64), gpt2, expected)
+
+
+def test_a_long_run_without_seams(gpt2: Tokenizer, tmp_path: Path) -> None:
+    """Chunks grow where they have to, and become small again."""
+    text = "one two " * 50 + "a" * 5000 + " three four" * 50 + "\u4e2d" * 2000 + "." * 3000 + " end"
+    file = tmp_path / "long.txt"
+    file.write_bytes(text.encode())
+    for source in (file, io.BytesIO(text.encode())):
+        chunks = check(gpt2.encode_file(source, chunk_bytes=64), gpt2, text)
+        sizes = [chunk.end - chunk.start for chunk in chunks]
+        assert max(sizes) >= 5000
+        assert np.median(sizes) <= 64
+
+
+# -- what tokenizer
+
+
+def test_special_tokens_as_text(llama3_like: Path) -> None:
+    tokenizer = Tokenizer.from_file(llama3_like)
+    text = "one<|eot_id|>two <|end_of_text|> three" * 9
+    for as_text in (False, True):
+        tokenizer.encode_special_tokens = as_text
+        check(tokenizer.encode_file(io.BytesIO(text.encode()), chunk_bytes=20), tokenizer, text)
+
+
+def test_truncation_and_padding_play_no_part(gpt2_like: Path, path: Path, text: str) -> None:
+    tokenizer, plain = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like)
+    tokenizer.enable_truncation(5)
+    tokenizer.enable_padding(length=10**6)
+    check(tokenizer.encode_file(path), plain, text)
+
+
+def test_changes_meanwhile_do_not_show(gpt2_like: Path, path: Path, text: str) -> None:
+    tokenizer, plain = Tokenizer.from_file(gpt2_like), Tokenizer.from_file(gpt2_like)
+    chunks = tokenizer.encode_file(path, chunk_bytes=1000)
+    first = next(chunks)
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens(["the"])
+    check([first, *chunks], plain, text)
+
+
+def test_an_own_pattern_is_right_too(path: Path, text: str, gpt2_like: Path) -> None:
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    own = pre_tokenizers.Split(Regex("[aeiou]+"), "isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([own, byte_level])
+    assert tokenizer.engine == "native"
+    for file in (path, io.BytesIO(text.encode())):
+        assert (
+            len(check(tokenizer.encode_file(file, chunk_bytes=100, offsets=True), tokenizer, text, offsets=True)) == 1
+        )
+
+
+@pytest.mark.usefixtures("refusing")
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_delegated(wordpiece_like: Path, path: Path, text: str) -> None:
+    tokenizer = Tokenizer.from_file(wordpiece_like)
+    assert tokenizer.engine == "delegated"
+    for file in (path, io.BytesIO(text.encode())):
+        check(tokenizer.encode_file(file, chunk_bytes=100, offsets=True), tokenizer, text, offsets=True)
+        check(tokenizer.encode_file(io.BytesIO(b""), offsets=True), tokenizer, "", offsets=True)
+    with pytest.raises(InvalidUtf8Error, match=r"offset 3$"):
+        list(tokenizer.encode_file(io.BytesIO(b"abc\xff")))
+
+
+def test_an_untrained_model_is_delegated() -> None:
+    tokenizer = Tokenizer(models.WordLevel({}, "x"))
+    assert tokenizer.engine == "delegated"
+    assert [chunk.ids.tolist() for chunk in tokenizer.encode_file(io.BytesIO(b""))] == [[]]
+
+
+# -- what cannot be
+
+
+def test_invalid_text(gpt2: Tokenizer, tmp_path: Path) -> None:
+    good = "caf\u00e9 " * 100
+    file = tmp_path / "bad.txt"
+    for bad in (b"\xff", "\u00e9".encode()[:1]):
+        file.write_bytes(good.encode() + bad)
+        for source in (file, io.BytesIO(file.read_bytes())):
+            with pytest.raises(InvalidUtf8Error, match=f"offset {len(good.encode())}$"):
+                list(gpt2.encode_file(source, chunk_bytes=50))
+
+
+def test_files_that_are_none(gpt2: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        gpt2.encode_file(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError if os.name != "nt" else OSError):
+        gpt2.encode_file(tmp_path)
+    for wrong in (io.StringIO("text"), None, 5, [b"text"]):
+        with pytest.raises(TypeError, match="expected a path or a binary file"):
+            gpt2.encode_file(wrong)  # type: ignore[arg-type]
+
+
+def test_arguments_that_cannot_be(gpt2: Tokenizer) -> None:
+    for size, error in ((0, ValueError), (-1, OverflowError), (1.5, TypeError)):
+        with pytest.raises(error, match="chunk_bytes"):
+            gpt2.encode_file(io.BytesIO(), chunk_bytes=size)  # type: ignore[arg-type]
+    for flag in ("offsets", "add_special_tokens"):
+        with pytest.raises(TypeError, match=flag):
+            gpt2.encode_file(io.BytesIO(), **{flag: 1})
+
+
+def test_a_file_that_gives_no_bytes(gpt2: Tokenizer) -> None:
+    class Silent(io.RawIOBase):
+        def readinto(self, buffer: Any) -> None:
+            return None
+
+    class Written:
+        def read(self, size: int) -> str:
+            return "text"
+
+    with pytest.raises(BlockingIOError):
+        list(gpt2.encode_file(Silent()))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="binary mode"):
+        list(gpt2.encode_file(Written()))  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_cut_meanwhile(gpt2: Tokenizer, path: Path) -> None:
+    chunks = gpt2.encode_file(path, chunk_bytes=1000)
+    next(chunks)
+    os.truncate(path, 1500)
+    with pytest.raises(OSError, match=r"text\.txt' was cut from \d+ to 1500 bytes"):
+        list(chunks)
+
+
+def test_a_file_that_grows_meanwhile(gpt2: Tokenizer, path: Path, text: str) -> None:
+    chunks = gpt2.encode_file(path, chunk_bytes=1000)
+    first = next(chunks)
+    with open(path, "ab") as file:
+        file.write(b"more")
+    check([first, *chunks], gpt2, text)
+
+
+# -- what is left behind
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@LINUX
+def test_files_are_closed(gpt2: Tokenizer, path: Path) -> None:
+    before = _descriptors()
+    chunks = gpt2.encode_file(path, chunk_bytes=1000)
+    next(chunks)
+    assert _descriptors() > before
+    chunks.close()  # type: ignore[attr-defined]
+    assert _descriptors() == before
+    list(gpt2.encode_file(path))
+    assert _descriptors() == before
+
+
+def test_chunks_may_be_kept(gpt2: Tokenizer, path: Path) -> None:
+    kept = [(chunk, chunk.ids.copy()) for chunk in gpt2.encode_file(path, chunk_bytes=300)]
+    assert all((chunk.ids == copy).all() for chunk, copy in kept)
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from crayon_hf import Tokenizer
+tokenizer = Tokenizer.from_file(sys.argv[1])
+def peak():
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+def run():
+    file = sys.argv[2] if sys.argv[3] == "path" else open(sys.argv[2], "rb")
+    return sum(len(chunk.ids) for chunk in tokenizer.encode_file(file, chunk_bytes=1 << 17, offsets=sys.argv[4] == "1"))
+for _ in tokenizer.encode_file(sys.argv[5], chunk_bytes=1 << 17, offsets=sys.argv[4] == "1"):
+    pass
+before = peak()
+count = run()
+print(count, peak() - before)
+"""
+
+
+@pytest.mark.measures_memory
+@LINUX
+@pytest.mark.parametrize("offsets", [False, True])
+@pytest.mark.parametrize("kind", ["path", "file"])
+def test_memory_does_not_grow(gpt2_like: Path, tmp_path: Path, kind: str, offsets: bool) -> None:
+    small, large = tmp_path / "small.txt", tmp_path / "large.txt"
+    line = "The quick brown fox jumps over 12 lazy dogs; isn't it? \u00dcbung.\n"
+    small.write_text(line * 10_000, encoding="utf-8")
+    large.write_text(line * 400_000, encoding="utf-8")  # 26 MB
+    package = str(Path(crayon_hf.__file__).parent.parent)
+    command = [sys.executable, "-c", MEMORY, str(gpt2_like), str(large), kind, str(int(offsets)), str(small)]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": package}, capture_output=True, text=True, check=True
+    )
+    count, grown = map(int, done.stdout.split())
+    assert count > 4_000_000
+    assert grown * 1024 < 10_000_000, f"the peak grew by {grown} KB"
+
+
+class Liar(io.RawIOBase):
+    """Says that it read another number of bytes than it was asked for."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        return self._count
+
+
+class Giver:
+    """Gives more than it was asked for."""
+
+    def read(self, size: int) -> bytes:
+        return b"x" * (size + 1)
+
+
+@pytest.mark.parametrize("count", [-1, 9, 10**6])
+def test_a_file_that_lies_gives_no_bytes_of_another(gpt2: Tokenizer, count: int) -> None:
+    list(gpt2.encode_file(io.BytesIO(b"SECRET" * 40), chunk_bytes=8))
+    with pytest.raises(OSError, match=f"says that it read {count} bytes, of 8"):
+        list(gpt2.encode_file(Liar(count), chunk_bytes=8))
+    with pytest.raises(OSError, match="says that it read 9 bytes, of 8"):
+        list(gpt2.encode_file(Giver(), chunk_bytes=8))  # type: ignore[arg-type]
+
+
+def test_chunks_of_any_size(gpt2: Tokenizer, text: str) -> None:
+    check(gpt2.encode_file(io.BytesIO(text.encode()), chunk_bytes=1 << 61), gpt2, text)

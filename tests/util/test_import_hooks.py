@@ -1,0 +1,37 @@
+"""What waits for the import of another library, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import pickle, sys
+
+def waiting():
+    return sorted(finder.module for finder in sys.meta_path if "crayon" in type(finder).__module__)
+
+import crayon_hf
+first = waiting()
+for name in [name for name in sys.modules if name.partition(".")[0] == "crayon_hf"]:
+    del sys.modules[name]
+from crayon_hf.util.import_hooks import when_imported
+import crayon_hf
+assert waiting() == first, waiting()
+
+done = []
+when_imported("waited_for", "ready", lambda: done.append(sys.modules["waited_for"].ready))
+import waited_for
+assert done == [1]
+assert waiting() == first, waiting()
+pickle.dumps(waited_for.__loader__)
+"""
+
+
+def test_nothing_stays(tmp_path: Path) -> None:
+    """Each waits once, though the package be imported anew, and the module's loader is as it was."""
+    (tmp_path / "waited_for.py").write_text("ready = 1\n", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env={**os.environ, "PYTHONPATH": path})
