@@ -22,7 +22,7 @@ constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // b
 
 // The vocabulary, uploaded once. Sections of the cartridge as they are, but for the added tokens.
 struct Tables {
-    const uint8_t* class_index;   // crayon/unicode/unicode.h, as in scan_chars.h: [8704]
+    const uint8_t* class_index;   // crayon/unicode/unicode.h, as in class_lookup.h: [8704]
     const uint8_t* class_blocks;  // [231][128]
     const WordEntry* words;
     uint64_t word_bucket_mask;

@@ -1,4 +1,4 @@
-"""Measures what the normalizers of the installed ``tokenizers`` do to each character: ``normalize_tables.inc``.
+"""Measures what the normalizers of the installed ``tokenizers`` do to each character: ``char_kind_tables.inc``.
 
 Canonical and compatibility forms are in ``generate_nfc.py``. Here: lower case, what Bert, Nmt and StripAccents remove
 or make a space, and the grapheme cluster classes that Precompiled cuts by. Nothing is taken from a Unicode data file.
@@ -18,9 +18,9 @@ import tokenizers
 from charsmap import charsmap
 from tokenizers import normalizers
 
-TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "normalizers" / "normalize_tables.inc"
+TABLES = Path(__file__).resolve().parents[2] / "cpp" / "src" / "unicode" / "char_kind_tables.inc"
 CODE_POINTS, BLOCK = 0x110000, 64
-# normalize_chars.h names these again.
+# char_kinds.h names these again.
 GRAPHEME = ["other", "control", "extend", "zwj", "spacing_mark", "prepend", "l", "v", "t", "lv", "lvt", "pictograph"]
 GRAPHEME += ["consonant"]
 LINKER, CLUSTER_EXTEND = 1 << 4, 1 << 5
@@ -188,7 +188,7 @@ def render() -> str:
         "not to be edited.",
         "// clang-format off",
         "",
-        "// Kinds of characters (normalize_chars.h has the bits), and the kind of each in blocks.",
+        "// Kinds of characters (char_kinds.h has the bits), and the kind of each in blocks.",
         *lines("kKinds", "uint16_t", values),
         *packed("Kind", [numbers[value] for value in table]),
         "",

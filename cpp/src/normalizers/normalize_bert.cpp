@@ -1,5 +1,5 @@
 // BertNormalizer.
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/utf8_chars.h"

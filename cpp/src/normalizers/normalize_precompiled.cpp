@@ -11,7 +11,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/graphemes.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "crayon/unicode/unicode.h"
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/byte_level.h"
 #include "unicode/utf8_chars.h"

@@ -9,7 +9,7 @@
 
 namespace crayon {
 
-// Every character of one of the kinds (normalize_chars.h) is removed, or becomes a space.
+// Every character of one of the kinds (char_kinds.h) is removed, or becomes a space.
 void remove_kinds(uint32_t kinds, AlignedText* text);
 void blank_kinds(uint32_t kinds, AlignedText* text);
 void lowercase(AlignedText* text);

@@ -7,7 +7,7 @@
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "models/model_parts.h"
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "support/base64.h"
 #include "support/size_limits.h"

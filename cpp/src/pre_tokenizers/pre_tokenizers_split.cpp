@@ -3,7 +3,7 @@
 
 #include "crayon/regex/regex.h"
 #include "pre_tokenizers/pre_tokenizer_parts.h"
-#include "scan/scan_chars.h"
+#include "unicode/class_lookup.h"
 
 namespace crayon {
 namespace {

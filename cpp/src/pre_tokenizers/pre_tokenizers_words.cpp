@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "pre_tokenizers/pre_tokenizer_parts.h"
-#include "scan/scan_chars.h"
+#include "unicode/class_lookup.h"
 #include "scan/scan_kernels.h"
 #include "support/bits.h"
 #include "unicode/char_flags.h"

@@ -1,5 +1,5 @@
 // The classes of a window's characters that are not ASCII, for instruction sets that compare and look up 64 bytes at
-// once. Unnamed namespace: see scan_chars.h.
+// once. Unnamed namespace: see class_lookup.h.
 //
 // Bits are at the characters' first bytes until the end. Texts keep to few alphabets, so characters are done by blocks
 // of 64 code points, those that differ in the last byte alone: one look-up of all last bytes in the block's row of the

@@ -3,11 +3,11 @@
 // Each published pattern is an ordered choice of alternatives, and the first that matches wins with its own greedy
 // length. No alternative looks behind its start, so a pretoken depends only on the text from its start on. Here the
 // choice is made by the class of the first character, and backtracking is replaced by remembering the last position to
-// which the expression could fall back. Unnamed namespace: see scan_chars.h.
+// which the expression could fall back. Unnamed namespace: see class_lookup.h.
 #pragma once
 
 #include "crayon/scan/pattern_families.h"
-#include "scan/scan_chars.h"
+#include "unicode/class_lookup.h"
 
 namespace crayon {
 namespace {

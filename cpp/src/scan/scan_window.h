@@ -7,7 +7,7 @@
 // begins at the last of them. Where none can be kept the rules of scan_rules.h take over for one pretoken. An
 // instruction set brings `kShortest` (with fewer bytes left, a window does not pay), `load`, `not_ascii`, `classify`
 // (the masks of ASCII), `classify_multibyte` (the other characters) and `store`, which writes the positions of bits.
-// Unnamed namespace: scan_chars.h.
+// Unnamed namespace: class_lookup.h.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "unicode/graphemes.h"
 
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "scan/scan_chars.h"
+#include "unicode/class_lookup.h"
 
 namespace crayon {
 

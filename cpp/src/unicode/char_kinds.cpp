@@ -1,4 +1,4 @@
-#include "normalizers/normalize_chars.h"
+#include "unicode/char_kinds.h"
 
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace crayon {
 namespace {
 
-#include "normalizers/normalize_tables.inc"
+#include "unicode/char_kind_tables.inc"
 
 constexpr uint8_t kSeveral = 255;
 
