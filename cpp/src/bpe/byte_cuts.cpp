@@ -70,11 +70,6 @@ bool ByteCuts::joins_begin(uint32_t left, Char right) const {
     return false;
 }
 
-bool is_byte_cuts_size(size_t words) {
-    const size_t filter = words - ByteCuts::kPartWords;
-    return words > ByteCuts::kPartWords && (filter & (filter - 1)) == 0 && filter <= size_t(1) << 32;
-}
-
 class ByteCutsBuilder {
   public:
     void add(Bytes string) {

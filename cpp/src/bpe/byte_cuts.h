@@ -35,7 +35,7 @@ class ByteCuts {
   public:
     // One bit for each last byte of a character (below C0) and each first byte of the next one, at last * 256 + first:
     // that there are keys of a part of a character between such two. For most scripts there are none.
-    static constexpr size_t kPartWords = 192 * 256 / 64;
+    static constexpr size_t kPartWords = kByteCutsPartWords;
 
     ByteCuts() = default;
     // Of a section that has the size of one.
@@ -144,8 +144,5 @@ std::vector<uint64_t> build_byte_cuts(std::vector<uint32_t> products, BytesOf by
     for (const uint32_t id : products) strings.push_back(bytes_of(id));
     return build_byte_cuts(strings);
 }
-
-// Whether a section of so many words has the size of one.
-bool is_byte_cuts_size(size_t words);
 
 }  // namespace crayon

@@ -6,7 +6,7 @@
 #include "bpe/merge_few.h"
 #include "bpe/merge_scan.h"
 #include "crayon/support/error.h"
-#include "scan/scan_kernels.h"
+#include "support/target.h"
 
 namespace crayon {
 namespace {

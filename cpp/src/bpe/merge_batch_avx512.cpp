@@ -1,7 +1,7 @@
 // Merging pretokens together with AVX-512 (F): sixteen lanes in one register.
 #include "bpe/merge.h"
 #include "bpe/merge_batch.h"
-#include "scan/scan_kernels.h"
+#include "support/target.h"
 
 #if CRAYON_X86_64
 

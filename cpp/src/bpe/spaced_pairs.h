@@ -6,8 +6,8 @@
 
 #include "bpe/char_pairs.h"
 #include "crayon/support/bytes.h"
-#include "models/model_parts.h"
 #include "support/bits.h"
+#include "unicode/utf8_chars.h"
 
 namespace crayon {
 

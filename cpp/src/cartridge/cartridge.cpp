@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bpe/byte_cuts.h"
 #include "crayon/support/error.h"
 
 namespace crayon {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "batch/text_tasks.h"
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
@@ -237,9 +236,8 @@ void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text
     // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
     if (p.pipeline.scan == nullptr && text.size > kLargeText) {
         const Seams seams(p, cartridge.program().max_token_bytes, special_as_text, false);
-        Utf8Reader reader;
         for (size_t to = kLargePart; seams.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
-            const size_t cut = seam_before(seams, {text.data, text.size, 0}, 0, to, &reader);
+            const size_t cut = seams.before(text, 0, to);
             if (cut == 0) continue;
             encode_inner(cartridge, p, text.slice(0, cut), special_as_text, s, out, continues);
             text = text.slice(cut, text.size);

@@ -1,18 +1,14 @@
 #include "engine/seams.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
+#include "scan/family_borders.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
 namespace {
-
-uint32_t set_of(CharClass c) {
-    return 1u << uint32_t(c);
-}
 
 bool has_flag(const AddedToken& token, uint32_t flags) {
     return (token.flags & flags) != 0;
@@ -43,40 +39,6 @@ size_t steps_for(Bytes text) {
 }
 
 }  // namespace
-
-// Which pairs of classes no alternative of a pattern matches as neighbours. The pretoken before the border then ends in
-// front of it, and since all alternatives stop at what follows as they stop at the end of a text, it ends there in the
-// part as well. One alternative asks for the end: white space at the end of a text is one pretoken, which in the middle
-// of a text it may not be. So none may stand before the border, but line breaks where `\s*[\r\n]+` takes all of it.
-bool family_divides(Family family, Flavor flavor, const Border& border) {
-    if (family == Family::whole || border.before[0] == kUnknownChar) return false;
-    const bool breaks = family != Family::gpt2;  // line breaks belong to punctuation before them
-    const bool cased = family == Family::o200k || family == Family::tekken;
-    const uint32_t before = border.before[0], after = border.after[0];
-    const auto is_in = [](uint32_t c, std::initializer_list<CharClass> classes, Flavor f) {
-        uint32_t set = 0;
-        for (const CharClass each : classes) set |= set_of(each);
-        return (set & set_of(char_class(f, c))) != 0;
-    };
-    const auto is_letter = [&](uint32_t c) {
-        return is_in(c, {CharClass::upper, CharClass::lower, CharClass::letter}, flavor);
-    };
-    const auto is_number = [&](uint32_t c) { return is_in(c, {CharClass::number}, flavor); };
-    const auto is_white = [&](uint32_t c) { return is_in(c, {CharClass::space, CharClass::newline}, flavor); };
-    if (is_letter(before)) {
-        if (is_number(after) || is_white(after)) return true;
-        // Marks and contractions belong to cased words.
-        return !is_letter(after) && !(cased && (after == '\'' || char_class(flavor, after) == CharClass::mark));
-    }
-    if (is_number(before)) return !is_number(after) || family == Family::qwen2 || family == Family::tekken;
-    if (is_white(before)) {
-        const bool is_slash = cased && after == '/';  // `[\r\n/]*` behind punctuation
-        return breaks && char_class(flavor, before) == CharClass::newline && !is_white(after) && !is_slash;
-    }
-    // Punctuation, symbols, marks.
-    if (after == ' ' || is_number(after)) return true;
-    return !breaks && (is_white(after) || (is_letter(after) && before != '\''));
-}
 
 Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets)
     : Seams(parts, longest_token, special_as_text, with_offsets, false) {}
@@ -154,6 +116,19 @@ size_t Seams::last_inside(Bytes stretch) const {
         if (at > first && divides(stretch, at, &steps_left)) return at;
     }
     return 0;
+}
+
+size_t Seams::before(Bytes text, size_t from, size_t to) const {
+    const auto is_inside = [&](size_t at) { return at < text.size && (text[at] & 0xC0) == 0x80; };
+    for (const size_t near : {kNearSeam, kFarSeam}) {
+        size_t start = to - from > near ? to - near : from, stop = to;
+        while (start < stop && is_inside(start)) ++start;
+        while (stop > start && is_inside(stop)) --stop;
+        const Bytes window = text.slice(start, stop);
+        if (utf8_error(window.data, window.size) != window.size) break;
+        if (const size_t at = last_inside(window)) return start + at;
+    }
+    return from;
 }
 
 // Gives the pieces between added tokens, as places of a text in which this one begins at `base`. A piece `goes on` if

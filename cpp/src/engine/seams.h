@@ -26,6 +26,11 @@ class Seams {
     size_t last(Bytes text, bool continues) const;
     // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter.
     size_t last_inside(Bytes stretch) const;
+    // How far before a place a seam is looked for, at first and then.
+    static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
+    // The last seam before `to`, looked for in its neighbourhood alone; `from` if there is none. The text need not be
+    // UTF-8.
+    size_t before(Bytes text, size_t from, size_t to) const;
 
   private:
     Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);

@@ -10,11 +10,11 @@
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/json/json.h"
 #include "crayon/models/models.h"
+#include "unicode/utf8_chars.h"
 
 namespace crayon {
 
 constexpr uint32_t kNoId = 0xFFFFFFFFu;
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
 enum class ModelType { bpe, word_piece, word_level, unigram };
 
@@ -61,13 +61,6 @@ int32_t walk(const DoubleArrayView& trie, std::string_view prefix);
 
 // Of a piece whose offsets fit those of tokens: Error(argument) otherwise.
 uint32_t checked_size(Bytes piece);
-
-// Bytes of the character that begins at `at`, in text that is UTF-8.
-inline size_t char_size(Bytes text, size_t at) {
-    const uint8_t lead = text[at];
-    const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    return size <= text.size - at ? size : text.size - at;
-}
 
 std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge);
 std::unique_ptr<Model> make_word_piece(const ModelOptions& options, const Cartridge& cartridge);

@@ -1,7 +1,7 @@
 // BertNormalizer.
-#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "normalizers/text_rewriter.h"
+#include "unicode/char_kinds.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {

@@ -11,9 +11,9 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "normalizers/text_rewriter.h"
+#include "unicode/char_kinds.h"
 #include "unicode/graphemes.h"
 #include "unicode/utf8_chars.h"
 

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/model_parts.h"
 #include "normalizers/normalizer_parts.h"
 #include "support/bits.h"
 #include "support/size_limits.h"

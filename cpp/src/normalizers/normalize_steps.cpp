@@ -5,9 +5,9 @@
 #include <string>
 
 #include "crayon/unicode/unicode.h"
-#include "unicode/char_kinds.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/byte_level.h"
+#include "unicode/char_kinds.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {

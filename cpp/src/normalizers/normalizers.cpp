@@ -6,12 +6,12 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "models/model_parts.h"
-#include "unicode/char_kinds.h"
 #include "normalizers/normalizer_parts.h"
 #include "support/base64.h"
 #include "support/size_limits.h"
 #include "unicode/byte_level.h"
+#include "unicode/char_kinds.h"
+#include "unicode/utf8_chars.h"
 
 namespace crayon {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "scan/family_borders.h"
 #include "unicode/byte_level.h"
 
 namespace crayon {

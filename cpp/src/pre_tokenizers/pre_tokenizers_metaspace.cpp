@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "models/model_parts.h"
 #include "pre_tokenizers/pre_tokenizer_parts.h"
 #include "support/bits.h"
 #include "unicode/utf8_chars.h"

@@ -3,6 +3,7 @@
 
 #include "crayon/regex/regex.h"
 #include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "scan/family_borders.h"
 #include "unicode/class_lookup.h"
 
 namespace crayon {

@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "pre_tokenizers/pre_tokenizer_parts.h"
-#include "unicode/class_lookup.h"
 #include "scan/scan_kernels.h"
 #include "support/bits.h"
 #include "unicode/char_flags.h"
+#include "unicode/class_lookup.h"
 
 #if CRAYON_X86_64
 #include <emmintrin.h>

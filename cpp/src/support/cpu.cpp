@@ -5,7 +5,7 @@
 #include <string>
 
 #include "crayon/support/error.h"
-#include "scan/scan_kernels.h"
+#include "support/target.h"
 
 #if CRAYON_X86_64
 #if defined(_MSC_VER) && !defined(__clang__)

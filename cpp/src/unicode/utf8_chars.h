@@ -5,8 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
+
+#include "crayon/support/bytes.h"
 
 namespace crayon {
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
 struct Character {
     uint32_t code_point;
@@ -23,6 +28,13 @@ inline Character character_at(const uint8_t* p, const uint8_t* end) {
     uint32_t code_point = lead & (0xFFu >> (size + 1));
     for (uint32_t i = 1; i < size; ++i) code_point = code_point << 6 | (p[i] & 0x3Fu);
     return {code_point, size};
+}
+
+// Bytes of the character that begins at `at`, in text that is UTF-8.
+inline size_t char_size(Bytes text, size_t at) {
+    const uint8_t lead = text[at];
+    const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    return size <= text.size - at ? size : text.size - at;
 }
 
 // Where the character before `p` begins (begin < p).

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "scan/scan_kernels.h"
+#include "support/target.h"
 
 namespace crayon {
 

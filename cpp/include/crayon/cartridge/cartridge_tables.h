@@ -76,4 +76,11 @@ CRAYON_DEVICE inline uint64_t word_hash(uint64_t lo, uint64_t hi) {
 #endif
 }
 
+// The section byte_cuts: so many words of fixed size, then a filter of a power of two of words.
+constexpr size_t kByteCutsPartWords = 192 * 256 / 64;
+inline bool is_byte_cuts_size(size_t words) {
+    const size_t filter = words - kByteCutsPartWords;
+    return words > kByteCutsPartWords && (filter & (filter - 1)) == 0 && filter <= size_t(1) << 32;
+}
+
 }  // namespace crayon

@@ -11,6 +11,7 @@
 
 #include "crayon/support/bytes.h"
 #include "crayon/support/cpu.h"
+#include "crayon/unicode/flavor.h"
 
 namespace crayon {
 
@@ -25,13 +26,6 @@ enum class Family : uint32_t {
     tekken = 6,  // the same without contractions, with single digits
 };
 constexpr uint32_t kFamilyCount = 7;
-
-// Which regular-expression engine, hence which Unicode version and character sets, defines the classes.
-enum class Flavor : uint32_t {
-    oniguruma = 0,   // Hugging Face tokenizers 0.23
-    rust_regex = 1,  // tiktoken 0.14
-};
-constexpr uint32_t kFlavorCount = 2;
 
 const char* family_name(Family family);
 bool family_of_name(std::string_view name, Family* family);

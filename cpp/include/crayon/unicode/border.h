@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "crayon/scan/pattern_families.h"
-
 namespace crayon {
 
 // A character that is not known. There is one, or the end of the text, but it may be any.
@@ -53,9 +51,5 @@ enum class Division {
     through,  // no pieces change, but one that reaches over the place is cut there
     apart,    // the pieces of the whole are those of the parts
 };
-
-// Whether a published pattern always begins a pretoken at the border, and the pretokens before it stay as they are when
-// the text ends there.
-bool family_divides(Family family, Flavor flavor, const Border& border);
 
 }  // namespace crayon

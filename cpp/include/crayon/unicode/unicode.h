@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "crayon/scan/pattern_families.h"
+#include "crayon/unicode/flavor.h"
 
 namespace crayon {
 

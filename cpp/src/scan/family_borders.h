@@ -1,0 +1,13 @@
+// Where a published pattern can be cut (crayon/unicode/border.h).
+#pragma once
+
+#include "crayon/scan/pattern_families.h"
+#include "crayon/unicode/border.h"
+
+namespace crayon {
+
+// Whether a published pattern always begins a pretoken at the border, and the pretokens before it stay as they are when
+// the text ends there.
+bool family_divides(Family family, Flavor flavor, const Border& border);
+
+}  // namespace crayon

@@ -1,0 +1,94 @@
+"""Holds the order of the engine's folders: each may include those that stand before it in LAYERS, and no other.
+
+    python tools/check_includes.py [ROOT]
+
+A header in ``cpp/include/crayon/NAME`` counts as ``NAME``, the folder of ``cpp/src`` that implements it. Prints each
+include that goes up, each file outside the folders and each include without a folder; exit status 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+LAYERS = (
+    "support",  # memory, bits, files, the machine
+    "unicode",
+    "json",
+    "regex",
+    "scan",  # where published patterns cut
+    "cartridge",  # the file format
+    "normalizers",
+    "pre_tokenizers",
+    "bpe",
+    "models",
+    "decoders",
+    "post",  # post-processors, truncation, padding
+    "engine",
+    "compiler",
+    "batch",
+    "training",
+    "trace",
+    "gpu",
+    "bindings",
+    "device_module",
+)
+ABOVE_THE_ENGINE = LAYERS[LAYERS.index("gpu") :]  # folders of cpp itself
+PYTHON = ("bindings", "device_module")  # only these know Python
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+_SUFFIXES = (".h", ".cpp", ".inc")
+
+
+def folder_of(path: Path) -> str | None:
+    """The folder of LAYERS that a path below ``cpp`` belongs to."""
+    parts = path.parts[:-1]
+    for prefix in (("src",), ("include", "crayon")):
+        if parts[: len(prefix)] == prefix:
+            parts = parts[len(prefix) :]
+            return parts[0] if len(parts) == 1 and parts[0] not in ABOVE_THE_ENGINE else None
+    return parts[0] if parts and parts[0] in ABOVE_THE_ENGINE else None
+
+
+def target_of(name: str, path: Path, cpp: Path) -> Path | None:
+    """What a quoted include names, below ``cpp``: it is beside the file, or named with its folder."""
+    for place in (path.parent, Path("src"), Path("include"), Path()):
+        candidate = Path(*(place / name).parts)
+        if ".." not in candidate.parts and (cpp / candidate).is_file():
+            return candidate
+    return None
+
+
+def complaints(root: Path) -> Iterator[str]:
+    """One line for each include that breaks the order, and each file that is in no folder."""
+    cpp = root / "cpp"
+    for file in sorted(path for path in cpp.rglob("*") if path.suffix in _SUFFIXES):
+        path = file.relative_to(cpp)
+        folder = folder_of(path)
+        if folder not in LAYERS:
+            yield f"cpp/{path}: in no folder of LAYERS (tools/check_includes.py)"
+            continue
+        for quote, name in _INCLUDE.findall(file.read_text(encoding="utf-8")):
+            if quote == "<":
+                if name.startswith(("Python.h", "pybind11/")) and folder not in PYTHON:
+                    yield f"cpp/{path}: includes <{name}>, which only {' and '.join(PYTHON)} may"
+                continue
+            target = target_of(name, path, cpp)
+            if target is None:
+                yield f'cpp/{path}: includes "{name}", which is not there: name it with its folder'
+            elif folder_of(target) not in LAYERS[: LAYERS.index(folder) + 1]:
+                yield f'cpp/{path}: includes "{name}", which is above {folder}'
+
+
+def main() -> int:
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
+    found = list(complaints(root))
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
