@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../docs/examples"
 : "${CRAYON_SHARED:?names the directory with vocab/ and corpus/}"
-crayon() { "${PYTHON:-python3}" -P -m crayon_hf.cli "$@"; }
+crayon() { "${PYTHON:-python3}" -P -m crayon_hf "$@"; }
 parts=${*:-tokenizers tiktoken card}
 
 for part in $parts; do

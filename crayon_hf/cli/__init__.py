@@ -1,4 +1,4 @@
-"""The command line: ``crayon-hf``, or ``python -m crayon_hf.cli``."""
+"""The command line: ``crayon-hf``, or ``python -m crayon_hf``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from crayon_hf.cli.arguments import UsageError, build_parser
+from crayon_hf.cli.arguments import UsageError
+from crayon_hf.cli.parser import build_parser
 from crayon_hf.errors import CrayonError, DelegatedWarning
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""The commands. Each takes the parsed arguments and returns the exit code."""
+"""The commands ``encode``, ``count``, ``decode`` and ``info``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,73 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.cli.arguments import add_command, add_mode, add_special, add_tokenizer
 from crayon_hf.cli.id_lists import parse_ids
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.loading.resolve import open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
 
 _BATCH = 1024
+
+
+def add_encode(subparsers: Any) -> None:
+    """What ``encode`` takes."""
+    command = add_command(
+        subparsers,
+        "encode",
+        encode,
+        "text to ids",
+        "Prints the ids of each text on a line of its own, separated by spaces.\n"
+        "A text from a file or from standard input is taken as it is, its last newline included.",
+    )
+    _add_texts(command)
+    command.add_argument("--json", action="store_true", help="print an object with ids, tokens and offsets per text")
+
+
+def add_count(subparsers: Any) -> None:
+    """What ``count`` takes."""
+    command = add_command(
+        subparsers, "count", count, "how many tokens a text has", "Prints the number of tokens of each text."
+    )
+    _add_texts(command)
+
+
+def add_decode(subparsers: Any) -> None:
+    """What ``decode`` takes."""
+    command = add_command(
+        subparsers,
+        "decode",
+        decode,
+        "ids to text",
+        "Prints the text of some ids. They may be separated by spaces or commas, or be JSON, as encode prints them.\n"
+        "From standard input, each line is a text of its own.",
+    )
+    command.add_argument("ids", nargs="*", help='the ids; "-", or none at all, reads standard input')
+    command.add_argument("--special", action="store_true", help="keep special tokens in the text")
+    command.add_argument("--bytes", action="store_true", help="write the exact bytes, with no newline after them")
+    add_tokenizer(command)
+
+
+def add_info(subparsers: Any) -> None:
+    """What ``info`` takes."""
+    command = add_command(
+        subparsers,
+        "info",
+        info,
+        "what a tokenizer is",
+        "Prints the facts of a tokenizer: its engine, its vocabulary and the sections of its cartridge.",
+    )
+    add_tokenizer(command)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_texts(command: argparse.ArgumentParser) -> None:
+    command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
+    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
+    add_special(command)
+    add_tokenizer(command)
+    add_mode(command)
 
 
 def encode(arguments: argparse.Namespace) -> int:
@@ -32,7 +93,7 @@ def encode(arguments: argparse.Namespace) -> int:
         return 0
     for batch in _batches(texts):
         encode_batch = tokenizer.encode_batch if arguments.json else tokenizer.encode_batch_fast
-        for encoding in encode_batch([_utf8(data) for data in batch], add_special_tokens=not arguments.no_special):
+        for encoding in encode_batch([utf8(data) for data in batch], add_special_tokens=not arguments.no_special):
             if arguments.json:
                 print_line(_json({"ids": encoding.ids, "tokens": encoding.tokens, "offsets": encoding.offsets}))
             else:
@@ -49,7 +110,7 @@ def count(arguments: argparse.Namespace) -> int:
         if arguments.bytes:
             counts = [len(tokenizer.encode_bytes(data)) for data in batch]
         else:
-            counts = tokenizer.count_tokens([_utf8(data) for data in batch], not arguments.no_special)
+            counts = tokenizer.count_tokens([utf8(data) for data in batch], not arguments.no_special)
         for number in counts:
             print_line(str(number))
     return 0
@@ -58,7 +119,7 @@ def count(arguments: argparse.Namespace) -> int:
 def decode(arguments: argparse.Namespace) -> int:
     """Ids to text."""
     if arguments.ids in ([], ["-"]):
-        lists = parse_ids(_utf8(sys.stdin.buffer.read()))
+        lists = parse_ids(utf8(sys.stdin.buffer.read()))
     else:
         lists = parse_ids(" ".join(arguments.ids))
     tokenizer = open_tokenizer(arguments.tokenizer)
@@ -142,7 +203,8 @@ def _batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _utf8(data: bytes) -> str:
+def utf8(data: bytes) -> str:
+    """The text of an input."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.cli.arguments import add_command
 from crayon_hf.errors import CartridgeError, CrayonError, UnsupportedError, VocabularyError
 
 if TYPE_CHECKING:
@@ -22,6 +23,50 @@ FORMS = {"tokenizer.json": ".json", "tiktoken": ".tiktoken", "v2": ".dat"}
 
 _GENERIC = ("tokenizer", "tekken", "vocab", "merges", "spiece", "sentencepiece.bpe")
 """A file of such a name is called after its directory."""
+
+
+def add_convert(subparsers: Any) -> None:
+    """What ``convert`` takes."""
+    command = add_command(
+        subparsers,
+        "convert",
+        convert,
+        "any vocabulary to a cartridge, a directory or another form",
+        "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge\n"
+        "tokenizer.dat. What the source is, its content says: a tokenizer.json, a directory of Hugging Face,\n"
+        "vocab.json with merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank\n"
+        "file, a cartridge of CRAYON (.dat) or of ours; or it is the name of a tiktoken encoding.",
+    )
+    command.add_argument("source", help="a file, a directory, or the name of a tiktoken encoding")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="a directory; OUT.dat for the cartridge with its OUT.json; OUT.json for the tokenizer.json alone; "
+        "OUT.tiktoken for the ranks (default: a directory called after the source, in the current directory)",
+    )
+    command.add_argument(
+        "--to",
+        choices=list(FORMS),
+        help="one file of this form instead; v2 is CRAYON's own .dat, with the .json of its strings",
+    )
+    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
+    command.add_argument("--pattern", help="rank files: the pattern that splits text")
+    command.add_argument("--name", help="rank files: the encoding whose pattern and special tokens are used")
+    command.add_argument(
+        "--special",
+        action="append",
+        type=_special_token,
+        metavar="TOKEN=ID",
+        help="rank files: a special token and its id; may be repeated",
+    )
+
+
+def _special_token(text: str) -> tuple[str, int]:
+    token, separator, id = text.rpartition("=")
+    if not separator or not token or not id.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
+    return token, int(id)
 
 
 def convert(arguments: argparse.Namespace) -> int:

@@ -7,10 +7,31 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
-from crayon_hf.cli.arguments import UsageError
+from crayon_hf.cli.arguments import UsageError, add_command
 from crayon_hf.cli.commands import print_line
 from crayon_hf.errors import CrayonError
+
+
+def add_pull(subparsers: Any) -> None:
+    """What ``pull`` takes."""
+    command = add_command(
+        subparsers,
+        "pull",
+        pull,
+        "a repository on the Hub to a profile",
+        "Makes a profile of a repository: of its cartridge, if that is whole and says what its tokenizer.json says;\n"
+        "else it is compiled here. The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
+        "HF_HOME, HF_HUB_OFFLINE). The profile is stored in the first entry of CRAYON_PROFILE_DIR, else in\n"
+        "~/.cache/xerv/crayon/profiles.",
+    )
+    command.add_argument("repo", metavar="REPO[@REVISION]", help="user/name; a branch, a tag or a commit after the @")
+    command.add_argument("--name", help="what the profile is called (default: as the repository)")
+    command.add_argument("--token", help="a token of the Hub (default: the one that huggingface_hub finds)")
+    command.add_argument("--directory", metavar="DIR", help="another directory of profiles")
+    command.add_argument("--force", action="store_true", help="replace a profile of that name from elsewhere")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 @contextlib.contextmanager

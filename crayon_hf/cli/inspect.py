@@ -10,20 +10,56 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cli import commands
-from crayon_hf.cli.colour import paint_for, terminal_width
-from crayon_hf.cli.inspect_tokens import Difference, Options, Token, Way, differences, tokens_of
-from crayon_hf.cli.inspect_trace import Trace, TraceView
-from crayon_hf.cli.inspect_view import View
+from crayon_hf.cli.arguments import add_command, add_special, add_tokenizer
+from crayon_hf.cli.commands import utf8
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.loading.resolve import open_tokenizer
 
 if TYPE_CHECKING:
+    from crayon_hf.cli.inspect_tokens import Difference, Token, Way
     from crayon_hf.state.state import AnyEngine
+
+
+def add_inspect(subparsers: Any) -> None:
+    """What ``inspect`` takes."""
+    command = add_command(
+        subparsers,
+        "inspect",
+        inspect,
+        "see the tokens of a text",
+        "Shows a text with its tokens in colour, and a table of them. White space and control characters are made\n"
+        "visible, and a token that is a part of a character shows its bytes.",
+    )
+    command.add_argument("text", nargs="?", help='the text; "-", or none at all, reads standard input')
+    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    add_tokenizer(command)
+    command.add_argument("--trace", action="store_true", help="show every merge, and every walk of longest match")
+    command.add_argument(
+        "--mode",
+        choices=("exact", "greedy", "both"),
+        help="as the reference does, by longest match, or one beside the other (default: exact; with --trace both)",
+    )
+    command.add_argument("--ids", action="store_true", help="write ids into the text instead of a table below it")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument(
+        "--color",
+        "--colour",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="default: on a terminal, unless NO_COLOR is set",
+    )
+    command.add_argument("--no-color", "--no-colour", dest="color", action="store_const", const="never")
+    add_special(command)
 
 
 def inspect(arguments: argparse.Namespace) -> int:
     """The tokens of one text, in colour; with --trace every merge and every walk on the trie."""
+    # Most commands do not need these.
+    from crayon_hf.cli.colour import paint_for, terminal_width
+    from crayon_hf.cli.inspect_tokens import Options, Way, differences, tokens_of
+    from crayon_hf.cli.inspect_trace import Trace, TraceView
+    from crayon_hf.cli.inspect_view import View
+
     data = _input(arguments)
     tokenizer = open_tokenizer(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
@@ -59,7 +95,7 @@ def _input(arguments: argparse.Namespace) -> bytes:
     else:
         data = os.fsencode(arguments.text)
     if not arguments.bytes:
-        commands._utf8(data)
+        utf8(data)
     return data
 
 

@@ -8,10 +8,13 @@ import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from crayon_hf.cli.arguments import add_command, add_tokenizer
 from crayon_hf.cli.commands import print_line
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
 from crayon_hf.loading.resolve import is_path, open_tokenizer
+from crayon_hf.parity.bench.options import add_options
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.files import write_atomic
 
@@ -19,47 +22,55 @@ BESIDE = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
 
 
+def add_bench(subparsers: Any) -> None:
+    """What ``bench`` takes."""
+    command = add_command(
+        subparsers,
+        "bench",
+        bench,
+        "how fast it is here",
+        "Measures speed and memory beside the engines that are installed, after a check of their ids.\n"
+        "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
+    )
+    command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
+    add_tokenizer(command)
+    add_options(command)
+
+
 def bench(arguments: argparse.Namespace) -> int:
     """Speed and memory beside other engines."""
-    from crayon_hf.parity import bench as parity
+    from crayon_hf.parity.bench.command import from_options, write
+    from crayon_hf.parity.bench.measuring import BenchError
+    from crayon_hf.parity.harness.references import find
 
     def progress(message: str) -> None:
         if sys.stderr.isatty():
             print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
 
     with TemporaryDirectory(prefix="crayon-bench-") as directory:
-        vocabulary = parity.find(_comparable(arguments.tokenizer, directory))
+        vocabulary = find(_comparable(arguments.tokenizer, directory))
         texts, _ = _texts(arguments, directory)
         try:
-            measured = parity.from_options(arguments, [vocabulary], texts, progress)
-        except parity.BenchError as error:
+            measured = from_options(arguments, [vocabulary], texts, progress)
+        except BenchError as error:
             raise CrayonError(str(error)) from error
         finally:
             progress("")
-    parity.write(measured, arguments, print_line)
+    write(measured, arguments, print_line)
     if not measured.same_ids:
         raise CrayonError(f"the ids are not those of {measured.reports[0].reference}; nothing was timed")
     return 0
 
 
-def parity(arguments: argparse.Namespace) -> int:
-    """Whether results are those of the reference; with --greedy, how often longest match gives the ids, too."""
-    if not arguments.greedy:
-        from crayon_hf.cli.parity import parity
-
-        return parity(arguments)
-    from crayon_hf.cli.arguments import UsageError  # which imports this
-
-    for option in ("certify", "markdown", "html", "output"):
-        if getattr(arguments, option):
-            raise UsageError(f"--{option} is of the comparison with a reference, not of --greedy")
+def parity_of_greedy(arguments: argparse.Namespace) -> int:
+    """How often longest match gives the exact ids, and how fast."""
     with TemporaryDirectory(prefix="crayon-parity-") as directory:
         return _greedy(arguments, directory)
 
 
 def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     from crayon_hf.parity import greedy
-    from crayon_hf.parity.bench import machine_lines
+    from crayon_hf.parity.bench.machine import machine_lines
     from crayon_hf.parity.inputs.texts import find_text, read_text
 
     texts, limit = _texts(arguments, directory)

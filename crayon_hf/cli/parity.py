@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli import parity_checks
+from crayon_hf.cli.arguments import UsageError, add_command, number
 from crayon_hf.cli.commands import print_line
+from crayon_hf.cli.measuring import BESIDE, parity_of_greedy
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report import Report
@@ -16,9 +18,75 @@ if TYPE_CHECKING:
 AGREED, DIFFERED = 0, 1
 
 
+def add_parity(subparsers: Any) -> None:
+    """What ``parity`` takes."""
+    command = add_command(
+        subparsers,
+        "parity",
+        parity,
+        "is it the same as the reference",
+        "Compares ours with a reference, every field of every result, on generated strings and on texts, and times\n"
+        "both. The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 when\n"
+        "the question makes no sense. TARGET is whatever convert takes: a file, a directory, a cartridge (.dat), a\n"
+        "tiktoken encoding; or a profile, a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name).\n"
+        "Without --text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.\n"
+        "With --greedy: how often longest match gives the exact ids, and how fast.",
+    )
+    command.add_argument("target", nargs="?", default="lite", metavar="TARGET", help="default: the profile %(default)s")
+    command.add_argument(
+        "--against",
+        default="",
+        metavar="REFERENCE",
+        help="tokenizers (whatever becomes a tokenizer.json), tiktoken (rank files and encodings), transformers "
+        "(directories) or sentencepiece (.model); default: the target's own",
+    )
+    command.add_argument(
+        "--text",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
+    )
+    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    command.add_argument("--strings", type=number, default=10_000, metavar="N", help="generated (default: %(default)s)")
+    command.add_argument(
+        "--tokens", type=number, metavar="N", help="of the vocabulary's own tokens (default: a fifth of --strings)"
+    )
+    command.add_argument("--seed", type=number, default=1, metavar="N", help="of both (default: %(default)s)")
+    command.add_argument("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
+    command.add_argument("--no-speed", action="store_true", help="compare only")
+    command.add_argument("--rounds", type=number, metavar="N", help="of timing (default: 3; with --greedy 5)")
+    command.add_argument("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+    command.add_argument("--markdown", metavar="FILE", help="the report as Markdown")
+    command.add_argument("--html", metavar="FILE", help="the report as one page that needs no network")
+    command.add_argument("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
+    command.add_argument(
+        "--certify",
+        action="store_true",
+        help="write the certificate into the cartridge: TARGET is a .dat, or a directory with a tokenizer.dat",
+    )
+    command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
+    command.add_argument(
+        "--beside",
+        default=BESIDE[0],
+        metavar="LIST",
+        help="with --greedy: who is timed besides us: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
+    )
+    command.add_argument("--ours", default="", help=argparse.SUPPRESS)  # a stand-in, for the tests
+
+
 def parity(arguments: argparse.Namespace) -> int:
+    """Whether results are those of the reference; with --greedy, how often longest match gives the ids, too."""
+    if not arguments.greedy:
+        return _compare(arguments)
+    for option in ("certify", "markdown", "html", "output"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} is of the comparison with a reference, not of --greedy")
+    return parity_of_greedy(arguments)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
-    from crayon_hf.cli.arguments import UsageError
     from crayon_hf.parity.harness.references import UnknownVocabularyError
     from crayon_hf.parity.harness.targets import TargetError
     from crayon_hf.parity.report import run, write

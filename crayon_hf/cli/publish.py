@@ -6,9 +6,9 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from crayon_hf.cli.arguments import add_command
 from crayon_hf.cli.commands import print_line
 from crayon_hf.cli.hub import client_of_a_command
 
@@ -16,8 +16,40 @@ if TYPE_CHECKING:
     from crayon_hf.hub.publishing import Published
 
 
+def add_publish(subparsers: Any) -> None:
+    """What ``publish`` takes."""
+    command = add_command(
+        subparsers,
+        "publish",
+        publish,
+        "a tokenizer to a repository on the Hub",
+        "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit. The\n"
+        "repository is made if there is none. The token is that of huggingface_hub (HF_TOKEN, or hf auth login).",
+    )
+    command.add_argument("repo", metavar="REPO", help="user/name")
+    command.add_argument(
+        "--from",
+        dest="source",
+        metavar="SOURCE",
+        help="a directory, or whatever convert takes, or the name of a profile",
+    )
+    command.add_argument("--report", metavar="FILE", help="the parity.json that crayon-hf parity wrote")
+    command.add_argument("--no-speed", action="store_true", help="leave speed out of the report that is made")
+    command.add_argument("--private", action="store_true", default=None, help="if the repository is made")
+    command.add_argument("--revision", metavar="BRANCH", help="the branch that is committed to (default: main)")
+    command.add_argument("--create-pr", action="store_true", help="open a pull request instead")
+    command.add_argument("--message", help="of the commit")
+    command.add_argument("--license", metavar="ID", help="of the tokenizer (default: what its source says)")
+    command.add_argument("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer is from")
+    command.add_argument("--token", help="a token of the Hub that may write (default: the one that is found)")
+    command.add_argument("--dry-run", metavar="DIR", help="write all files into a directory, and nothing to the Hub")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def publish(arguments: argparse.Namespace) -> int:
     """A tokenizer to a repository on the Hub."""
+    from dataclasses import asdict
+
     from crayon_hf.hub.publishing import publish as publish_tokenizer
 
     with client_of_a_command():

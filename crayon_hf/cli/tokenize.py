@@ -13,10 +13,83 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
+from crayon_hf.cli.arguments import UsageError, add_command, number, size
+
+
+def add_tokenize(subparsers: Any) -> None:
+    """What ``tokenize`` takes."""
+    command = add_command(
+        subparsers,
+        "tokenize",
+        tokenize,
+        "a corpus to token files",
+        "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n"
+        "Text, JSON lines, parquet and Arrow, packed or not, by path, directory, pattern or address of fsspec.\n"
+        "Killed at any moment, the same command goes on, to the same bytes. The exit status is 0 when all is done,\n"
+        "1 when something is not (a bad record, a file, the disk, a worker), 2 for wrong usage, 128 + the signal.",
+    )
+    command.add_argument("input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address")
+    command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
+    command.add_argument(
+        "-t",
+        "--tokenizer",
+        required=True,
+        metavar="NAME_OR_PATH",
+        help="a profile name, a tiktoken encoding, or the path of a vocabulary of any kind",
+    )
+    command.add_argument(
+        "--format",
+        choices=("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"),
+        default="megatron",
+        help="what is written (default: %(default)s)",
+    )
+    command.add_argument(
+        "--input-format", choices=("text", "jsonl", "parquet", "arrow"), help="(default: what the names' endings say)"
+    )
+    text = command.add_mutually_exclusive_group()
+    text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
+    text.add_argument("--template", metavar="T", help="the text of several columns: '{title}\\n{text}'")
+    command.add_argument(
+        "--separator",
+        metavar="S",
+        help="between the documents of a text file (\\n, \\t, \\0); without it a file is one",
+    )
+    command.add_argument("--append-eos", action="store_true", help="the end-of-text token after each document")
+    command.add_argument("--eos", metavar="TOKEN", help="which token that is, where it is not known; appends it")
+    command.add_argument(
+        "--add-special-tokens", action="store_true", help="those that the tokenizer puts around a text"
+    )
+    command.add_argument("--shuffle", action="store_true", help="files, and the documents of those that go together")
+    command.add_argument("--seed", type=number, default=0, metavar="N", help="of the shuffle (default: %(default)s)")
+    command.add_argument(
+        "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before there are more"
+    )
+    command.add_argument(
+        "--bad-records",
+        choices=("stop", "skip", "replace"),
+        default="stop",
+        help="what to do about them; they are counted and listed (default: %(default)s)",
+    )
+    command.add_argument(
+        "--workers", type=number, metavar="N", help="processes (default: half the cores; for packed files all)"
+    )
+    command.add_argument("--threads", type=number, metavar="N", help="of each worker (default: cores / workers)")
+    command.add_argument(
+        "--batch-bytes", type=size, default=16 << 20, metavar="SIZE", help="of text at a time (default: 16M)"
+    )
+    command.add_argument(
+        "--max-document-bytes", type=size, default=256 << 20, metavar="SIZE", help="bad if longer (default: 256M)"
+    )
+    command.add_argument(
+        "--group-bytes", type=size, default=64 << 20, metavar="SIZE", help="small files go together (default: 64M)"
+    )
+    command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    command.add_argument("--overwrite", action="store_true", help="begin anew; removes what another job wrote there")
+    command.add_argument("--quiet", action="store_true", help="no progress and no summary")
+
 
 def tokenize(arguments: argparse.Namespace) -> int:
     """Tokenize a corpus, and say what came of it."""
-    from crayon_hf.cli.arguments import UsageError
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.progress import Bar
     from crayon_hf.errors import CrayonError

@@ -11,15 +11,66 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.cli.arguments import UsageError, add_command, number
 from crayon_hf.errors import CrayonError
 
 _BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
 _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
 
 
+def add_train(subparsers: Any) -> None:
+    """What ``train`` takes."""
+    command = add_command(
+        subparsers,
+        "train",
+        train,
+        "files to a tokenizer",
+        "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with\n"
+        "its ending; .jsonl, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are unpacked on\n"
+        "the way. BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by\n"
+        "that library.",
+    )
+    command.add_argument("file", nargs="+", metavar="FILE", help='a file, a pattern ("**/*.txt"), or "-" alone')
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="a directory, or OUT.json or OUT.dat for these two files alone",
+    )
+    command.add_argument(
+        "--model",
+        choices=("bpe", "unigram", "wordpiece", "wordlevel"),
+        default="bpe",
+        help="default: %(default)s, over bytes",
+    )
+    command.add_argument("--vocab-size", type=number, metavar="N", help="ids in all (default: the trainer's)")
+    command.add_argument("--min-frequency", type=number, metavar="N", help="pairs or words that are rarer do not count")
+    command.add_argument(
+        "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
+    )
+    command.add_argument("--limit-alphabet", type=number, metavar="N", help="the most frequent characters alone")
+    command.add_argument("--max-token-length", type=number, metavar="N", help="characters of a token, at most")
+    command.add_argument(
+        "--no-byte-alphabet", action="store_true", help="only bytes that occur: some texts cannot be encoded then"
+    )
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
+    how.add_argument("--regex", metavar="REGEX", help="a pattern of one's own")
+    how.add_argument(
+        "-t",
+        "--tokenizer",
+        metavar="NAME_OR_PATH",
+        help="a tokenizer whose components and special tokens are taken over",
+    )
+    command.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
+    command.add_argument("--format", choices=("text", "jsonl", "parquet", "arrow"), help="whatever the names say")
+    command.add_argument("--threads", type=number, metavar="N", help="default: one for each core")
+    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
+
+
 def train(arguments: argparse.Namespace) -> int:
     """Train a tokenizer, write it, and say what it is."""
-    from crayon_hf.cli.arguments import UsageError
 
     source = _source(arguments.file, arguments.column, arguments.format)
     values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
@@ -61,7 +112,6 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
 
 
 def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
-    from crayon_hf.cli.arguments import UsageError
     from crayon_hf.training.by_reference import run_by_reference
 
     given = [f"--{name.replace('_', '-')}" for name in _BPE_ALONE if getattr(arguments, name) not in (None, False)]
@@ -75,8 +125,6 @@ def _source(names: list[str], column: str, format: str | None) -> Any:
     if names == ["-"]:
         return sys.stdin.buffer
     if "-" in names:
-        from crayon_hf.cli.arguments import UsageError
-
         raise UsageError("standard input (-) does not go together with files")
     return [Path(name) for name in _found(names)]
 

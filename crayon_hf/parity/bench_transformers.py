@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .bench import machine_lines
+from .bench.machine import machine_lines
 from .harness.references import UnknownVocabularyError, find
 from .inputs.texts import CORPUS, DOCUMENT_BYTES, documents, find_text, read_text
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from crayon_hf import CrayonVocab, Pipeline, Tokenizer
 
-from .bench import machine_lines
+from .bench.machine import machine_lines
 from .inputs.texts import documents, find_text, read_text
 
 SWAPS = 2000

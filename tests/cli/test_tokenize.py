@@ -122,7 +122,7 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
     arguments = words(tmp_path / "in", tmp_path / "out", gpt2_like, "--group-bytes", "1", "--workers", str(workers))
     arguments += ["--batch-bytes", "100"]
     job = subprocess.Popen(
-        [sys.executable, "-m", "crayon_hf.cli", *arguments],
+        [sys.executable, "-m", "crayon_hf", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     states = tmp_path / "out" / "_crayon"
@@ -199,7 +199,7 @@ def test_a_second_signal(gpt2_like: Path, tmp_path: Path, workers: int) -> None:
     arguments += ["--batch-bytes", "1000", "--group-bytes", "1"]
     for pause in (0.0, 0.002, 0.01, 0.05):
         job = subprocess.Popen(
-            [sys.executable, "-m", "crayon_hf.cli", *arguments], stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "crayon_hf", *arguments], stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
         )  # fmt: skip
         state = tmp_path / "out" / "_crayon" / "00000.json"
@@ -247,7 +247,7 @@ def test_a_full_standard_output(gpt2_like: Path, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "in.jsonl", ["a", "b"])
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "crayon_hf.cli", *words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like)],
+            [sys.executable, "-m", "crayon_hf", *words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like)],
             stdout=full, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
     assert done.returncode == 1

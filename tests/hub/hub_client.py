@@ -14,7 +14,7 @@ from tests.hub.local_hub import LocalHub
 
 
 def start_client(hub: LocalHub, what: str | Sequence[str], home: Path, **environment: Any) -> subprocess.Popen[str]:
-    """Starts Python with this code, or with these arguments (`["-m", "crayon_hf.cli", "pull", "user/repo"]`).
+    """Starts Python with this code, or with these arguments (`["-m", "crayon_hf", "pull", "user/repo"]`).
 
     What else is named goes to `LocalHub.environment`.
     """

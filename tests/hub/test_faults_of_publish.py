@@ -90,7 +90,7 @@ def crayon(shelf: LocalHub, tmp_path_factory: pytest.TempPathFactory, gpt2_like:
 
 
 ARGUMENTS = ["publish", REPO, "--from", "source", "--report", "parity.json"]
-COMMAND = ["-m", "crayon_hf.cli", *ARGUMENTS]
+COMMAND = ["-m", "crayon_hf", *ARGUMENTS]
 
 
 def publish(crayon: Session, *more: str) -> CompletedProcess[str]:

@@ -18,7 +18,7 @@ from tests.hub.local_hub import LocalHub
 from tests.support.small_disk import mounting
 
 Client = Callable[..., Any]
-PULL = ["-m", "crayon_hf.cli", "pull", REPO]
+PULL = ["-m", "crayon_hf", "pull", REPO]
 
 # Pulls in processes that are forked from one that has all imports.
 ROOT = Path(__file__).parents[2]

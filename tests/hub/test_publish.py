@@ -70,7 +70,7 @@ def publish(hub: LocalHub, home: Path) -> Publish:
     """`publish(repo, option, ..., check=True, token=...)`: the command, as a shell runs it."""
 
     def run(*arguments: str, check: bool = True, **options: object) -> CompletedProcess[str]:
-        return run_client(hub, ["-m", "crayon_hf.cli", "publish", *arguments], home, check=check, **options)
+        return run_client(hub, ["-m", "crayon_hf", "publish", *arguments], home, check=check, **options)
 
     return run
 
@@ -436,7 +436,7 @@ def test_the_commands_of_the_card(hub: LocalHub, home: Path, source: Path, tmp_p
         assert command == "crayon-hf"
         if line in first and arguments[0] == "parity":  # less than it does by itself
             arguments += ["--strings", "10", "--no-speed", "--text", str(text)]
-        told[arguments[0]] = run_client(hub, ["-m", "crayon_hf.cli", *arguments], home, check=True).stdout
+        told[arguments[0]] = run_client(hub, ["-m", "crayon_hf", *arguments], home, check=True).stdout
     assert list(told) == ["pull", "info", "parity"]
     assert re.search(r"^certificate +agreed with tokenizers ", told["info"], re.MULTILINE)
 

@@ -34,7 +34,7 @@ class Client:
 
     def run(self, *arguments: str, **options: Any) -> Any:
         """``crayon-hf`` with these arguments; options as for `run_client`."""
-        return run_client(self.hub, ["-m", "crayon_hf.cli", *arguments], self.home, **options)
+        return run_client(self.hub, ["-m", "crayon_hf", *arguments], self.home, **options)
 
     def pull(self, *arguments: str, **options: Any) -> dict[str, Any]:
         """What a pull that succeeds says."""
@@ -441,7 +441,7 @@ def test_two_pulls_at_once(hub: LocalHub, user: Client, gpt2_like: Path, start_c
     files = repository(gpt2_like)
     hub.commit("user/mine", files)
     hub.fail(hub_faults.slow_body(0.5), path="tokenizer.dat", times=4)
-    arguments = ["-m", "crayon_hf.cli", "pull", "user/mine"]
+    arguments = ["-m", "crayon_hf", "pull", "user/mine"]
     both = [start_client(hub, arguments, user.home) for _ in range(2)]
     for process in both:
         out, err = process.communicate(timeout=60)

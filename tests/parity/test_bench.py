@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.bench import BenchError, main, prerelease, run_bench
+from crayon_hf.parity.bench import prerelease
 from crayon_hf.parity.bench.child.engines import ENGINES
-from crayon_hf.parity.bench.command import PEERS, Bench
+from crayon_hf.parity.bench.command import Bench, main, run_bench
 from crayon_hf.parity.bench.inputs import Sizes, make_inputs
-from crayon_hf.parity.bench.processes import Engine, run_job
+from crayon_hf.parity.bench.measuring import BenchError
+from crayon_hf.parity.bench.processes import PEERS, Engine, run_job
 from crayon_hf.parity.bench.report import Figure, Report, Standing, Trial, ratio
 from crayon_hf.parity.bench.tables import BEGIN, END, put_between_marks, to_markdown
 from crayon_hf.parity.bench.targets import SCENARIOS

@@ -32,7 +32,7 @@ def said() -> dict[str, Any]:
 def test_one_version(said: dict[str, Any]) -> None:
     version = said["project"]["version"]
     assert crayon_hf.__version__ == _core.__version__ == version
-    command = [sys.executable, "-m", "crayon_hf.cli", "--version"]
+    command = [sys.executable, "-m", "crayon_hf", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["crayon-hf", version]
     try:

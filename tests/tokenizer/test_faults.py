@@ -56,7 +56,7 @@ def test_from_str_wants_a_str():
 
 
 def test_deep_json_on_the_command_line(tmp_path):
-    command = [sys.executable, "-m", "crayon_hf.cli", "decode"]
+    command = [sys.executable, "-m", "crayon_hf", "decode"]
     done = subprocess.run(command, input=b"[" * 100_000, capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert done.stderr.count(b"\n") == 1
@@ -65,7 +65,7 @@ def test_deep_json_on_the_command_line(tmp_path):
 
 def test_names_of_files_do_nothing_to_a_terminal(tmp_path):
     name = "\x1b[2Ja\nb\udcff.dat"
-    command = [sys.executable, "-m", "crayon_hf.cli", "info", "-t", str(tmp_path / name)]
+    command = [sys.executable, "-m", "crayon_hf", "info", "-t", str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert done.stderr.endswith(b"/\\x1b[2Ja b\\udcff.dat: No such file or directory\n")

@@ -13,16 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from crayon_hf.cli.bench_options import add_options, thread_counts
-
 from ..harness.references import UnknownVocabularyError, Vocabulary
 from ..inputs.texts import CORPUS, find_text
-from .child.engines import ENGINES
 from .inputs import Inputs, Sizes, make_inputs
 from .machine import machine_lines
 from .measuring import BenchError, measure
+from .options import add_options, thread_counts
 from .prerelease import interpreter
-from .processes import Engine
+from .processes import PEERS, Engine
 from .report import SCHEMA, Figure, Report
 from .tables import put_between_marks, to_markdown
 from .targets import SCENARIOS
@@ -30,8 +28,6 @@ from .vocabularies import NINE, find_any
 
 __all__ = ["Bench", "from_options", "main", "run_bench", "write"]
 
-PEERS = tuple(name for name in ENGINES if name not in ("prerelease", "transformers", "sentencepiece"))
-"""Those that open every vocabulary of the tables; reports time the others, which open what they are for."""
 QUICK = Sizes(1_000_000, 300_000, 50_000, 50_000, 50, 500_000, 200_000, 8_000_000)
 QUICK_SCENARIOS = ("first", "repeated", "new-words", "short", "decode", "open", "hostile")
 

@@ -12,8 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..harness.children import isolated
+from .child.engines import ENGINES
 
-__all__ = ["Engine", "Outcome", "all_cores", "run_job"]
+__all__ = ["PEERS", "Engine", "Outcome", "all_cores", "run_job"]
+
+PEERS = tuple(name for name in ENGINES if name not in ("prerelease", "transformers", "sentencepiece"))
+"""Those that open every vocabulary of the tables; reports time the others, which open what they are for."""
 
 # Loads the package of the children by its path: nothing above it is imported, in whatever environment this is.
 _PROGRAM = isolated("""

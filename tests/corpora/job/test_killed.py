@@ -198,7 +198,7 @@ def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case:
 def start(home: Path, out: Path, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
     """The command, in a process group of its own."""
     command = [
-        sys.executable, "-m", "crayon_hf.cli", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",
+        sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",
         "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
         "--workers", str(workers), "--quiet",
     ]  # fmt: skip

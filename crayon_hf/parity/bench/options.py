@@ -52,7 +52,7 @@ def thread_counts(text: str) -> list[int]:
     """Numbers such as ``1,2``; ``all`` is the number of cores that this process may use."""
     words = text.split(",")
     if "all" in words:
-        from crayon_hf.parity.bench.processes import all_cores
+        from .processes import all_cores
 
         words = [str(len(all_cores())) if word == "all" else word for word in words]
     if not all(word.isdecimal() and int(word) > 0 for word in words):
@@ -68,20 +68,20 @@ def _known(text: str, known: tuple[str, ...], what: str) -> list[str]:
 
 
 def _scenarios(text: str) -> list[str]:
-    from crayon_hf.parity.bench.targets import SCENARIOS
+    from .targets import SCENARIOS
 
     return _known(text, SCENARIOS, "scenario")
 
 
 def _engines(text: str) -> list[str]:
-    from crayon_hf.parity.bench.command import PEERS
+    from .processes import PEERS
 
     return _known(text, PEERS, "engine")
 
 
 def _peer(text: str) -> Any:
-    from crayon_hf.parity.bench.child.engines import ENGINES
-    from crayon_hf.parity.bench.processes import Engine
+    from .child.engines import ENGINES
+    from .processes import Engine
 
     name, _, function = text.partition("=")
     if not name or ":" not in function or name in ENGINES:

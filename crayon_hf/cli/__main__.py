@@ -1,5 +1,0 @@
-import sys
-
-from crayon_hf.cli import main
-
-sys.exit(main())
