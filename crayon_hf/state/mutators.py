@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from crayon_hf.device.device_placement import Placement
     from crayon_hf.state.state import AnyEngine, Assembly
-    from crayon_hf.training.corpus import Corpus
+    from crayon_hf.training.batches import Corpus
     from crayon_hf.training.models import Trained
 
 

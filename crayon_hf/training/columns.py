@@ -7,7 +7,7 @@ from typing import Any
 
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.reading.tables import check_columns, pyarrow_for, readable
-from crayon_hf.training.corpus import Texts
+from crayon_hf.training.batches import Texts
 
 _ROWS = 1024
 

@@ -5,73 +5,14 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from mmap import mmap
-from typing import Any, NamedTuple
+from typing import Any
 
-from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.reading.documents import FORMATS
+from crayon_hf.training import files
+from crayon_hf.training.batches import BATCH, Batch, Corpus, Texts
 from crayon_hf.util import validation
 
-BATCH = 4 << 20
-"""How many bytes or characters a batch has, about."""
-
 _MOST_TEXTS = 1 << 14
-
-
-class Texts(NamedTuple):
-    """Texts, each one on its own."""
-
-    texts: list[str]
-    name: Callable[[int], str]
-    """What an error calls one of them, by its index."""
-    done: int
-    """How far the corpus is read with this batch, in the unit of its `total`."""
-
-    def each(self) -> Iterator[str]:
-        """The texts; TypeError names the first that is none."""
-        for i, text in enumerate(self.texts):
-            refused = validation.refusal(text, False, self.name(i))
-            if refused is not None:
-                raise refused
-            yield text
-
-
-class Lines(NamedTuple):
-    """Lines of UTF-8, each one a text with its ending."""
-
-    data: bytes | mmap
-    path: str
-    first: int
-    """The number of the first line in its file, from 1."""
-    done: int
-
-    def each(self) -> Iterator[str]:
-        """The lines; InvalidUtf8Error names the first that is not UTF-8."""
-        begin, number = 0, self.first
-        while begin < len(self.data):
-            end = self.data.find(b"\n", begin) + 1 or len(self.data)
-            try:
-                line = self.data[begin:end].decode()
-            except UnicodeDecodeError as error:
-                raise InvalidUtf8Error(
-                    f"{self.path}, line {number} is not UTF-8: invalid byte at offset {error.start} of the line"
-                ) from None
-            yield line
-            begin, number = end, number + 1
-
-
-Batch = Texts | Lines
-
-
-class Corpus(NamedTuple):
-    """Batches, to be gone through once. `total` is where the last one's `done` will be; 0: nobody knows."""
-
-    batches: Iterator[Batch]
-    total: int = 0
-
-    def texts(self) -> Iterator[str]:
-        """All texts, one after the other."""
-        for batch in self.batches:
-            yield from batch.each()
 
 
 def corpus_of(source: Any, column: str = "text", format: str | None = None, length: int | None = None) -> Corpus:
@@ -79,12 +20,10 @@ def corpus_of(source: Any, column: str = "text", format: str | None = None, leng
 
     A str alone is a path, in an iterable it is a text. `length` is how many items the iterable has.
     """
-    from crayon_hf.training import files
-
     column = validation.text(column, "column")
     length = None if length is None else validation.unsigned(length, "length", 64)
-    if format is not None and format not in files.FORMATS:
-        raise ValueError(f"format is {format!r}, expected one of {', '.join(files.FORMATS)}")
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
     if isinstance(source, (str, os.PathLike)):
         return files.corpus_of_files([source], column, format)
     if hasattr(source, "read") and not isinstance(source, io.TextIOBase):

@@ -10,7 +10,7 @@ from crayon_hf import _core
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError, VocabularyError
 from crayon_hf.state import tokenizer_json
 from crayon_hf.state.source_json import REFERENCE_METADATA, compile_json
-from crayon_hf.training.corpus import Batch, Corpus, Lines
+from crayon_hf.training.batches import Batch, Corpus, Lines
 from crayon_hf.training.progress import Report
 from crayon_hf.util.byte_level import BYTE_LEVEL
 

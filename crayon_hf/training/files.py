@@ -11,14 +11,14 @@ from typing import IO, Any
 
 from crayon_hf.errors import CorpusError
 from crayon_hf.reading.compression import unpacking
-from crayon_hf.reading.documents import FORMATS, format_of
-from crayon_hf.training.corpus import BATCH, Batch, Corpus, Lines
+from crayon_hf.reading.documents import format_of
+from crayon_hf.training.batches import BATCH, Batch, Corpus, Lines
 
-__all__ = ["FORMATS", "corpus_of_files", "corpus_of_stream"]
+__all__ = ["corpus_of_files", "corpus_of_stream"]
 
 
 def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
-    """Files one after the other, `total` in bytes. `format` is one of FORMATS; without it the name's ending says it."""
+    """Files one after the other, `total` in bytes. Without `format` the names' endings say what they are."""
     names = [os.fsdecode(path) for path in paths]
     sizes = []
     for name in names:  # what is missing is found out before anything is counted

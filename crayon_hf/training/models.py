@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from crayon_hf import _core
 from crayon_hf.state import tokenizer_json
 from crayon_hf.state.added_tokens import Token
-from crayon_hf.training.corpus import Corpus
+from crayon_hf.training.batches import Corpus
 from crayon_hf.training.counting import Untrained, count
 from crayon_hf.training.options import BpeOptions
 from crayon_hf.training.progress import Report, end

@@ -7,7 +7,7 @@ from typing import IO
 
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.reading.records import check_text, record_of
-from crayon_hf.training.corpus import BATCH, Texts
+from crayon_hf.training.batches import BATCH, Texts
 
 
 def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None) -> Iterator[Texts]:

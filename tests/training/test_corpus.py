@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from crayon_hf import CorpusError, InvalidUtf8Error, train_bpe
+from crayon_hf.training import batches as batching
 from crayon_hf.training import corpus as corpora
 from crayon_hf.training import files
 from crayon_hf.training.corpus import corpus_of
@@ -38,7 +39,7 @@ def json_lines(rows: list[Any], column: str = "text") -> bytes:
     return b"".join(json.dumps({"id": i, column: row}).encode() + b"\n" for i, row in enumerate(rows))
 
 
-@pytest.fixture(params=[1, 7, corpora.BATCH])
+@pytest.fixture(params=[1, 7, batching.BATCH])
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Batches of all sizes give the same."""
     monkeypatch.setattr(corpora, "BATCH", request.param)
