@@ -187,16 +187,19 @@ def open_pickled(
         if changes is not None:
             assembly.change(*changes)
         return assembly
-    from crayon_hf.fallback import delegated
-
     if kind == "TokenizersEngine":
-        return Assembly(delegated.TokenizersEngine(*arguments), Source(arguments[0].encode()))
-    return Assembly(delegated.TiktokenEngine(*arguments), Source(None))
+        from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+        return Assembly(TokenizersEngine(*arguments), Source(arguments[0].encode()))
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+
+    return Assembly(TiktokenEngine(*arguments), Source(None))
 
 
 def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
     """What the reference has to encode, for the given reason."""
-    from crayon_hf.fallback.delegated import TokenizersEngine, warn_delegated
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
     mode.check_native(reason)
     engine = TokenizersEngine(data.decode(), reason)
@@ -235,7 +238,8 @@ def beside(path: str) -> str:
 
 
 def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Assembly:
-    from crayon_hf.fallback.delegated import TiktokenEngine, warn_delegated
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
     engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
     warn_delegated(reason, "tiktoken")

@@ -52,10 +52,8 @@ def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: in
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """The command `crayon-hf tokenize`, as it is: workers and threads are its own choice, for as many cores."""
-    from crayon_hf.cli import main
-
     options = ["--tokenizer", tokenizer, "--format", "datatrove", "--add-special-tokens", "--quiet"]
-    code = main(["tokenize", *files, "-o", output, *options])
+    code = import_module("crayon_hf.cli").main(["tokenize", *files, "-o", output, *options])
     if code:
         raise SystemExit(code)
     return {"version": import_module("crayon_hf").__version__}

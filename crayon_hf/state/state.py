@@ -26,7 +26,8 @@ from crayon_hf.util.files import read_cartridge
 if TYPE_CHECKING:
     import tokenizers
 
-    from crayon_hf.fallback.delegated import TiktokenEngine, TokenizersEngine
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
     from crayon_hf.training.counting import Untrained
 
     AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
@@ -379,7 +380,8 @@ class Assembly:
         return engine
 
     def _delegate(self, document: dict[str, Any], reason: str, warn: bool) -> AnyEngine:
-        from crayon_hf.fallback.delegated import TokenizersEngine, warn_delegated
+        from crayon_hf.fallback.delegated import warn_delegated
+        from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
         self.mode.check_native(reason)
         json = tokenizer_json.dump(document)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.fallback.delegated import TiktokenEngine
+from crayon_hf.fingerprints import digest_of
 from crayon_hf.loading.resolve import open_tokenizer
-from crayon_hf.state import state
 from crayon_hf.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -41,26 +38,10 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
     """
     if isinstance(tokenizer, str):
         opened = open_tokenizer(tokenizer)
-        return JobTokenizer(opened, tokenizer, _digest(opened))
+        return JobTokenizer(opened, tokenizer, digest_of(opened))
     if not isinstance(tokenizer, Tokenizer):
         raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected a name, a path or a Tokenizer")
-    return JobTokenizer(tokenizer, "", _digest(tokenizer))
-
-
-def _digest(tokenizer: Tokenizer) -> str:
-    engine: Any = tokenizer._engine or tokenizer._settle()
-    facts: Any
-    if isinstance(engine, _core.Engine) and not tokenizer._assembly.is_modified:
-        facts = engine.source_digest
-    elif isinstance(engine, TiktokenEngine):  # it has no tokenizer.json
-        name, pattern, ranks, specials, _ = engine.arguments
-        facts = [name, pattern, sorted((bytes(t).hex(), id) for t, id in ranks.items()), sorted(specials.items())]
-    else:
-        with state.lock:
-            facts = tokenizer._assembly.document()
-    reference = json.loads(engine.metadata).get("reference", "")
-    how = [facts, reference, tokenizer.mode, bool(tokenizer.encode_special_tokens)]
-    return sha256(json.dumps(how).encode()).hexdigest()
+    return JobTokenizer(tokenizer, "", digest_of(tokenizer))
 
 
 class Encoding(NamedTuple):

@@ -26,7 +26,7 @@ INSTRUMENTED = (
     "crayon_hf.conversion",
     "crayon_hf.reading",
     "crayon_hf.decode_stream",
-    "crayon_hf.fallback.delegated",
+    "crayon_hf.fallback",
     "crayon_hf.file_encoding",
     "crayon_hf.hub.front_matter",
     "crayon_hf.util.validation",
