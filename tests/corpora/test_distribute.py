@@ -246,7 +246,7 @@ def test_a_fork_while_a_thread_opens_one(gpt2_like: Path, tmp_path: Path, monkey
 
 CHILD = """
 import os, pickle, sys, time
-from crayon_hf.corpora import shipping
+from crayon_hf.corpora import distribute
 label, parcel = pickle.load(open(sys.argv[1], "rb"))
 def fetch():
     with open(sys.argv[2], "a") as file:
