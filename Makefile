@@ -2,14 +2,18 @@
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp")
 
-.PHONY: help build test lint workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test lint workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 build: ## compile the extension and install the package in place, with everything the other targets need
-	CRAYON_WERROR=1 $(PYTHON) -m pip install -e ".[test]" -r tools/lint.txt
+	$(PYTHON) -m pip install -r tools/build.txt
+	CRAYON_WERROR=1 $(PYTHON) -m pip install --no-build-isolation -e ".[test]" -r tools/lint.txt
 	$(PYTHON) -m pip install --no-deps -r tests/no-deps.txt
+
+engine: ## compile what changed in cpp/ since `make build`
+	CRAYON_WERROR=1 $(PYTHON) setup.py -q build_ext --inplace
 
 test: ## the tests
 	$(PYTHON) -m pytest -n auto --dist worksteal
@@ -80,4 +84,4 @@ dist-check: dist ## the same, installed where there is no compiler, and built ag
 	$(PYTHON) tools/dist_check.py
 
 clean: ## remove what builds and tests leave behind
-	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis

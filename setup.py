@@ -1,19 +1,26 @@
-"""Builds the extension modules and the sdist's archive; everything else about the package is in pyproject.toml."""
+"""Builds the extension modules and the sdist's archive; everything else about the package is in pyproject.toml.
+
+setuptools says how a file is compiled on this system, tools/native_build.py with which flags, and ninja compiles what
+changed since the last time.
+"""
 
 from __future__ import annotations
 
+import filecmp
 import gzip
 import importlib.util
 import json
 import os
 import platform
+import shutil
+import subprocess
 import sys
 import sysconfig
 import tarfile
-from glob import glob
+from contextlib import contextmanager
 from pathlib import Path
 
-from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
+from pybind11.setup_helpers import Pybind11Extension
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
@@ -21,6 +28,8 @@ from setuptools.errors import CompileError, SetupError
 
 sys.path.append(str(Path(__file__).resolve().parent / "tools"))
 import gpu_build
+import native_build
+from native_build import BuildError
 
 MSVC = sys.platform == "win32"
 # What is built for, which need not be what this runs on. A Python for both kinds of Mac builds for the one it is on.
@@ -29,31 +38,22 @@ if MACHINE == "universal2":
     MACHINE = platform.machine()
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
+CPU_MINUTES, GPU_MINUTES = 6, 2  # of one core; roughly
+VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION
+COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
-# One source file per instruction set, compiled with that set's flags and nothing else.
-# (NEON needs no flags: every AArch64 has it.)
-AVX2_FLAGS = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
-AVX512_FLAGS = [f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2")]
-SIMD_FLAGS = {
-    "_avx2.cpp": ["/arch:AVX2"] if MSVC else AVX2_FLAGS,
-    "_avx512.cpp": ["/arch:AVX512"] if MSVC else [*AVX2_FLAGS, *AVX512_FLAGS],
-}
-COMMON_FLAGS = ["/O2", "/utf-8"] if MSVC else ["-O3", "-fvisibility=hidden", "-fno-math-errno"]
-if not MSVC and "CFLAGS" not in os.environ:
-    COMMON_FLAGS += ["-g0"]  # Python's own flags have -g: a third of the compiler's time, and nothing of the code
-if os.environ.get("CRAYON_WERROR"):
-    COMMON_FLAGS += ["/W4", "/WX"] if MSVC else ["-Wall", "-Wextra", "-Werror"]
 
-# For GCC and Clang. Such a module loads only in an interpreter that has their library: tools/sanitize.py makes one.
-SANITIZE = [f"-fsanitize={names}" for names in [os.environ.get("CRAYON_SANITIZE")] if names]
-if SANITIZE:
-    # Python's own flags make overflow defined and asserts vanish; what is checked is the language.
-    COMMON_FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv", "-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"]
-    COMMON_FLAGS += [*SANITIZE, "-fno-sanitize-recover=all"]
+def is_older(made: Path, *parts: Path) -> bool:
+    return not made.exists() or any(part.stat().st_mtime_ns >= made.stat().st_mtime_ns for part in parts)
 
 
 def compile_profiles(core: str, target: Path) -> None:
-    """Compile the packaged profiles with the extension just built, so that the first opening only maps."""
+    """Compile the packaged profiles with the extension just built, so that the first opening only maps. Those that are
+    newer than it and their source stay."""
+    pairs = [(source, target / f"{source.stem}.dat") for source in sorted(Path("crayon_hf/profiles").glob("*.json"))]
+    outdated = [(source, profile) for source, profile in pairs if is_older(profile, Path(core), source)]
+    if not outdated:
+        return
     spec = importlib.util.spec_from_file_location("crayon_hf._core", core)
     try:
         module = importlib.util.module_from_spec(spec)
@@ -64,9 +64,20 @@ def compile_profiles(core: str, target: Path) -> None:
             f"packaged profiles are compiled with it: build on a machine of that kind ({error})"
         ) from error
     target.mkdir(parents=True, exist_ok=True)
-    for source in sorted(Path("crayon_hf/profiles").glob("*.json")):
+    for source, profile in outdated:
         cartridge = module.compile_tokenizer_json(source.read_bytes(), json.dumps({"name": source.stem}))
-        (target / source.with_suffix(".dat").name).write_bytes(cartridge)
+        profile.write_bytes(cartridge)
+
+
+def put(built: Path, target: Path) -> None:
+    """Replace the file at once, so that a process that has it mapped keeps its own; and only by another content."""
+    if target.exists() and filecmp.cmp(built, target, shallow=False):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.copyfile(built, partial)
+    shutil.copymode(built, partial)
+    partial.replace(target)
 
 
 class GpuExtension(Extension):
@@ -81,63 +92,123 @@ def gpu_extensions() -> list[GpuExtension]:
     """What CRAYON_BUILD names; without it, what a compiler is found for. A build for a sanitizer is for the engine."""
     try:
         runtimes, insists = gpu_build.wanted(os.environ.get("CRAYON_BUILD"))
-    except gpu_build.BuildError as error:
+    except BuildError as error:
         raise SetupError(str(error)) from None
     if not insists:
-        can_build = sys.platform.startswith("linux") and not SANITIZE
+        can_build = sys.platform.startswith("linux") and not os.environ.get("CRAYON_SANITIZE")
         runtimes = [runtime for runtime in runtimes if can_build and gpu_build.find_compiler(runtime)]
     return [GpuExtension(runtime, optional=not insists) for runtime in runtimes]
 
 
+def say_what_is_built(gpus: list[GpuExtension]) -> None:
+    """In one line. (pip shows it with -v.)"""
+    parts = [f"the CPU engine ({CPU_MINUTES / (os.cpu_count() or 1):.0f} minutes the first time)"]
+    parts += [f"{ext.name}, as {ext.runtime.compiler} is here ({GPU_MINUTES} more)" for ext in gpus]
+    hint = "; CRAYON_BUILD=cpu builds the CPU engine alone" if gpus else ""
+    print(f"CRAYON_BUILD is not set: building {' and '.join(parts)}{hint}", flush=True)
+
+
 class BuildExt(build_ext):
     def run(self):
-        for extension in self.extensions:
-            if isinstance(extension, GpuExtension):
-                self.need_compiler(extension.runtime)  # before anything else takes minutes
-        for runtime in gpu_build.RUNTIMES:
-            # Of an earlier build, whose kernels another _core must not meet.
-            Path(self.get_ext_fullpath(f"crayon_hf.{runtime.module}")).unlink(missing_ok=True)
+        gpus = [extension for extension in self.extensions if isinstance(extension, GpuExtension)]
+        for extension in gpus:
+            self.need_compiler(extension.runtime)  # before anything else takes minutes
+        if not os.environ.get("CRAYON_BUILD"):
+            say_what_is_built(gpus)
+        self.built: dict[str, Path] = {}
         super().run()
+        core = Path(self.get_ext_fullpath("crayon_hf._core"))
+        changed = not core.exists() or not filecmp.cmp(self.built["crayon_hf._core"], core, shallow=False)
+        for runtime in gpu_build.RUNTIMES:
+            name = f"crayon_hf.{runtime.module}"
+            if changed or name not in self.built:  # no kernels beside a _core that they were not built with
+                Path(self.get_ext_fullpath(name)).unlink(missing_ok=True)
+        for name, built in self.built.items():
+            put(built, Path(self.get_ext_fullpath(name)))
         root = Path("." if self.inplace else self.build_lib)
-        compile_profiles(self.get_ext_fullpath("crayon_hf._core"), root / "crayon_hf" / "profiles")
+        compile_profiles(str(core), root / "crayon_hf" / "profiles")
+
+    def copy_extensions_to_source(self):
+        """Nothing: `run` puts the modules where they belong."""
 
     def need_compiler(self, runtime):
         try:
             return gpu_build.need_compiler(runtime)
-        except gpu_build.BuildError as error:
+        except BuildError as error:
             raise CompileError(str(error)) from None
 
+    @property
+    def directory(self) -> Path:
+        """Where the objects stay. (setuptools has temporary ones for an editable installation.)"""
+        abi = sysconfig.get_config_var("EXT_SUFFIX").lstrip(".").rpartition(".")[0]
+        return Path(self.get_finalized_command("build").build_base, "engine", f"{abi}-{native_build.kind()}")
+
     def build_gpu_extension(self, ext):
-        compiler, out = self.need_compiler(ext.runtime), Path(self.get_ext_fullpath(ext.name))
+        compiler = self.need_compiler(ext.runtime)
         archs = gpu_build.architectures(ext.runtime, compiler)
         print(f"building {ext.name} for {', '.join(archs)} with {compiler}", flush=True)
         strict = bool(os.environ.get("CRAYON_WERROR"))
         try:
-            gpu_build.build_module(ext.runtime, compiler, archs, out, Path(self.build_temp), strict=strict)
-        except (gpu_build.BuildError, OSError) as error:
-            raise CompileError(f"{ext.name} for {', '.join(archs)}: {error}") from None
+            directory = self.directory / ext.runtime.module
+            self.built[ext.name] = gpu_build.build_module(ext.runtime, compiler, archs, directory, strict=strict)
+        except (BuildError, OSError) as error:
+            if not ext.optional:
+                raise CompileError(f"{ext.name} for {', '.join(archs)}: {error}") from None
+            hint = f"CRAYON_BUILD={ext.runtime.name} makes that an error, CRAYON_BUILD=cpu does not try"
+            said = f"{ext.name} failed to build and is left out: the package works without it, on the CPU ({hint})"
+            print(f"{error}\n{said}", flush=True)
 
     def build_extension(self, ext):
         if isinstance(ext, GpuExtension):
             self.build_gpu_extension(ext)
             return
-        ext.define_macros.append(("CRAYON_VERSION", f'"{self.distribution.get_version()}"'))
-        compile_all = self.compiler.compile
-
-        def compile_by_flags(sources, *args, extra_postargs=(), **kwargs):
-            """The files of each instruction set by a call of their own: all that every compiler class has in common."""
-            objects, rest = [], list(sources)
-            for suffix, flags in SIMD_FLAGS.items():
-                own = [source for source in rest if source.endswith(suffix)]
-                rest = [source for source in rest if source not in own]
-                objects += compile_all(own, *args, extra_postargs=[*(extra_postargs or ()), *flags], **kwargs)
-            return objects + compile_all(rest, *args, extra_postargs=list(extra_postargs or ()), **kwargs)
-
-        self.compiler.compile = compile_by_flags
+        ninja = native_build.Ninja(self.directory, msvc=MSVC)
+        include_dirs = [*ext.include_dirs, native_build.pybind11_headers()]
+        objects = []
+        for source in ext.sources:
+            flags = [*ext.extra_compile_args, *native_build.simd_flags(source, MSVC)]
+            with self.recorded() as command:
+                # The version is one file's: another version is no reason to compile the others again.
+                macros = [("CRAYON_VERSION", f'"{self.distribution.get_version()}"')] if source == VERSIONED else []
+                objects += self.compiler.compile(
+                    [source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
+                )
+            ninja.compile(command if MSVC else native_build.cached(command), source, objects[-1])
+        module = self.directory / Path(self.get_ext_filename(ext.name)).name
+        with self.recorded() as command:
+            self.compiler.link_shared_object(
+                objects,
+                str(module),
+                libraries=self.get_libraries(ext),
+                extra_postargs=ext.extra_link_args,
+                export_symbols=self.get_export_symbols(ext),
+                debug=self.debug,
+                build_temp=str(self.directory),
+                target_lang="c++",
+            )
+        ninja.make(command, objects, module)
+        native_build.write_compile_commands(ninja.commands)
         try:
-            super().build_extension(ext)
+            ninja.run(call=getattr(self.compiler, self.runs))  # in the environment that its compilers need
+        except (BuildError, subprocess.CalledProcessError) as error:
+            raise CompileError(str(error)) from None
+        self.built[ext.name] = module
+
+    @property
+    def runs(self) -> str:
+        """The method by which setuptools' compilers run a command."""
+        return "call" if hasattr(self.compiler, "call") else "spawn"
+
+    @contextmanager
+    def recorded(self):
+        """The command that setuptools would run in this context, in a list; it is not run."""
+        command = []
+        self.compiler.force = True
+        setattr(self.compiler, self.runs, lambda words, **_: command.extend(map(str, words)))
+        try:
+            yield command
         finally:
-            self.compiler.compile = compile_all
+            delattr(self.compiler, self.runs)
 
 
 class Sdist(sdist):
@@ -164,21 +235,15 @@ class Sdist(sdist):
         return str(path)
 
 
-def sources() -> list[str]:
-    found = sorted(glob("cpp/src/**/*.cpp", recursive=True))
-    found += sorted(glob("cpp/gpu/*.cpp")) + sorted(glob("cpp/bindings/**/*.cpp", recursive=True))
-    return [path for path in found if X86_64 or not path.endswith(tuple(SIMD_FLAGS))]
-
-
 core = Pybind11Extension(
     "crayon_hf._core",
-    sources(),
-    include_dirs=["cpp", "cpp/include", "cpp/src"],
-    depends=glob("cpp/**/*.h", recursive=True) + glob("cpp/**/*.inc", recursive=True),
+    # The bindings take longest, each of them: they start first.
+    [*native_build.binding_sources(), *native_build.engine_sources(X86_64)],
+    include_dirs=native_build.INCLUDE_DIRS,
+    include_pybind11=False,  # native_build has a copy
     cxx_std=17,
-    extra_compile_args=COMMON_FLAGS,
-    extra_link_args=SANITIZE,
+    extra_compile_args=COMPILE_FLAGS,
+    extra_link_args=LINK_FLAGS,
 )
 
-with ParallelCompile("CRAYON_BUILD_JOBS", default=0):
-    setup(ext_modules=[core, *gpu_extensions()], cmdclass={"build_ext": BuildExt, "sdist": Sdist})
+setup(ext_modules=[core, *gpu_extensions()], cmdclass={"build_ext": BuildExt, "sdist": Sdist})

@@ -19,14 +19,9 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-INCLUDES = [f"-I{ROOT}/cpp", f"-I{ROOT}/cpp/include", f"-I{ROOT}/cpp/src"]
+from native_build import INCLUDES, ROOT, WARNINGS, BuildError, Ninja, cached, pybind11_headers
+
 HIDDEN = ["-fPIC", "-fvisibility=hidden"]
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-
-
-class BuildError(Exception):
-    """A GPU engine cannot be built; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +89,9 @@ def architectures(runtime: Runtime, compiler: str) -> list[str]:
     return [*runtime.architectures, *sorted(others - set(runtime.architectures))]
 
 
-def device_command(runtime: Runtime, compiler: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
+def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
     """The command but for its output. `strict`: warnings are errors. `quick`: code that is not optimized."""
+    compiler = [path]
     if runtime is CUDA:
         targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
         # The newest also as PTX, which later devices compile for themselves.
@@ -106,7 +102,9 @@ def device_command(runtime: Runtime, compiler: str, archs: list[str], strict: bo
     else:
         flags = [f"--offload-arch={name}" for name in archs] + HIDDEN + (WARNINGS if strict else [])
         flags += ["-O1" if quick else "-O3", "-g0"]
-    return [compiler, "-std=c++17", *flags, *INCLUDES, "-c", str(ROOT / runtime.source)]
+        # Where it sees an nvcc and no program called clang++, hipcc would compile for NVIDIA, with nvcc.
+        compiler = ["env", "HIP_PLATFORM=amd", *compiler]
+    return [*compiler, "-std=c++17", *flags, *INCLUDES, "-c", runtime.source]
 
 
 def link_flags(runtime: Runtime, compiler: str) -> list[str]:
@@ -130,38 +128,33 @@ def build_module(
     runtime: Runtime,
     compiler: str,
     archs: list[str],
-    out: Path,
-    temporary: Path,
+    directory: Path,
     *,
     strict: bool = False,
     quick: bool = False,
-) -> None:
-    """Writes the extension module for the running Python. Raises BuildError with what the compiler said."""
-    import pybind11
-
-    temporary.mkdir(parents=True, exist_ok=True)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    device, face = temporary / f"{runtime.module}_device.o", temporary / f"{runtime.module}.o"
-    run([*device_command(runtime, compiler, archs, strict, quick), "-o", str(device)])
+) -> Path:
+    """The extension module for the running Python, in a directory where what is up to date stays as it is. Raises
+    BuildError with what the compiler said."""
+    ninja = Ninja(directory)
+    device, face = directory / "device.o", directory / "module.o"
+    command = [*device_command(runtime, compiler, archs, strict, quick), "-o", str(device)]
+    objects = [ninja.compile(command, runtime.source, device)]
     cxx = shlex.split(os.environ.get("CXX") or "c++")
-    headers = [f"-I{path}" for path in (pybind11.get_include(), sysconfig.get_path("include"))]
-    flags = [
-        "-std=c++17",
-        "-O0" if quick else "-O2",
-        "-g0",
-        *HIDDEN,
-        *(WARNINGS if strict else []),
-        *headers,
-        *INCLUDES,
-    ]
-    source = str(ROOT / "cpp" / "device_module" / "module.cpp")
-    run([*cxx, *flags, f"-DCRAYON_MODULE={runtime.module}", "-c", source, "-o", str(face)])
-    run([*cxx, "-shared", str(face), str(device), *link_flags(runtime, compiler), "-o", str(out)])
+    headers = [f"-I{path}" for path in (pybind11_headers(), sysconfig.get_path("include"))]
+    flags = ["-std=c++17", "-O0" if quick else "-O2", "-g0", *HIDDEN, *(WARNINGS if strict else [])]
+    flags += [*headers, *INCLUDES, f"-DCRAYON_MODULE={runtime.module}"]
+    source = "cpp/device_module/module.cpp"
+    objects.append(ninja.compile([*cached(cxx), *flags, "-c", source, "-o", str(face)], source, face))
+    module = directory / f"{runtime.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    link = [*cxx, "-shared", *reversed(objects), *link_flags(runtime, compiler), "-o", str(module)]
+    ninja.make(link, objects, module)
+    ninja.run()
+    return module
 
 
 def run(command: list[str]) -> str:
     """What the command wrote. Raises BuildError with that, should it fail."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"{done.stdout}\nexit status {done.returncode}: {shlex.join(command)}")
     return done.stdout

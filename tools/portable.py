@@ -21,12 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
-SIMD = {
-    "_avx2.cpp": AVX2,
-    "_avx512.cpp": [*AVX2, *(f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2"))],
-}
+from native_build import INCLUDES, ROOT, engine_sources, simd_flags
 
 
 class Check(NamedTuple):
@@ -65,9 +60,8 @@ def main() -> int:
 def run(name: str, check: Check) -> int:
     """The number of files that do not compile; what the compiler says of them is printed."""
     with tempfile.TemporaryDirectory() as directory:
-        root = as_msvc(Path(directory)) if name == "msvc" else ROOT / "cpp"
-        found = sorted([*root.glob("src/**/*.cpp"), *root.glob("gpu/*.cpp")])
-        sources = [path for path in found if check.is_x86 or not simd_of(path)]
+        root = as_msvc(Path(directory)) if name == "msvc" else ROOT
+        sources = engine_sources(check.is_x86, root)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             said = list(threads.map(lambda source: compile_one(check, root, source), sources))
     print("".join(said), end="")
@@ -76,17 +70,11 @@ def run(name: str, check: Check) -> int:
     return failed
 
 
-def compile_one(check: Check, root: Path, source: Path) -> str:
+def compile_one(check: Check, root: Path, source: str) -> str:
     """What the compiler says; nothing when all is well."""
-    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", *check.flags]
-    places = [f"-I{root}", f"-I{root}/include", f"-I{root}/src"]
-    command = [check.compiler, *flags, *places, *simd_of(source), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", *check.flags, *simd_flags(source)]
+    done = subprocess.run([check.compiler, *flags, *INCLUDES, source], cwd=root, capture_output=True, text=True)
     return done.stderr if done.returncode else ""
-
-
-def simd_of(source: Path) -> list[str]:
-    return next((flags for suffix, flags in SIMD.items() if source.name.endswith(suffix)), [])
 
 
 def as_msvc(directory: Path) -> Path:
@@ -96,7 +84,7 @@ def as_msvc(directory: Path) -> Path:
             text = path.read_text(encoding="utf-8")
             for pattern, by in AS_MSVC:
                 text = pattern.sub(by, text)
-            copy = directory / path.relative_to(ROOT / "cpp")
+            copy = directory / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(text, encoding="utf-8")
     return directory

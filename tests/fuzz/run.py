@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
-    sys.path[0] = str(ROOT)
+    sys.path[:1] = [str(ROOT), str(ROOT / "tools")]
 
 from tests.fuzz.build import build, compiler  # noqa: E402
 from tests.fuzz.targets import HERE, Target, named  # noqa: E402

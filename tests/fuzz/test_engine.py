@@ -2,7 +2,8 @@
 
 The inputs that a run tries are a function of its seed and of the code, so it is the same run every time; ``run.py`` is
 for long ones. Without Clang this is skipped, unless CRAYON_FUZZ_CXX names a compiler. CRAYON_FUZZ_BUILD names a build
-directory of ``run.py`` to use again; without it the engine is built here.
+directory of ``run.py`` to use again; without it the engine is built in build/fuzz/quick, where what did not change
+stays.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def test_short_run(tmp_path: Path) -> None:
         pytest.skip("Clang with libFuzzer is not installed")
     assert sorted(RUNS) == sorted(target.name for target in ENGINE)
     kept = os.environ.get("CRAYON_FUZZ_BUILD")
-    programs = build(list(RUNS), Path(kept or tmp_path / "build"), os.cpu_count() or 1, is_quick=kept is None)
+    programs = build(list(RUNS), Path(kept or run.BUILD_DIR / "quick"), os.cpu_count() or 1, is_quick=kept is None)
     directory = tmp_path / "runs"
     results = [run.fuzz(t, run.command_of(t, programs), directory, HERE / "crashes", runs=RUNS[t.name]) for t in ENGINE]
     print(run.show(results))

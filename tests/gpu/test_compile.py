@@ -6,17 +6,16 @@ CRAYON_NVCC or CRAYON_HIPCC names it.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
-from typing import Any
 
+import gpu_build
 import pytest
+from native_build import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {"cuda": "CRAYON_NVCC", "hip": "CRAYON_HIPCC"}
@@ -37,29 +36,18 @@ print(json.dumps(said))
 """
 
 
-def gpu_build() -> Any:
-    spec = importlib.util.spec_from_file_location("gpu_build", ROOT / "tools" / "gpu_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gpu_build"] = module  # its dataclass asks for it
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
 @pytest.mark.parametrize("name", ["cuda", "hip"])
 def test_a_module_without_a_driver(name: str, tmp_path: Path) -> None:
-    build = gpu_build()
-    runtime = {runtime.name: runtime for runtime in build.RUNTIMES}[name]
+    runtime = {runtime.name: runtime for runtime in gpu_build.RUNTIMES}[name]
     named = os.environ.get(NAMED[name])
-    compiler = shutil.which(named) if named else build.find_compiler(runtime)
+    compiler = shutil.which(named) if named else gpu_build.find_compiler(runtime)
     if compiler is None:
         assert named is None, f"{NAMED[name]} names no compiler"
         pytest.skip(f"no {runtime.compiler}")
-    out = tmp_path / f"{runtime.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    archs = build.architectures(runtime, compiler)[:1]
-    build.build_module(runtime, compiler, archs, out, tmp_path, strict=True, quick=True)
+    archs = gpu_build.architectures(runtime, compiler)[:1]
+    directory = ROOT / "build" / "gpu-test" / name  # what is up to date there stays
+    out = gpu_build.build_module(runtime, compiler, archs, directory, strict=True, quick=True)
 
     command = [sys.executable, "-c", USE, runtime.module, str(out)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
@@ -77,31 +65,39 @@ def test_a_module_without_a_driver(name: str, tmp_path: Path) -> None:
 
 
 def test_what_crayon_build_asks_for() -> None:
-    build = gpu_build()
-
     def names(text: str | None) -> tuple[list[str], bool]:
-        runtimes, insists = build.wanted(text)
+        runtimes, insists = gpu_build.wanted(text)
         return [runtime.name for runtime in runtimes], insists
 
     assert names(None) == names("") == (["cuda", "hip"], False)
     assert names("cpu") == ([], True)
     assert names("hip, cuda") == names("cuda,hip") == (["cuda", "hip"], True)
     assert names("hip") == (["hip"], True)
-    with pytest.raises(build.BuildError, match="CRAYON_BUILD has rocm: it may have cpu, cuda, hip"):
-        build.wanted("cuda,rocm")
+    with pytest.raises(BuildError, match="CRAYON_BUILD has rocm: it may have cpu, cuda, hip"):
+        gpu_build.wanted("cuda,rocm")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
 def test_a_compiler_that_is_asked_for_and_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = gpu_build()
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(build.BuildError, match=r"nvcc is not found: put it on PATH, or name .* in CUDA_HOME"):
-        build.need_compiler(build.CUDA)
+    with pytest.raises(BuildError, match=r"nvcc is not found: put it on PATH, or name .* in CUDA_HOME"):
+        gpu_build.need_compiler(gpu_build.CUDA)
     nvcc = tmp_path / "toolkit" / "bin" / "nvcc"
     nvcc.parent.mkdir(parents=True)
     nvcc.write_text("#!/bin/sh\n")
     nvcc.chmod(0o755)
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
-    assert build.need_compiler(build.CUDA) == str(nvcc)
+    assert gpu_build.need_compiler(gpu_build.CUDA) == str(nvcc)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
+def test_hipcc_compiles_for_amd_beside_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """hipcc itself would choose NVIDIA where it sees nvcc and no program that is called clang++."""
+    hipcc = tmp_path / "hipcc"
+    hipcc.write_text('#!/bin/sh\necho "HIP_PLATFORM is $HIP_PLATFORM"\n')
+    hipcc.chmod(0o755)
+    monkeypatch.setenv("HIP_PLATFORM", "nvidia")
+    command = gpu_build.device_command(gpu_build.HIP, str(hipcc), ["gfx90a"], strict=True, quick=True)
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "HIP_PLATFORM is amd\n"

@@ -124,7 +124,7 @@ def test_what_builds_is_pinned(said: dict[str, Any]) -> None:
     lines = [line for line in (ROOT / "tools" / "build.txt").read_text().splitlines() if not line.startswith("#")]
     pins = {}
     for line in lines:
-        match = re.fullmatch(r"((\w+)==([\d.]+)(?: ; .+)?) --hash=sha256:[0-9a-f]{64}", line)
+        match = re.fullmatch(r"((\w+)==([\d.]+)(?: ; .+)?)(?: --hash=sha256:[0-9a-f]{64})+", line)
         assert match, line
         pins[match[2]] = requirements.Requirement(match[1]), match[3]
     # `build` says these of itself; pip --no-deps does not ask.

@@ -12,13 +12,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT / "tools")
+
+from native_build import INCLUDES, WARNINGS, Ninja, cached, engine_sources, simd_flags  # noqa: E402
+
 AARCH64 = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 MIXED = (
     "The quick brown fox, it's 2024! Съешь же ещё этих мягких французских булок. 我们去北京。你呢…… "
@@ -27,28 +30,20 @@ MIXED = (
 """A text of each script that a window meets, in sentences."""
 
 
-def simd_flags() -> dict[str, list[str]]:
-    """The flags that setup.py has for each suffix. (Importing it would build.)"""
-    text = (ROOT / "setup.py").read_text()
-    names: dict[str, Any] = {"MSVC": False}
-    exec(text[text.index("AVX2_FLAGS = ") : text.index("COMMON_FLAGS = ")], names)
-    return dict(names["SIMD_FLAGS"])
-
-
-def build(compiler: str, target: Path) -> Path:
-    """The program, from the scanners and what they need alone."""
-    library = ROOT / "cpp" / "src"
-    sources = [library / "support" / "cpu.cpp", library / "unicode" / "unicode.cpp"]
-    sources += [*sorted((library / "scan").glob("*.cpp")), Path(__file__).with_name("scan_check.cpp")]
+def build(compiler: str) -> Path:
+    """The program, from the scanners and what they need alone. What is up to date stays as it is."""
     x86_64 = "aarch64" not in compiler and os.uname().machine in ("x86_64", "amd64")
-    common = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/cpp/include", f"-I{ROOT}/cpp/src"]
+    folders = ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp")
+    sources = [source for source in engine_sources(x86_64) if source.startswith(folders)]
+    ninja = Ninja(ROOT / "build" / "scan" / Path(compiler).name)
     objects = []
-    for source in sources:
-        extra = [f for suffix, flags in simd_flags().items() if x86_64 and source.name.endswith(suffix) for f in flags]
-        objects.append(str(target / f"{source.stem}.o"))
-        subprocess.run([compiler, *common, *extra, "-c", str(source), "-o", objects[-1]], check=True)
-    program = target / "scan_check"
-    subprocess.run([compiler, "-static", *objects, "-o", str(program)], check=True)
+    for source in [*sources, "tests/scan/scan_check.cpp"]:
+        built = ninja.directory / f"{Path(source).stem}.o"
+        flags = ["-std=c++17", "-O1", *WARNINGS, *INCLUDES, *simd_flags(source)]
+        objects.append(ninja.compile([*cached([compiler]), *flags, "-c", source, "-o", str(built)], source, built))
+    program = ninja.directory / "scan_check"
+    ninja.make([compiler, "-static", *objects, "-o", str(program)], objects, program)
+    ninja.run()
     return program
 
 
@@ -65,17 +60,17 @@ def mixed(tmp_path: Path) -> Path:
     return path
 
 
-def test_scanners_of_this_machine(tmp_path: Path, mixed: Path) -> None:
+def test_scanners_of_this_machine(mixed: Path) -> None:
     need("g++")
-    program = build("g++", tmp_path)
+    program = build("g++")
     ran = subprocess.run([program, "--texts", "4000", "--every", "3", mixed], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith("levels: scalar")
 
 
-def test_scanners_of_aarch64_under_an_emulator(tmp_path: Path, mixed: Path) -> None:
+def test_scanners_of_aarch64_under_an_emulator(mixed: Path) -> None:
     need(*AARCH64)
-    program = build(AARCH64[0], tmp_path)
+    program = build(AARCH64[0])
     command = [AARCH64[1], program, "--texts", "600", "--every", "61", mixed]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -91,9 +86,7 @@ def main() -> int:
         if shutil.which(program) is None:
             print(f"{program} is not installed: nothing was compared")
             return 0
-    with tempfile.TemporaryDirectory() as directory:
-        program = build(options.compiler, Path(directory))
-        return subprocess.run([*filter(None, [options.emulator]), str(program), *rest]).returncode
+    return subprocess.run([*filter(None, [options.emulator]), str(build(options.compiler)), *rest]).returncode
 
 
 if __name__ == "__main__":

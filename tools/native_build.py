@@ -1,0 +1,197 @@
+"""How the C++ is built, said once: sources, include directories, flags; and ninja, which runs the compilers.
+
+setup.py, tools/gpu_build.py, tools/portable.py, the fuzz targets and the check of the scanners read it. All relative
+paths are relative to the repository, where every command runs.
+
+    CRAYON_DEBUG=1        assertions, debug information and hardly any optimization
+    CRAYON_SANITIZE=NAMES the sanitizers of GCC and Clang (tools/sanitize.py)
+    CRAYON_WERROR=1       warnings are errors
+    CRAYON_BUILD_JOBS=N   compilers at a time; otherwise as many as ninja takes
+
+Each of the first three has a build directory of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+INCLUDE_DIRS = ["cpp", "cpp/include", "cpp/src"]
+INCLUDES = [f"-I{path}" for path in INCLUDE_DIRS]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+# One source file per instruction set, compiled with that set's flags and nothing else.
+# (NEON needs no flags: every AArch64 has it.)
+_AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
+_AVX512 = [f"-mavx512{part}" for part in ("f", "bw", "vl", "dq", "vbmi", "vbmi2")]
+_SIMD = {"_avx2.cpp": _AVX2, "_avx512.cpp": [*_AVX2, *_AVX512]}
+_SIMD_MSVC = {"_avx2.cpp": ["/arch:AVX2"], "_avx512.cpp": ["/arch:AVX512"]}
+
+
+class BuildError(Exception):
+    """Something cannot be built; the message says why."""
+
+
+def simd_flags(source: str, msvc: bool = False) -> list[str]:
+    """Empty for what is for all processors."""
+    known = _SIMD_MSVC if msvc else _SIMD
+    return next((flags for suffix, flags in known.items() if source.endswith(suffix)), [])
+
+
+def _sources(root: Path, *patterns: str) -> list[str]:
+    return [path.relative_to(root).as_posix() for pattern in patterns for path in sorted(root.glob(pattern))]
+
+
+def engine_sources(x86_64: bool, root: Path = ROOT) -> list[str]:
+    """The engine and its stand-in for a GPU, which know no Python."""
+    found = _sources(root, "cpp/src/**/*.cpp", "cpp/gpu/*.cpp")
+    return [path for path in found if x86_64 or not simd_flags(path)]
+
+
+def binding_sources() -> list[str]:
+    return _sources(ROOT, "cpp/bindings/**/*.cpp")
+
+
+def kind() -> str:
+    """Of the build that the environment asks for: the name of its directory."""
+    names = ["debug" if os.environ.get("CRAYON_DEBUG") else "release", os.environ.get("CRAYON_SANITIZE", "")]
+    return "-".join(filter(None, [*names, "strict" if os.environ.get("CRAYON_WERROR") else ""])).replace(",", "-")
+
+
+def flags(msvc: bool) -> tuple[list[str], list[str]]:
+    """What every file is compiled with, and what is linked with, after the flags that this Python was built with."""
+    debug, strict = os.environ.get("CRAYON_DEBUG"), os.environ.get("CRAYON_WERROR")
+    if msvc:
+        compiling = ["/utf-8", *(["/Od", "/Z7", "/UNDEBUG"] if debug else ["/O2"]), *(["/W4", "/WX"] if strict else [])]
+        return compiling, ["/DEBUG"] if debug else []
+    compiling = ["-O3", "-fvisibility=hidden", "-fno-math-errno"]
+    if "CFLAGS" not in os.environ:
+        compiling += ["-g0"]  # Python's own flags have -g: a third of the compiler's time, and nothing of the code
+    if debug:
+        compiling += ["-Og", "-g"]
+    if strict:
+        compiling += WARNINGS
+    sanitize = [f"-fsanitize={names}" for names in [os.environ.get("CRAYON_SANITIZE")] if names]
+    if sanitize:
+        # Python's own flags make overflow defined; what is checked is the language.
+        compiling += ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv", *sanitize, "-fno-sanitize-recover=all"]
+    if debug or sanitize:
+        compiling += ["-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"]  # Python's own flags make asserts vanish
+    return compiling, sanitize
+
+
+def pybind11_headers() -> str:
+    """A copy of them. An isolated build gets its own in a new directory each time, and what names another directory is
+    another command, which makes ninja compile everything."""
+    import pybind11
+
+    copy = ROOT / "build" / f"pybind11-{pybind11.__version__}"
+    if not copy.exists():
+        partial = copy.with_name(f"{copy.name}.{os.getpid()}")
+        shutil.copytree(pybind11.get_include(), partial)
+        try:
+            partial.rename(copy)
+        except OSError:  # another build was faster
+            shutil.rmtree(partial)
+    return copy.relative_to(ROOT).as_posix()
+
+
+def cached(command: Sequence[str]) -> list[str]:
+    """By ccache where there is one. (CCACHE_DISABLE=1 turns it off.)"""
+    ccache, compiler = shutil.which("ccache"), shutil.which(command[0])
+    if not ccache or not compiler or Path(compiler).resolve().stem in ("ccache", "sccache"):
+        return list(command)
+    return [ccache, *command]
+
+
+class Ninja:
+    """A directory with what ninja built there. A file is made again when its command, its source or any header that
+    the source included is another one than before."""
+
+    def __init__(self, directory: Path, msvc: bool = False):
+        self.directory = directory
+        self.commands: list[dict[str, Any]] = []
+        self._msvc = msvc
+        deps = "  deps = msvc" if msvc else "  deps = gcc\n  depfile = $out.d"
+        self._text = f"builddir = {_escaped(str(directory))}\n"
+        self._text += f"rule compile\n  command = $run\n  description = $in\n{deps}\n"
+        self._text += "rule make\n  command = $run\n  description = $out\n"
+
+    def compile(self, command: Sequence[str], source: str, target: Path | str) -> str:
+        """`command` names the source and the target, too."""
+        deps = ["/showIncludes"] if self._msvc else ["-MD", "-MF", f"{target}.d"]
+        entry = {"directory": str(ROOT), "file": source, "output": str(target), "arguments": list(command)}
+        self.commands.append(entry)
+        return self._edge("compile", [*command, *deps], [source], target)
+
+    def make(self, command: Sequence[str] | str, inputs: Sequence[str], target: Path | str) -> str:
+        """What is made of files that are listed. A command that is a string is the shell's."""
+        return self._edge("make", command, inputs, target)
+
+    def _edge(self, rule: str, command: Sequence[str] | str, inputs: Sequence[str], target: Path | str) -> str:
+        if not isinstance(command, str):
+            command = subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+        files = " ".join(map(_escaped, inputs))
+        self._text += f"build {_escaped(str(target))}: {rule} {files}\n  run = {command.replace('$', '$$')}\n"
+        return str(target)
+
+    def run(self, jobs: str | int | None = None, call: Callable[[list[str]], Any] | None = None) -> None:
+        """Makes everything. `call` runs ninja instead of this, which raises BuildError with what a compiler said."""
+        directory = ROOT / self.directory
+        directory.mkdir(parents=True, exist_ok=True)
+        command = [_ninja(), "-f", str(self.directory / "build.ninja")]
+        if jobs := jobs or os.environ.get("CRAYON_BUILD_JOBS"):
+            command += ["-j", str(jobs)]
+        with _alone(directory):
+            (directory / "build.ninja").write_text(self._text, encoding="utf-8")
+            if call is not None:
+                call(command)
+                return
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise BuildError(done.stdout)
+
+
+def write_compile_commands(commands: list[dict[str, Any]]) -> None:
+    """For clangd and clang-tidy."""
+    path, text = ROOT / "compile_commands.json", json.dumps(commands, indent=1)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _escaped(path: str) -> str:
+    for character in "$ :":
+        path = path.replace(character, f"${character}")
+    return path
+
+
+def _ninja() -> str:
+    try:
+        from ninja import BIN_DIR
+    except ImportError:
+        found = shutil.which("ninja")
+    else:
+        found = str(Path(BIN_DIR) / "ninja")
+    if not found:
+        raise BuildError("ninja, which runs the compilers, is not found: pip install ninja")
+    return found
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One ninja at a time in a directory: tests run beside each other."""
+    with (directory / ".lock").open("w") as lock:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
