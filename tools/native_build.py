@@ -5,7 +5,7 @@ paths are relative to the repository, where every command runs.
 
     CRAYON_DEBUG=1        assertions, debug information and hardly any optimization
     CRAYON_SANITIZE=NAMES the sanitizers of GCC and Clang (tools/sanitize.py)
-    CRAYON_WERROR=1       warnings are errors
+    CRAYON_WERROR=1       warnings are errors, but for a debug build
     CRAYON_BUILD_JOBS=N   compilers at a time; otherwise as many as ninja takes
 
 Each of the first three has a build directory of its own.
@@ -61,15 +61,24 @@ def binding_sources() -> list[str]:
     return _sources(ROOT, "cpp/bindings/**/*.cpp")
 
 
+def is_debug() -> bool:
+    return bool(os.environ.get("CRAYON_DEBUG"))
+
+
+def is_strict() -> bool:
+    """A debug build is not: GCC's own intrinsics warn there."""
+    return bool(os.environ.get("CRAYON_WERROR")) and not is_debug()
+
+
 def kind() -> str:
     """Of the build that the environment asks for: the name of its directory."""
-    names = ["debug" if os.environ.get("CRAYON_DEBUG") else "release", os.environ.get("CRAYON_SANITIZE", "")]
-    return "-".join(filter(None, [*names, "strict" if os.environ.get("CRAYON_WERROR") else ""])).replace(",", "-")
+    names = ["debug" if is_debug() else "release", os.environ.get("CRAYON_SANITIZE", "")]
+    return "-".join(filter(None, [*names, "strict" if is_strict() else ""])).replace(",", "-")
 
 
 def flags(msvc: bool) -> tuple[list[str], list[str]]:
     """What every file is compiled with, and what is linked with, after the flags that this Python was built with."""
-    debug, strict = os.environ.get("CRAYON_DEBUG"), os.environ.get("CRAYON_WERROR")
+    debug, strict = is_debug(), is_strict()
     if msvc:
         compiling = ["/utf-8", *(["/Od", "/Z7", "/UNDEBUG"] if debug else ["/O2"]), *(["/W4", "/WX"] if strict else [])]
         return compiling, ["/DEBUG"] if debug else []
