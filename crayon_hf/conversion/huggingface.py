@@ -7,23 +7,14 @@ transformers does (`transformers_classes`), and the files beside them (`special_
 from __future__ import annotations
 
 import json
-import os
 
 from crayon_hf.conversion.beside import NOTHING, Beside
 from crayon_hf.conversion.converted import Converted
-from crayon_hf.conversion.recognise import look_into
 from crayon_hf.errors import UnsupportedError, VocabularyError
 
 _MOST_IDS = 1 << 24
 _TRIMMED = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What the reference cuts from the end of a line of vocab.txt: Unicode's white space, which is not Python's."""
-
-
-def read_directory(path: str | os.PathLike[str]) -> Converted:
-    """The vocabulary of a directory, from whichever file says what it is."""
-    from crayon_hf.conversion import read
-
-    return read(*look_into(path))
 
 
 def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:

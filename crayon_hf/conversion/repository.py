@@ -14,8 +14,9 @@ from typing import Any
 from crayon_hf.conversion.beside import read_object
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.errors import VocabularyError
+from crayon_hf.loading import cache
 from crayon_hf.state import tokenizer_json
-from crayon_hf.state.source_json import compile_json
+from crayon_hf.state.source_json import Source, compile_json
 from crayon_hf.util.files import write_atomic
 
 JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat"
@@ -54,13 +55,12 @@ def metadata_of(converted: Converted) -> str:
 
 def read_cartridge(path: str) -> Converted:
     """A version 3 cartridge: the ``tokenizer.json`` beside it, and what its metadata says."""
-    from crayon_hf.loading.opening import open_file
-
-    assembly = open_file(path)
-    engine = assembly.engine()
+    path = os.path.abspath(path)
+    engine = cache.open_cartridge(path)
+    source = Source(f"{path.removesuffix('.dat')}.json", engine.source_digest)
     metadata: dict[str, Any] = json.loads(engine.metadata)
     reference, name = metadata.pop("reference", "tokenizers"), metadata.pop("name", None)
-    return Converted(assembly.source.read(), {}, reference, name, MappingProxyType(metadata))
+    return Converted(source.read(), {}, reference, name, MappingProxyType(metadata))
 
 
 def as_transformers_saves(data: bytes) -> bytes:

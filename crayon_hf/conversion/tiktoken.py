@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
-from crayon_hf.loading.cache import source_digest
+from crayon_hf.loading import cache
+from crayon_hf.state.source_json import compile_json
 from crayon_hf.util.byte_level import spell
 
 from .converted import written
@@ -161,7 +162,7 @@ def find_published_file(name: str) -> str | None:
     known = KNOWN_FILES[encoding.file]
     path = os.path.join(directory, known.cache_name)
     try:
-        return path if source_digest(path) == known.sha256 else None
+        return path if cache.source_digest(path) == known.sha256 else None
     except (OSError, VocabularyError):  # one that is too large is not whole
         return None
 
@@ -260,6 +261,17 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
         },
     }
     return written(document)
+
+
+def recipe(facts: RankFile) -> cache.Recipe:
+    """How a rank file becomes a cartridge, by way of a ``tokenizer.json``."""
+    metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
+
+    def compile_ranks(data: bytes) -> cache.Compiled:
+        source = tokenizer_json(read_ranks(data), facts)
+        return cache.Compiled(compile_json(source, metadata), source)
+
+    return cache.Recipe(facts.recipe_name, compile_ranks)
 
 
 def split_pattern(pattern: str) -> str:

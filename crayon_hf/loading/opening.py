@@ -14,7 +14,7 @@ from crayon_hf.state import tokenizer_json
 from crayon_hf.state.added_tokens import AddedTokens
 from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.modes import EXACT, Mode
-from crayon_hf.state.source_json import Source, compile_json, json_recipe, tiktoken_json, tiktoken_recipe
+from crayon_hf.state.source_json import Source, compile_json, json_recipe
 from crayon_hf.state.state import Assembly
 from crayon_hf.util.files import open_regular, read_source
 
@@ -114,13 +114,17 @@ def open_tiktoken(
     def ranks() -> bytes:
         return data if path is None else read_source(path)
 
-    recipe = tiktoken_recipe(facts)
+    recipe = conversion.recipe(facts)
     try:
         opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
     except UnsupportedError as error:
         mode.check_native(str(error))
         return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
-    source = Source(opened.source, opened.engine.source_digest, lambda: tiktoken_json(ranks(), facts))
+    source = Source(
+        opened.source,
+        opened.engine.source_digest,
+        lambda: conversion.tokenizer_json(conversion.read_ranks(ranks()), facts),
+    )
     return Assembly(opened.engine, source, opened.path, mode)
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.errors import SourceMissingError, UnsupportedError
 from crayon_hf.loading import cache
 from crayon_hf.util.files import HeldFile
-
-if TYPE_CHECKING:
-    from crayon_hf.conversion.tiktoken import RankFile
 
 _EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
 
@@ -110,24 +107,3 @@ def _has_no_tokens(data: bytes) -> bool:
 def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:
     """How a ``tokenizer.json`` becomes a cartridge."""
     return cache.Recipe(f"tokenizer.json/{metadata}", lambda data: cache.Compiled(compile_json(data, metadata)))
-
-
-def tiktoken_recipe(facts: RankFile) -> cache.Recipe:
-    """How a rank file becomes a cartridge, by way of a ``tokenizer.json``."""
-    import json
-
-    metadata = json.dumps({"reference": "tiktoken", "name": facts.name}, separators=(",", ":"))
-
-    def compile_ranks(data: bytes) -> cache.Compiled:
-        source = tiktoken_json(data, facts)
-        return cache.Compiled(compile_json(source, metadata), source)
-
-    return cache.Recipe(facts.recipe_name, compile_ranks)
-
-
-def tiktoken_json(data: bytes, facts: RankFile) -> bytes:
-    """The ``tokenizer.json`` of a rank file."""
-    from crayon_hf.conversion.tiktoken import read_ranks, tokenizer_json
-
-    source: bytes = tokenizer_json(read_ranks(data), facts)
-    return source

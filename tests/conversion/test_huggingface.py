@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import UnsupportedError, VocabularyError
+from crayon_hf.conversion import convert
 from crayon_hf.conversion.beside import NOTHING, Beside, files_beside
 from crayon_hf.conversion.huggingface import (
-    read_directory,
     read_tokenizer_json,
     read_vocab_and_merges,
     read_wordpiece,
@@ -137,7 +137,7 @@ def check(path: Path) -> None:
     from transformers import AutoTokenizer
 
     stock = AutoTokenizer.from_pretrained(path)
-    converted = read_directory(path)
+    converted = convert(path)
     assert converted.reference == "tokenizers"
     assert converted.tokenizer_json.decode() == stock.backend_tokenizer.to_str(pretty=True)
     assert converted.config["tokenizer_class"] == json.loads((path / "tokenizer_config.json").read_text())[
@@ -221,7 +221,7 @@ def test_tokenizer_json_as_it_is(llama3_like, tmp_path):
         tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"},
         special_tokens_map={"eos_token": mapped("<|eot_id|>"), "bos_token": "<|begin_of_text|>"},
     )
-    converted = read_directory(path)
+    converted = convert(path)
     assert converted.tokenizer_json == data
     assert converted.config == {
         **{"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}\n"},
