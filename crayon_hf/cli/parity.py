@@ -87,8 +87,8 @@ def parity(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
-    from crayon_hf.parity.harness.references import UnknownVocabularyError
     from crayon_hf.parity.harness.targets import TargetError
+    from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 
     cartridge = parity_checks.check(arguments)

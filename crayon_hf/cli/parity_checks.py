@@ -89,8 +89,7 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _texts(given: list[str]) -> Iterator[str]:
-    from crayon_hf.parity.harness.references import UnknownVocabularyError
-    from crayon_hf.parity.inputs.texts import text_files
+    from crayon_hf.parity.inputs.texts import UnknownVocabularyError, text_files
 
     for text in given:
         try:
@@ -103,7 +102,7 @@ def _files_of(target: str) -> list[str]:
     """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
     from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file
     from crayon_hf.errors import ProfileNotFoundError
-    from crayon_hf.parity.harness.references import shared_directory
+    from crayon_hf.parity.inputs.texts import shared_directory
 
     if os.path.isfile(target):
         path = Path(target)

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .harness.children import child_command
-from .harness.references import UnknownVocabularyError, Vocabulary, find, shared_directory
-from .inputs.texts import CORPUS, find_text, read_text
+from .harness.references import Vocabulary, find
+from .inputs.texts import CORPUS, UnknownVocabularyError, find_text, read_text, shared_directory
 
 if TYPE_CHECKING:
     import numpy as np

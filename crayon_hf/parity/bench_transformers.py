@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .bench.machine import machine_lines
-from .harness.references import UnknownVocabularyError, find
-from .inputs.texts import CORPUS, DOCUMENT_BYTES, documents, find_text, read_text
+from .harness.references import find
+from .inputs.texts import CORPUS, DOCUMENT_BYTES, UnknownVocabularyError, documents, find_text, read_text
 
 SHORT_TEXT = "One short sentence, as a server gets it."
 BATCH = 1000

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from crayon_hf import Tokenizer, _core
 
-from .harness.references import UnknownVocabularyError, find
-from .inputs.texts import find_text, read_text
+from .harness.references import find
+from .inputs.texts import UnknownVocabularyError, find_text, read_text
 
 SIZE = 1_000_000
 ROUNDS = 5

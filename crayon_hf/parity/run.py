@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from .harness.records import DEFAULT, Mode
-from .harness.references import NAMES, UnknownVocabularyError, Vocabulary, find
+from .harness.references import NAMES, Vocabulary, find
 from .harness.suites import WINDOWS, WINDOWS_OF_PAIRS, Event, Suite, Work
 from .harness.workers import Ending, events_of
-from .inputs.texts import CORPUS, find_text
+from .inputs.texts import CORPUS, UnknownVocabularyError, find_text
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
 VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")

@@ -12,7 +12,8 @@ import tiktoken
 import tokenizers
 
 from crayon_hf.parity.harness import references
-from crayon_hf.parity.harness.references import UnknownVocabularyError, Vocabulary, find
+from crayon_hf.parity.harness.references import Vocabulary, find
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 
 PATTERN = r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
 

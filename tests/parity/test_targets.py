@@ -13,8 +13,9 @@ from crayon_hf import Tokenizer
 from crayon_hf.conversion import convert, write
 from crayon_hf.conversion.tiktoken import R50K_PATTERN
 from crayon_hf.parity.harness import targets
-from crayon_hf.parity.harness.references import OPENAI, UnknownVocabularyError, published_encodings
+from crayon_hf.parity.harness.references import OPENAI, published_encodings
 from crayon_hf.parity.harness.targets import Subject, TargetError, find_target
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 
 
 @pytest.fixture

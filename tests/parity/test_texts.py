@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf.parity.harness.references import UnknownVocabularyError
-from crayon_hf.parity.inputs.texts import documents, find_text, load_documents, read_text
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError, documents, find_text, load_documents, read_text
 
 TEXT = "A\u00e9\u4e2d\U0001f600 plain words\r\n" * 300
 

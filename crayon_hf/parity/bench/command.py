@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..harness.references import UnknownVocabularyError, Vocabulary
-from ..inputs.texts import CORPUS, find_text
+from ..harness.references import Vocabulary
+from ..inputs.texts import CORPUS, UnknownVocabularyError, find_text
 from .inputs import Inputs, Sizes, make_inputs
 from .machine import machine_lines
 from .measuring import BenchError, measure

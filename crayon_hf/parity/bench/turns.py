@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from ..harness.references import UnknownVocabularyError
+from ..inputs.texts import UnknownVocabularyError
 from .tables import put_between_marks
 
 Run = TypeVar("Run")

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..harness.references import (
-    UnknownVocabularyError,
     Vocabulary,
     byte_level_alphabet,
     find,
-    shared_directory,
     tiktoken_gpt2_pattern,
     tiktoken_pieces,
 )
+from ..inputs.texts import UnknownVocabularyError, shared_directory
 
 __all__ = ["NINE", "find_any", "prepare"]
 

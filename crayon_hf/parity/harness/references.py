@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..inputs.texts import UnknownVocabularyError, shared_directory
 from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
 from .sentencepiece_side import OurPiecesSide, SentencePieceSide
 from .transformers_side import StockProcess, TransformersSide, open_tokenizer
@@ -22,10 +22,6 @@ TOKENIZERS = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen",
 TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
 NAMES = TOKENIZERS + TIKTOKEN
 OPENAI = "tiktoken_ext.openai_public"
-
-
-class UnknownVocabularyError(ValueError):
-    """A vocabulary that cannot be found, or whose reference is not known."""
 
 
 @dataclass(frozen=True)
@@ -218,12 +214,6 @@ def published_encodings() -> list[str]:
             "the reference of a rank file is tiktoken, which is not installed: pip install tiktoken"
         ) from error
     return [name for name in constructors if name != "gpt2"]
-
-
-def shared_directory() -> Path | None:
-    """The directory named by ``CRAYON_SHARED``, with ``vocab`` and ``corpus``."""
-    value = os.environ.get("CRAYON_SHARED")
-    return Path(value) if value else None
 
 
 def find(spec: str, *, pattern: str | None = None, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:

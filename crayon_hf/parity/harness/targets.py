@@ -18,7 +18,8 @@ from crayon_hf.loading import cache
 from crayon_hf.loading.search_path import find_profile
 from crayon_hf.state.source_json import reference_of
 
-from .references import UnknownVocabularyError, Vocabulary, published_encodings, shared_directory
+from ..inputs.texts import UnknownVocabularyError, shared_directory
+from .references import Vocabulary, published_encodings
 
 REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 _OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import lzma
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from ..harness.references import UnknownVocabularyError, shared_directory
 
 CORPUS = ("english", "code", "multi")
 DOCUMENT_BYTES = 2048
 MOST_CATEGORIES = 40
+
+
+class UnknownVocabularyError(ValueError):
+    """A vocabulary or a text that cannot be found, or a vocabulary whose reference is not known."""
+
+
+def shared_directory() -> Path | None:
+    """The directory named by ``CRAYON_SHARED``, with ``vocab`` and ``corpus``."""
+    value = os.environ.get("CRAYON_SHARED")
+    return Path(value) if value else None
 
 
 def find_text(spec: str) -> Path:

@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..harness.records import Mode
-from ..harness.references import UnknownVocabularyError, Vocabulary, shared_directory
+from ..harness.references import Vocabulary
 from ..harness.suites import WINDOWS, WINDOWS_OF_PAIRS, Suite
-from ..inputs.texts import CORPUS, read_text, text_files
+from ..inputs.texts import CORPUS, UnknownVocabularyError, read_text, shared_directory, text_files
 
 CORPUS_MEGABYTES = 2.0
 """Of each text of ours, unless more is asked for; the user's own files are taken whole."""

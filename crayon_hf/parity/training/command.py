@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from ..harness.records import attempt
-from ..harness.references import UnknownVocabularyError
-from ..inputs.texts import CORPUS, find_text, read_text
+from ..inputs.texts import CORPUS, UnknownVocabularyError, find_text, read_text
 from .cases import BYTES, Case, pre_tokenizers, random_case
 from .compare import Answer, Finding, Train, check, difference, ours, reference, smallest, train_with
 from .crayon_trainer import NotBuiltError, Slip, first_slip, trainer
