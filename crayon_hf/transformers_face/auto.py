@@ -9,6 +9,7 @@ from typing import Any
 from transformers.models.auto import tokenization_auto
 
 from crayon_hf.transformers_face import loading, streams
+from crayon_hf.transformers_face.fast import CrayonTokenizerFast
 
 _Stock: Any = tokenization_auto.AutoTokenizer
 _stock_from_pretrained: Any = _Stock.__dict__["from_pretrained"]
@@ -21,8 +22,6 @@ def _open_stock(name: Any, *inputs: Any, **kwargs: Any) -> Any:
 
 def _open(name: Any, *inputs: Any, **kwargs: Any) -> Any:
     if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
-        from crayon_hf.transformers_face.fast import CrayonTokenizerFast
-
         return CrayonTokenizerFast.from_pretrained(name, *inputs, **kwargs)
     return loading.load(_open_stock, "auto", name, inputs, kwargs)
 

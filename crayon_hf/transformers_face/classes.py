@@ -7,7 +7,6 @@ so that what the class itself overrides goes on counting; only what it inherits 
 
 from __future__ import annotations
 
-import copyreg
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 if TYPE_CHECKING:
     from crayon_hf.transformers_face.fast import CrayonTokenizerFast
 
+_base: type[CrayonTokenizerFast] | None = None
 _classes: dict[type, type[CrayonTokenizerFast]] = {}
 _lock = threading.Lock()
 
@@ -44,7 +44,7 @@ class CrayonMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an instance as the class that `cls` stands for makes it."""
-        if cls.__dict__.get("_crayon_stock") is None and _is_crayon(cls):
+        if cls.__dict__.get("_crayon_stock") is None and cls is _base:
             cls = class_for(PreTrainedTokenizerFast)
         make: Any = cls
         tokenizer: Any = make.__new__(make, *args, **kwargs)
@@ -62,26 +62,27 @@ class CrayonMeta(type):
         return f"<class '{name}'>" if stock is None else f"<class 'crayon_hf.CrayonTokenizerFast' for '{name}'>"
 
 
-def _is_crayon(cls: type) -> bool:
-    return cls.__module__ == "crayon_hf.transformers_face.fast" and cls.__name__ == "CrayonTokenizerFast"
+def derive_from(base: type[CrayonTokenizerFast]) -> None:
+    """Derive all of our classes from `CrayonTokenizerFast`, which imports this module."""
+    global _base
+    _base = base
 
 
 def stock_class(cls: type) -> type:
     """The class of transformers that `cls` stands for; a class of somebody else's is its own."""
     stock = cls.__dict__.get("_crayon_stock")
-    return stock if isinstance(stock, type) else PreTrainedTokenizerFast if _is_crayon(cls) else cls
+    return stock if isinstance(stock, type) else PreTrainedTokenizerFast if cls is _base else cls
 
 
 def class_for(stock: type) -> type[CrayonTokenizerFast]:
     """Our class for a tokenizer class of transformers, the same one each time."""
     made = _classes.get(stock)
     if made is None:
-        from crayon_hf.transformers_face.fast import CrayonTokenizerFast
-
+        assert _base is not None
         with _lock:
             made = _classes.get(stock)
             if made is None:
-                bases = (CrayonTokenizerFast,) if stock is PreTrainedTokenizerFast else (stock, CrayonTokenizerFast)
+                bases = (_base,) if stock is PreTrainedTokenizerFast else (stock, _base)
                 names = {
                     "__module__": stock.__module__,
                     "__qualname__": stock.__qualname__,
@@ -131,11 +132,3 @@ def _has_plain_calls(stock: type) -> bool:
             continue
         return False
     return True
-
-
-def _reduce_class(cls: CrayonMeta) -> Any:
-    stock = cls.__dict__.get("_crayon_stock")
-    return cls.__qualname__ if stock is None else (class_for, (stock,))
-
-
-copyreg.pickle(CrayonMeta, _reduce_class)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 from collections.abc import Callable
 from typing import Any, SupportsIndex
@@ -12,7 +13,7 @@ from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading
 from crayon_hf.transformers_face.backend import Backend, as_backend, report
-from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
+from crayon_hf.transformers_face.classes import CrayonMeta, class_for, derive_from, stock_class
 
 
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
@@ -155,8 +156,24 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             self.__dict__["_tokenizer"] = as_backend(state["_tokenizer"])
 
 
+derive_from(CrayonTokenizerFast)
+
+
 def _blank(cls: type[CrayonTokenizerFast]) -> CrayonTokenizerFast:
     return cls.__new__(cls)
+
+
+def _class_for(stock: type) -> type[CrayonTokenizerFast]:
+    """`class_for`, by a name that a pickle finds with this module."""
+    return class_for(stock)
+
+
+def _reduce_class(cls: CrayonMeta) -> Any:
+    stock = cls.__dict__.get("_crayon_stock")
+    return cls.__qualname__ if stock is None else (_class_for, (stock,))
+
+
+copyreg.pickle(CrayonMeta, _reduce_class)
 
 
 def _like(name: str, ours: Callable[..., Any]) -> None:
