@@ -24,10 +24,11 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; an hou
 tsan: ## the tests of concurrency under ThreadSanitizer; twenty minutes (needs clang)
 	$(PYTHON) tools/sanitize.py tsan
 
-lint: ## ruff, mypy, clang-format and the order of folders, changing nothing
+lint: ## ruff, mypy, the order of imports and of folders, clang-format, changing nothing
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+	lint-imports
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) tools/check_includes.py
 
@@ -84,4 +85,8 @@ dist-check: dist ## the same, installed where there is no compiler, and built ag
 	$(PYTHON) tools/dist_check.py
 
 clean: ## remove what builds and tests leave behind
+<<<<<<< HEAD
 	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis
+=======
+	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+>>>>>>> dee34ba (Hold the Python layers and the absence of import circles in make lint)

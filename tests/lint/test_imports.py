@@ -1,0 +1,66 @@
+"""`lint-imports` refuses an import that goes up, and a circle."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+
+
+def lint(root: Path) -> tuple[int, str]:
+    done = subprocess.run([*COMMAND, "--no-cache"], cwd=root, capture_output=True, text=True)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def test_the_package_keeps_its_order() -> None:
+    code, said = lint(ROOT)
+    assert code == 0, said
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The package's Python files and what they are linted with."""
+    for folder in ("crayon_hf", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=_all_but_python)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def _all_but_python(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not name.endswith(".py") and not (Path(folder) / name).is_dir()]
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "complaint"),
+    [
+        ("util/files.py", "from crayon_hf.cli import main", "crayon_hf.util is not allowed to import crayon_hf.cli"),
+        ("reading/blocks.py", "from crayon_hf.training.counting import count", "crayon_hf.reading is not allowed"),
+        ("conversion/gguf.py", "from crayon_hf.loading import sources", "conversion is not allowed to import"),
+        ("hub/client.py", "from crayon_hf.parity import report", "crayon_hf.hub.client is not allowed to import"),
+        ("state/modes.py", "from crayon_hf import Tokenizer", "crayon_hf.state.modes -> crayon_hf ->"),
+        (
+            "corpora/formats/base.py",
+            "from crayon_hf.corpora import datasets",
+            "No cycles are allowed",
+        ),
+        ("stray.py", "", "crayon_hf.stray"),
+    ],
+)
+def test_what_breaks_the_order(copy: Path, module: str, line: str, complaint: str) -> None:
+    with open(copy / "crayon_hf" / module, "a", encoding="utf-8") as file:
+        file.write(f"\n\ndef _late() -> None:\n    {line or 'pass'}\n")
+    code, said = lint(copy)
+    assert code == 1
+    assert complaint in said
+
+
+def test_types_alone_may_come_from_above(copy: Path) -> None:
+    with open(copy / "crayon_hf" / "util" / "files.py", "a", encoding="utf-8") as file:
+        file.write("\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from crayon_hf.cli import main\n")
+    assert lint(copy)[0] == 0

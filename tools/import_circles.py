@@ -1,0 +1,44 @@
+"""A contract for import-linter: no module imports itself by way of others. pyproject.toml has it as ``no_circles``.
+
+The contracts of import-linter compare packages. This one looks at modules, a package's ``__init__`` among them, and at
+imports inside functions, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grimp import ImportGraph
+from importlinter import Contract, ContractCheck, fields, output
+from importlinter.application import contract_utils
+
+
+class NoCircles(Contract):
+    """Kept when the graph of imports has no circle. ``from PACKAGE import EXTENSION`` is no import of the package."""
+
+    type_name = "no_circles"
+
+    extension = fields.StringField()
+    ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
+        """One circle for each import that closes one."""
+        ignored: Any = self.ignore_imports
+        contract_utils.remove_ignored_imports_and_report(graph, ignored, contract_utils.AlertLevel.ERROR)
+        package, _, extension = str(self.extension).rpartition(".")
+        for importer in graph.find_modules_that_directly_import(package):
+            details = graph.get_import_details(importer=importer, imported=package)
+            if all(extension in detail["line_contents"] for detail in details):
+                graph.remove_import(importer=importer, imported=package)
+        circles: dict[frozenset[str], tuple[str, ...]] = {}
+        for importer in sorted(graph.modules):
+            for imported in sorted(graph.find_modules_directly_imported_by(importer)):
+                back = graph.find_shortest_chain(importer=imported, imported=importer)
+                if back is not None:
+                    circles.setdefault(frozenset(back), (importer, *back))
+        return ContractCheck(kept=not circles, metadata={"circles": list(circles.values())})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Each circle in a line."""
+        for circle in check.metadata["circles"]:
+            output.print_error(" -> ".join(circle))
