@@ -12,19 +12,18 @@ The library itself is needed for four things only: to fetch a rank file that is 
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.loading import opening
 from crayon_hf.tiktoken_models import encoding_name_for_model
+from crayon_hf.tiktoken_specials import are_plain, common_beginning, is_ambiguous, pattern_of, raise_disallowed
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.byte_level import spell
 
@@ -62,7 +61,7 @@ class Encoding:
         if "" in special_tokens:
             raise VocabularyError("a special token is empty: it would be everywhere")
         # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
-        known = special_tokens if _are_plain(special_tokens, mergeable_ranks) else {}
+        known = special_tokens if are_plain(special_tokens, mergeable_ranks) else {}
         self._set_up(name, pat_str, special_tokens, known, _open_ranks(name, pat_str, mergeable_ranks, known))
         self._mergeable_ranks = mergeable_ranks
         self.max_token_value = highest
@@ -78,8 +77,8 @@ class Encoding:
         self._tokenizer = tokenizer
         self._engine = tokenizer._engine or tokenizer._settle()  # nobody else has this tokenizer: it stays as it is
         self._missing = frozenset(specials) - frozenset(known)
-        self._special_pattern = _pattern_of(frozenset(specials))
-        self._special_prefix = _common_beginning(specials)
+        self._special_pattern = pattern_of(frozenset(specials))
+        self._special_prefix = common_beginning(specials)
 
     @classmethod
     def _published(cls, name: str) -> Encoding:
@@ -328,10 +327,10 @@ class Encoding:
         if disallowed == self.special_tokens_set:
             found = self._find_special(text)
         else:
-            match = _pattern_of(disallowed).search(text) if disallowed else None
+            match = pattern_of(disallowed).search(text) if disallowed else None
             found = match.group() if match else None
         if found is not None:
-            _raise_disallowed(found)
+            raise_disallowed(found)
 
     def _known(self, allowed: AbstractSet[str]) -> AbstractSet[str]:
         for token in allowed:
@@ -360,12 +359,12 @@ class Encoding:
             return encode_ids(text, False, True)
         if len(allowed) == len(self._special_tokens) and self._knows_all_in(text):
             return encode_ids(text, False, False)
-        if _is_ambiguous(frozenset(self._special_tokens)):
+        if is_ambiguous(frozenset(self._special_tokens)):
             found: list[int] = self._library.encode(text, allowed_special=allowed, disallowed_special=())
             return found
         ids: list[int] = []
         start = 0
-        for match in _pattern_of(frozenset(allowed)).finditer(text):
+        for match in pattern_of(frozenset(allowed)).finditer(text):
             ids += encode_ids(text[start : match.start()], False, True)
             ids.append(self._special_tokens[match.group()])
             start = match.end()
@@ -420,50 +419,6 @@ def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: M
         return Tokenizer._of(opening.open_ranks(name, pattern, ranks, specials, str(refused)))
     except VocabularyError:
         raise refused from None
-
-
-def _are_plain(specials: Mapping[str, int], ranks: Mapping[bytes, int]) -> bool:
-    """Whether special tokens are marks around letters or digits, and like nothing else: those the engine knows."""
-    taken = set(ranks.values())
-    spelled = {content.encode() for content in specials}
-    return (
-        all(re.fullmatch(r"[^\w\s].*[A-Za-z0-9].*[^\w\s]", content, re.DOTALL) for content in specials)
-        and all(content.isascii() for content in specials)
-        and not any(id in taken or id < 0 for id in specials.values())
-        and not spelled & ranks.keys()
-        and not _is_ambiguous(frozenset(specials))
-    )
-
-
-@lru_cache(maxsize=64)
-def _is_ambiguous(specials: frozenset[str]) -> bool:
-    """Whether one special token begins with another: which of the two tiktoken finds, its hash map decides."""
-    ordered = sorted(specials)
-    return any(after.startswith(before) for before, after in pairwise(ordered))
-
-
-@lru_cache(maxsize=128)
-def _pattern_of(tokens: frozenset[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(tokens))))
-
-
-def _common_beginning(texts: Collection[str]) -> str:
-    if not texts:
-        return ""
-    first, last = min(texts), max(texts)  # what these two share, all that lie between them share
-    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first[:same]
-
-
-def _raise_disallowed(token: str) -> NoReturn:
-    raise ValueError(
-        f"Encountered text corresponding to disallowed special token {token!r}.\n"
-        "If you want this text to be encoded as a special token, "
-        f"pass it to `allowed_special`, e.g. `allowed_special={{{token!r}, ...}}`.\n"
-        f"If you want this text to be encoded as normal text, disable the check for this token "
-        f"by passing `disallowed_special=(enc.special_tokens_set - {{{token!r}}})`.\n"
-        "To disable this check for all special tokens, pass `disallowed_special=()`.\n"
-    )
 
 
 def _check_threads(num_threads: int) -> None:

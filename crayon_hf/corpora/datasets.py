@@ -17,8 +17,8 @@ from crayon_hf import fingerprints
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
-from crayon_hf.corpora.cores import cores
 from crayon_hf.corpora.job.encoder import job_tokenizer
+from crayon_hf.corpora.job.options import cores
 from crayon_hf.errors import CartridgeError
 
 if TYPE_CHECKING:

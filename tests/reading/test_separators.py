@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from crayon_hf import CorpusError
+from crayon_hf.cli.tokenize import unescaped
 from crayon_hf.corpora import InputFile, Reading
 from crayon_hf.reading.files import check_files
-from crayon_hf.reading.separators import unescaped
 
 
 @pytest.mark.parametrize(
