@@ -126,7 +126,7 @@ class Tokenizer(Changes, AsyncMethods):
     @staticmethod
     def from_profile(name: str, mode: str = "exact") -> Tokenizer:
         """Open a profile by its name: ``lite``, or any name in the search path (see ``CRAYON_PROFILE_DIR``)."""
-        return Tokenizer._of(opening.open_profile(name, mode_of(mode)))
+        return Tokenizer._of(sources.open_profile(name, mode_of(mode)))
 
     # -- encoding
 

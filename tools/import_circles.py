@@ -6,11 +6,8 @@ imports inside functions, too.
 
 from __future__ import annotations
 
-from typing import Any
-
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
-from importlinter.application import contract_utils
 
 
 class NoCircles(Contract):
@@ -19,12 +16,9 @@ class NoCircles(Contract):
     type_name = "no_circles"
 
     extension = fields.StringField()
-    ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """One circle for each import that closes one."""
-        ignored: Any = self.ignore_imports
-        contract_utils.remove_ignored_imports_and_report(graph, ignored, contract_utils.AlertLevel.ERROR)
         package, _, extension = str(self.extension).rpartition(".")
         for importer in graph.find_modules_that_directly_import(package):
             details = graph.get_import_details(importer=importer, imported=package)

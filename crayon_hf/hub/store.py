@@ -9,7 +9,7 @@ Layout::
 
 A directory is staged beside its place, on the disk before it is renamed; then NAME.json is replaced, then NAME.dat.
 Whoever opens the profile between those two finds a cartridge of another source, and compiles the source, which is the
-new one whole (`opening.open_found`). What is staged while nobody holds the lock was left by a process that died.
+new one whole (`sources.open_found`). What is staged while nobody holds the lock was left by a process that died.
 
 A directory that no name leads to any more goes with the next pull, not with the one that replaced it: somebody may have
 followed the link and not have opened the file yet.

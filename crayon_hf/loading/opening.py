@@ -20,7 +20,6 @@ from crayon_hf.util.files import open_regular, read_source
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
-    from crayon_hf.loading.search_path import Profile
 
 _CARTRIDGE = "tokenizer.dat"
 _MAGIC = b"CRAY"
@@ -28,13 +27,14 @@ _VERSION_2 = b"CRAY\2\0\0\0"
 
 
 def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
-    """A ``tokenizer.json`` or a cartridge; the contents say which it is."""
+    """A ``tokenizer.json`` or a cartridge of ours; the contents say which it is."""
     name = os.fspath(path)
     with open_regular(name) as file:
         head = file.read(8)
     name = os.path.abspath(name)  # it may be needed again when the working directory is another one
     if head.startswith(_MAGIC):
-        return _open_cartridge(name, head, mode)
+        engine = cache.open_cartridge(name)
+        return Assembly(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
     try:
         try:
             return _assemble(cache.open_source(name, json_recipe()), mode)
@@ -137,34 +137,6 @@ def open_ranks(
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
 
 
-def open_profile(name: str, mode: Mode = EXACT) -> Assembly:
-    """A profile by its name."""
-    from crayon_hf.loading.search_path import find_profile
-
-    return open_found(find_profile(name), mode)[0]
-
-
-def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
-    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
-    files = profile.cartridge, profile.source
-    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
-    if cartridge is None:
-        assert source is not None
-        return open_file(source, mode), source
-    if source is None or is_version_2(cartridge):
-        return open_file(cartridge, mode), cartridge
-    try:
-        assembly = open_file(cartridge, mode)
-        if cache.source_digest(source) == source_digest(assembly):
-            return assembly, cartridge
-        refused = "it was compiled from another tokenizer.json"
-    except CartridgeError as error:
-        refused = str(error)
-    assembly = open_file(source, mode)
-    assembly.refused = refused
-    return assembly, source
-
-
 def open_model(model: Any) -> Assembly:
     """A model of the ``tokenizers`` library and nothing else."""
     assembly = Assembly(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
@@ -225,15 +197,6 @@ def source_digest(assembly: Assembly) -> str | None:
 
 def _assemble(opened: cache.Opened, mode: Mode) -> Assembly:
     return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
-
-
-def _open_cartridge(path: str, head: bytes, mode: Mode) -> Assembly:
-    if head == _VERSION_2:
-        from crayon_hf.loading.sources import open_any
-
-        return open_any(path, mode)
-    engine = cache.open_cartridge(path)
-    return Assembly(engine, Source(beside(path), engine.source_digest), path, mode, came_along=True)
 
 
 def beside(path: str) -> str:

@@ -17,6 +17,7 @@ from crayon_hf.state.state import Assembly
 if TYPE_CHECKING:
     from crayon_hf.conversion.converted import Converted
     from crayon_hf.conversion.recognise import Kind
+    from crayon_hf.loading.search_path import Profile
 
 
 def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
@@ -42,6 +43,36 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
         if name in str(error) or os.path.abspath(given) in str(error):
             raise
         raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def open_profile(name: str, mode: Mode = EXACT) -> Assembly:
+    """A profile by its name."""
+    from crayon_hf.loading.search_path import find_profile
+
+    return open_found(find_profile(name), mode)[0]
+
+
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
+    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
+    files = profile.cartridge, profile.source
+    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
+    if cartridge is None:
+        assert source is not None
+        return opening.open_file(source, mode), source
+    if opening.is_version_2(cartridge):
+        return open_any(cartridge, mode), cartridge
+    if source is None:
+        return opening.open_file(cartridge, mode), cartridge
+    try:
+        assembly = opening.open_file(cartridge, mode)
+        if cache.source_digest(source) == opening.source_digest(assembly):
+            return assembly, cartridge
+        refused = "it was compiled from another tokenizer.json"
+    except CartridgeError as error:
+        refused = str(error)
+    assembly = opening.open_file(source, mode)
+    assembly.refused = refused
+    return assembly, source
 
 
 def _is_plain(path: str) -> bool:

@@ -152,7 +152,7 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
             if not os.path.exists(path):
                 raise
         else:
-            assembly, path = opening.open_found(found, mode_to_open)
+            assembly, path = sources.open_found(found, mode_to_open)
             return Loaded(assembly.exact_engine(), path, mode, compat)
     if compat is not None and not opening.is_version_2(path):
         raise _not_version_2(compat, path)
