@@ -1,6 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
-CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp")
+CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
+	"tests/native/*.h" "tests/native/*.cpp")
 
 .PHONY: help build engine test lint workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 

@@ -1,0 +1,169 @@
+// Memory, bits and files.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "check.h"
+#include "crayon/support/buffer_pool.h"
+#include "crayon/support/error.h"
+#include "crayon/support/held_file.h"
+#include "crayon/support/id_buffer.h"
+#include "support/base64.h"
+#include "support/bits.h"
+#include "support/size_limits.h"
+#include "support/zeroed_memory.h"
+
+using namespace crayon;
+
+TEST(lowest_bit_of_every_position) {
+    for (uint32_t i = 0; i < 64; ++i) {
+        CHECK(lowest_set_bit(uint64_t(1) << i) == i);
+        CHECK(lowest_set_bit(~uint64_t(0) << i) == i);
+    }
+}
+
+TEST(base64_of_every_length_of_a_last_group) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"", ""},      {"Zg==", "f"},   {"Zg", "f"},          {"Zm8=", "fo"},
+        {"Zm8", "fo"}, {"Zm9v", "foo"}, {"Zm9vYg==", "foob"}, {"+/8=", "\xFB\xFF"}};
+    for (const auto& [text, bytes] : cases) {
+        std::string out = "left over";
+        CHECK(from_base64(text, &out));
+        CHECK(out == bytes);
+    }
+}
+
+TEST(base64_that_is_none) {
+    std::string out;
+    // One digit is no byte; padding that is too much or in front; bits that no byte has; other characters.
+    for (const char* text : {"Z", "Zg===", "Zm9v=", "=", "====", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n", "-_8=", "Zg==Zg=="})
+        CHECK(!from_base64(text, &out));
+}
+
+TEST(growth_is_free_up_to_a_mebibyte_and_then_by_a_factor) {
+    check_growth(0, kFreeGrowth);
+    check_growth(1, kFreeGrowth + 2 * kMostGrowth - 1);
+    CHECK_THROWS(check_growth(0, kFreeGrowth + kMostGrowth), Error);
+    CHECK_THROWS(check_growth(1, kFreeGrowth + 2 * kMostGrowth), Error);
+}
+
+TEST(zeroed_memory_is_aligned_and_moves) {
+    for (const size_t size : {size_t(1), size_t(4096), kHugePage - 1, kHugePage, kHugePage + 1}) {
+        ZeroedMemory memory(size);
+        const size_t alignment = size >= kHugePage ? kHugePage : 64;
+        CHECK(reinterpret_cast<uintptr_t>(memory.data()) % alignment == 0);
+        uint8_t* const bytes = static_cast<uint8_t*>(memory.data());
+        CHECK(bytes[0] == 0 && bytes[size - 1] == 0);
+        bytes[size - 1] = 7;
+        ZeroedMemory moved(std::move(memory));
+        CHECK(moved.data() == bytes);
+        ZeroedMemory assigned;
+        CHECK(assigned.data() == nullptr);
+        assigned = std::move(moved);
+        CHECK(assigned.data() == bytes && bytes[size - 1] == 7);
+    }
+    volatile size_t too_much = SIZE_MAX / 2;  // volatile: a compiler that sees it warns
+    CHECK(ZeroedMemory(too_much).data() == nullptr);
+}
+
+TEST(ids_grow_and_keep_what_they_hold) {
+    IdBuffer ids;
+    CHECK(ids.size() == 0 && ids.data() == nullptr);
+    ids.append(nullptr, 0);
+    CHECK(ids.data() == nullptr);
+    const int32_t n = int32_t(kHugePage / 2);  // past the size from which memory is in large pages
+    for (int32_t i = 0; i < n; ++i) ids.push(i);
+    CHECK(ids.size() == size_t(n) && ids.capacity() >= ids.size());
+    for (int32_t i = 0; i < n; ++i) CHECK(ids.data()[i] == i);
+    const size_t before = ids.capacity();
+    ids.reserve_more(before - ids.size());
+    CHECK(ids.capacity() == before);
+    ids.append(std::make_unique<int32_t[]>(before).get(), before);
+    CHECK(ids.size() == size_t(n) + before && ids.data()[n - 1] == n - 1 && ids.data()[n] == 0);
+}
+
+TEST(ids_are_trimmed_shrunk_and_given_away) {
+    IdBuffer ids;
+    for (int32_t i = 0; i < 2000; ++i) ids.push(i);
+    const size_t capacity = ids.capacity();
+    ids.trim(capacity);
+    CHECK(ids.size() == 2000 && ids.capacity() == capacity);
+    ids.shrink_by(1000);
+    ids.shrink_to_fit();
+    CHECK(ids.size() == 1000 && ids.capacity() == 1000 && ids.data()[999] == 999);
+    IdBuffer moved(std::move(ids));
+    CHECK(ids.size() == 0 && ids.capacity() == 0);
+    int32_t* const data = moved.release();
+    CHECK(moved.data() == nullptr && moved.size() == 0);
+    IdBuffer again(data, 1000);  // size 0: the memory, not the ids
+    CHECK(again.size() == 0 && again.capacity() == 1000);
+    again.trim(999);
+    CHECK(again.data() == nullptr && again.capacity() == 0);
+    CHECK_THROWS(again.reserve_more(SIZE_MAX / 2), std::bad_alloc);
+}
+
+TEST(a_pool_lends_a_block_once) {
+    BufferPool pool(1, 100);
+    BufferPool::Lease first = pool.lease();
+    first.reserve(100);
+    void* const block = first.data();
+    CHECK(pool.lease().data() == nullptr);  // ours is not handed out
+    first = BufferPool::Lease();
+    BufferPool::Lease second = pool.lease();
+    CHECK(second.data() == block && second.capacity() == 100);
+    std::memset(second.data(), 7, 100);
+    second.reserve(50);
+    CHECK(second.capacity() == 100);
+    second.reserve(200);
+    CHECK(static_cast<const uint8_t*>(second.data())[99] == 7);
+    second = BufferPool::Lease();
+    CHECK(pool.lease().data() == nullptr);  // it was too large to keep
+}
+
+TEST(a_pool_keeps_so_many_blocks_and_leases_outlive_it) {
+    BufferPool::Lease longest;
+    {
+        BufferPool pool(1, 100);
+        BufferPool::Lease other = pool.lease();
+        longest = pool.lease();
+        other.reserve(10);
+        longest.reserve(20);
+    }
+    std::memset(longest.data(), 1, 20);
+    void* const taken = longest.release();
+    CHECK(longest.data() == nullptr && longest.capacity() == 0);
+    longest.adopt(taken, 20);
+    CHECK(longest.data() == taken);
+}
+
+TEST(a_held_file_outlives_its_name) {
+    char path[] = "/tmp/crayon-native-XXXXXX";
+    const int made = ::mkstemp(path);
+    CHECK(made >= 0);
+    ::close(made);
+    CHECK(HeldFile::count() == 0);
+    {
+        const HeldFile file(path, HeldFile::Kind::file);
+        CHECK_THROWS(HeldFile(path, HeldFile::Kind::directory), std::system_error);
+        ::unlink(path);
+        CHECK(file.is_ours() && HeldFile::count() == 1);
+        // Somebody closes all descriptors, and the number is another file's.
+        const HeldFile directory("/tmp", HeldFile::Kind::directory);
+        CHECK(::dup2(directory.descriptor(), file.descriptor()) == file.descriptor());
+        CHECK(!file.is_ours() && directory.is_ours());
+        const int reused = ::dup(file.descriptor());
+        ::close(file.descriptor());
+        ::close(reused);
+        CHECK(!file.is_ours());
+    }
+    CHECK(HeldFile::count() == 0);
+    CHECK_THROWS(HeldFile(path, HeldFile::Kind::file), std::system_error);
+    CHECK_THROWS(HeldFile("/tmp", HeldFile::Kind::file), std::system_error);
+    CHECK_THROWS(open_regular("/dev/null"), std::system_error);
+    CHECK(HeldFile::count() == 0);
+}

@@ -1,0 +1,46 @@
+"""Parts of the engine that are hard to reach from Python: the programs beside this file, compiled with those sources
+of the engine that they need, and assertions on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from native_build import INCLUDES, ROOT, WARNINGS, Ninja, cached
+
+ENGINE = [
+    "cpp/src/support/base64.cpp",
+    "cpp/src/support/held_file.cpp",
+    "cpp/src/json/json_number.cpp",
+    "cpp/src/cartridge/double_array.cpp",
+]
+SOURCES = sorted((ROOT / "tests" / "native").glob("*.cpp"))
+TESTS = [name for source in SOURCES for name in re.findall(r"^TEST\((\w+)\)", source.read_text(), re.MULTILINE)]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or shutil.which("c++") is None, reason="there is no C++ compiler that is called c++"
+)
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    ninja = Ninja(ROOT / "build" / "native")
+    flags = ["-std=c++17", "-O1", "-UNDEBUG", "-D_GLIBCXX_ASSERTIONS", *WARNINGS, *INCLUDES]
+    objects = []
+    for source in [*ENGINE, *(source.relative_to(ROOT).as_posix() for source in SOURCES)]:
+        built = ninja.directory / f"{Path(source).stem}.o"
+        objects.append(ninja.compile([*cached(["c++"]), *flags, "-c", source, "-o", str(built)], source, built))
+    made = ninja.directory / "native"
+    ninja.make(["c++", *objects, "-o", str(made)], objects, made)
+    ninja.run()
+    return made
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_of_the_engine(program: Path, name: str) -> None:
+    done = subprocess.run([program, name], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
