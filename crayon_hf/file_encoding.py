@@ -54,7 +54,7 @@ def encode_file(
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
-    engine, as_text = tokenizer._engine or tokenizer._settle(), tokenizer._special_as_text
+    engine, as_text = tokenizer._current_engine(), tokenizer._special_as_text
     opened, own = _open(file)
     if not isinstance(engine, _core.Engine):
         return _delegated(engine, opened, own, add_special_tokens, as_text, offsets)

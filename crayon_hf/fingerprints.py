@@ -43,7 +43,7 @@ def digest_of(tokenizer: Tokenizer) -> str:
 
     from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
-    engine: Any = tokenizer._engine or tokenizer._settle()
+    engine: Any = tokenizer._current_engine()
     what: Any
     if isinstance(engine, _core.Engine) and not tokenizer._assembly.is_modified:
         what = engine.source_digest

@@ -75,7 +75,7 @@ class Encoding:
         self._special_tokens = dict(specials)
         self._special_token_values = set(specials.values())
         self._tokenizer = tokenizer
-        self._engine = tokenizer._engine or tokenizer._settle()  # nobody else has this tokenizer: it stays as it is
+        self._engine = tokenizer._current_engine()  # nobody else has this tokenizer: it stays as it is
         self._missing = frozenset(specials) - frozenset(known)
         self._special_pattern = pattern_of(frozenset(specials))
         self._special_prefix = common_beginning(specials)

@@ -136,7 +136,7 @@ class Tokenizer(Changes, AsyncMethods):
         """Encode a text, or a pair of texts; with `is_pretokenized` each is a list of words."""
         if type(is_pretokenized) is not bool or type(add_special_tokens) is not bool:
             validation.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
-        engine = self._engine or self._settle()
+        engine = self._engine or self._settle()  # _current_engine(), without a call: this is a hot path
         as_text, truncation, padding = self._special_as_text, self._truncation, self._padding
         try:
             return engine.encode(sequence, pair, is_pretokenized, add_special_tokens, as_text, truncation, padding)
@@ -163,7 +163,7 @@ class Tokenizer(Changes, AsyncMethods):
         self, input: Any, is_pretokenized: bool, add_special_tokens: bool, offsets: bool, threads: int
     ) -> list[_core.Encoding]:
         validation.check_flags(is_pretokenized=is_pretokenized, add_special_tokens=add_special_tokens)
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         as_text, sizes = self._special_as_text, (self._truncation, self._padding)
         try:
             return engine.encode_batch(input, is_pretokenized, add_special_tokens, as_text, offsets, threads, *sizes)
@@ -190,7 +190,7 @@ class Tokenizer(Changes, AsyncMethods):
         `truncation` is (max_length, stride, strategy, direction), `padding` (length or None, side, multiple or None,
         id, type id); those that are set on the tokenizer play no part.
         """
-        engine, as_text = self._engine or self._settle(), self._special_as_text
+        engine, as_text = self._current_engine(), self._special_as_text
         return engine.encode_columns(
             first, second, add_special_tokens, as_text, truncation, padding, columns, as_arrays, threads
         )
@@ -199,7 +199,7 @@ class Tokenizer(Changes, AsyncMethods):
         """The ids of any bytes at all, UTF-8 or not: no special tokens, no normalizer. `decode_bytes` undoes it."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data is {type(data).__name__}, expected bytes")
-        return (self._engine or self._settle()).encode_bytes(bytes(data))
+        return self._current_engine().encode_bytes(bytes(data))
 
     @overload
     def encode_ragged(
@@ -233,7 +233,7 @@ class Tokenizer(Changes, AsyncMethods):
         With `as_device_arrays` the arrays stay in the memory of the device that the tokenizer was moved to (see `to`),
         for ``torch.from_dlpack`` to take them over; on the CPU they are NumPy's, which it takes as well.
         """
-        engine, as_text = self._engine or self._settle(), self._special_as_text
+        engine, as_text = self._current_engine(), self._special_as_text
         if self._placement is not None:
             made = self._placement.try_ragged(engine, texts, add_special_tokens, as_text, threads, as_device_arrays)
             if made is not None:
@@ -257,7 +257,7 @@ class Tokenizer(Changes, AsyncMethods):
         """
         from crayon_hf.device.flat_texts import encode_on_cpu
 
-        engine, as_text = self._engine or self._settle(), self._special_as_text
+        engine, as_text = self._current_engine(), self._special_as_text
         if self._placement is not None:
             made = self._placement.try_flat(engine, data, offsets, add_special_tokens, as_text, as_device_arrays)
             if made is not None:
@@ -299,7 +299,7 @@ class Tokenizer(Changes, AsyncMethods):
         """How many tokens a whole text has, or a list of that for each of many texts."""
         one = isinstance(texts, (str, bytes))
         batch: Any = [texts] if one else texts
-        engine, as_text = self._engine or self._settle(), self._special_as_text
+        engine, as_text = self._current_engine(), self._special_as_text
         counts = None
         if self._placement is not None and not one:
             counts = self._placement.try_counts(engine, batch, add_special_tokens, as_text, threads)
@@ -314,12 +314,12 @@ class Tokenizer(Changes, AsyncMethods):
         for name, value in (("encoding", encoding), ("pair", pair)):
             if type(value).__name__ != "Encoding" and (value is not None or name == "encoding"):
                 raise TypeError(f"{name} is {type(value).__name__}, expected Encoding")
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         return engine.post_process(encoding, pair, add_special_tokens, self._truncation, self._padding)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens `encode` adds to a text, or to a pair."""
-        return (self._engine or self._settle()).num_special_tokens_to_add(validation.flag(is_pair, "is_pair"))
+        return self._current_engine().num_special_tokens_to_add(validation.flag(is_pair, "is_pair"))
 
     # -- decoding
 
@@ -331,7 +331,7 @@ class Tokenizer(Changes, AsyncMethods):
         """
         if type(skip_special_tokens) is not bool:
             validation.check_flags(skip_special_tokens=skip_special_tokens)
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         try:
             return engine.decode(ids, skip_special_tokens, unknown_ids)
         except TypeError:
@@ -341,7 +341,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def decode_bytes(self, ids: Sequence[int], skip_special_tokens: bool = False) -> bytes:
         """The bytes of some ids, which need not be whole characters."""
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         return engine.decode_bytes([] if validation.is_empty_array(ids) else ids, skip_special_tokens)
 
     def decode_batch(
@@ -354,7 +354,7 @@ class Tokenizer(Changes, AsyncMethods):
         """`decode` for many sequences of ids."""
         validation.check_flags(skip_special_tokens=skip_special_tokens)
         rows = [[] if validation.is_empty_array(ids) else ids for ids in sequences]
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         return engine.decode_batch(rows, skip_special_tokens, unknown_ids=unknown_ids, threads=threads)
 
     # -- vocabulary
@@ -363,7 +363,7 @@ class Tokenizer(Changes, AsyncMethods):
         """The id of a token, spelled as in the vocabulary; None when there is none."""
         if not isinstance(token, str):
             raise TypeError(f"token is {type(token).__name__}, expected str")
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         try:
             return engine.token_to_id(token)
         except TypeError:
@@ -372,7 +372,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def id_to_token(self, id: int) -> str | None:
         """The token with an id, spelled as in the vocabulary; None when there is none."""
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         try:
             token = engine.id_to_token(id)
         except TypeError:
@@ -383,11 +383,11 @@ class Tokenizer(Changes, AsyncMethods):
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Every token and its id."""
-        return (self._engine or self._settle()).get_vocab(validation.flag(with_added_tokens, "with_added_tokens"))
+        return self._current_engine().get_vocab(validation.flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        return (self._engine or self._settle()).get_vocab_size(validation.flag(with_added_tokens, "with_added_tokens"))
+        return self._current_engine().get_vocab_size(validation.flag(with_added_tokens, "with_added_tokens"))
 
     # -- saving
 
@@ -437,7 +437,7 @@ class Tokenizer(Changes, AsyncMethods):
         name = name_of(device)
         placement = None if name == "cpu" else Placement(name)
         if placement is not None:
-            placement.prepare(self._engine or self._settle())
+            placement.prepare(self._current_engine())
         self._placement = placement
         return self
 
@@ -449,7 +449,7 @@ class Tokenizer(Changes, AsyncMethods):
     def _where(self) -> tuple[str, str]:
         if self._placement is None:
             return "cpu", "the tokenizer was not moved"
-        choice = self._placement.choice(self._engine or self._settle())
+        choice = self._placement.choice(self._current_engine())
         return choice.name, choice.reason
 
     # -- the engine
@@ -462,7 +462,7 @@ class Tokenizer(Changes, AsyncMethods):
     @property
     def engine(self) -> str:
         """``"native"``, or ``"delegated"`` when a component is not native and the reference library encodes."""
-        return "native" if isinstance(self._engine or self._settle(), _core.Engine) else "delegated"
+        return "native" if isinstance(self._current_engine(), _core.Engine) else "delegated"
 
     def engine_report(self) -> dict[str, Any]:
         """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused, device,
@@ -472,7 +472,7 @@ class Tokenizer(Changes, AsyncMethods):
         one that was compiled on this machine and kept, "memory" one that was not kept; None when delegated. `refused`
         is why the cartridge that was there with the tokenizer's files is not used.
         """
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         device, why = self._where()
         return {
             "engine": self.engine,
@@ -489,12 +489,12 @@ class Tokenizer(Changes, AsyncMethods):
 
     def engine_info(self) -> dict[str, Any]:
         """The facts of the cartridge, or of the reference that stands in for one."""
-        return (self._engine or self._settle()).info()
+        return self._current_engine().info()
 
     @property
     def source_digest(self) -> str | None:
         """The SHA-256 (hex) of the tokenizer.json that the cartridge was compiled from; None when delegated."""
-        engine = self._engine or self._settle()
+        engine = self._current_engine()
         return engine.source_digest if isinstance(engine, _core.Engine) else None
 
     def __repr__(self) -> str:

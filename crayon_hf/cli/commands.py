@@ -172,7 +172,7 @@ def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
     from crayon_hf import _core
     from crayon_hf.certificate import CertificateError, read
 
-    engine = tokenizer._engine or tokenizer._settle()
+    engine = tokenizer._current_engine()
     if not isinstance(engine, _core.Engine) or engine.certificate is None:
         return None, "none (crayon-hf parity TARGET --certify writes one)"
     try:

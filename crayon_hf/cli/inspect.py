@@ -63,7 +63,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     data = _input(arguments)
     tokenizer = open_tokenizer(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
-    engine = tokenizer._engine or tokenizer._settle()
+    engine = tokenizer._current_engine()
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
     ways = []
     if mode != "greedy":

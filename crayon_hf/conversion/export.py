@@ -100,7 +100,7 @@ def count_tokens(converted: Converted) -> int:
 def _converted(vocabulary: Converted | Tokenizer) -> Converted:
     if isinstance(vocabulary, Converted):
         return vocabulary
-    metadata = json.loads((vocabulary._engine or vocabulary._settle()).metadata)
+    metadata = json.loads(vocabulary._current_engine().metadata)
     reference = metadata.pop("reference", "tokenizers")
     return Converted(vocabulary.to_str().encode(), {}, reference, None, MappingProxyType(metadata))
 

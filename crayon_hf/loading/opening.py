@@ -80,6 +80,7 @@ def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None
     That it has none costs one request: the client remembers it for the commit.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub.errors import HfHubHTTPError
 
     commit = os.path.basename(os.path.dirname(source))
     known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
@@ -87,7 +88,7 @@ def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None
         return known if isinstance(known, str) else None
     try:
         return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
-    except Exception:  # of many kinds, by the client's version; it is there to save time, and is not needed
+    except (OSError, ValueError, HfHubHTTPError):  # it is there to save time, and is not needed
         return None
 
 

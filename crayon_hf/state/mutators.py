@@ -43,6 +43,10 @@ class Changes:
         self._truncation, self._padding = parts.stored_settings()
         self._engine = parts.engine() if parts.is_idle else None
 
+    def _current_engine(self) -> AnyEngine:
+        """What encodes, as the tokenizer is now."""
+        return self._engine or self._settle()
+
     def _settle(self) -> AnyEngine:
         """The engine, when something changed or may have been changed from outside since the last use."""
         with state.lock:
@@ -99,7 +103,7 @@ class Changes:
 
         `strategy` is ``longest_first``, ``only_first`` or ``only_second``, `direction` is ``right`` or ``left``.
         """
-        special_tokens = (self._engine or self._settle()).num_special_tokens_to_add(False)
+        special_tokens = self._current_engine().num_special_tokens_to_add(False)
         self._truncation = truncation_padding.truncation_of(
             max_length, stride, strategy, direction, special_tokens, ignored
         )

@@ -75,7 +75,7 @@ def model_kind(backend: Any) -> str:
     """The name of the class of its model. The model itself would have to be built, from the whole vocabulary."""
     if not isinstance(backend, Tokenizer):
         return type(backend.model).__name__
-    engine = backend._engine or backend._settle()
+    engine = backend._current_engine()
     known = _kinds.get(backend)
     if known is None or known[0] is not engine:
         bpe = backend.engine == "native" and backend.engine_info().get("merges", 0) > 0

@@ -54,6 +54,9 @@ _logger = logging.get_logger("transformers.tokenization_utils_tokenizers")
 _new = object.__new__
 _new_tuple = tuple.__new__
 
+REFUSALS = (TypeError, ValueError, OverflowError)
+"""What the engine raises for an input that it does not take. Anything else is a defect of ours, and is raised."""
+
 
 def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     """``tokenizer(text)``."""
@@ -61,7 +64,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     backend = state["_tokenizer"]
     if type(backend) is not Backend or not tokenizer._crayon_plain_calls:
         return None
-    engine = backend._engine or backend._settle()
+    engine = backend._current_engine()
     special_as_text = state["split_special_tokens"]
     backend._restore((special_as_text, None, None))  # what a call leaves behind in transformers
     names = state["model_input_names"]
@@ -70,7 +73,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
         columns = engine.encode_row(text, True, special_as_text, wanted)
         if columns is None:
             return None
-    except Exception:
+    except REFUSALS:
         return None  # transformers will say what is wrong
     ids = columns["input_ids"]
     if len(ids) > state["model_max_length"]:
@@ -101,7 +104,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         max_length, truncation, padding = _sizes(tokenizer, backend, kwargs, verbose)
     special_as_text = tokenizer.split_special_tokens
     backend._restore((special_as_text, truncation, padding))  # what a call leaves behind in transformers
-    engine = backend._engine or backend._settle()
+    engine = backend._current_engine()
     add_special_tokens = kwargs.get("add_special_tokens", True)
     names = _columns(tokenizer, kwargs)
     encodings: list[Any]
@@ -129,7 +132,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             encoding = engine.encode(first[0], pair, False, add_special_tokens, special_as_text, truncation, padding)
             columns = {name: _READ[name](encoding) for name in names}
             encodings = [encoding]
-    except Exception:
+    except REFUSALS:
         return None  # transformers will say what is wrong
     if max_length is None and verbose:
         ids = columns["input_ids"]
@@ -149,7 +152,7 @@ def _sizes(
     question = (
         *((value := kwargs.get(name), type(value)) for name in _SIZES),
         *(tokenizer.padding_side, tokenizer.truncation_side, tokenizer.model_max_length, tokenizer.pad_token_type_id),
-        *(str(tokenizer._special_tokens_map.get("pad_token")), backend._engine or backend._settle(), verbose),
+        *(str(tokenizer._special_tokens_map.get("pad_token")), backend._current_engine(), verbose),
     )
     known = backend.__dict__.get("_crayon_sizes")
     if known is not None and known[0] == question:
@@ -204,7 +207,7 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
         return None
     try:
         texts = backend.decode_batch(sequences, skip_special_tokens=options.get("skip_special_tokens", False))
-    except Exception:
+    except REFUSALS:
         return None  # transformers will say what is wrong
     if cleans_up(tokenizer, options.get("clean_up_tokenization_spaces")):
         texts = list(map(tokenizer.clean_up_tokenization, texts))

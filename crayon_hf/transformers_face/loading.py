@@ -87,6 +87,7 @@ def _cartridge(name: Any, directory: str | None, kwargs: dict[str, Any]) -> str 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
     """A file of a Hub repository in the client's cache, where it is put if need be; None if it is not to be had."""
+    from huggingface_hub.errors import HfHubHTTPError
     from transformers.utils.hub import cached_file
 
     options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")
@@ -99,7 +100,7 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
         )
-    except Exception:
+    except (OSError, ValueError, HfHubHTTPError):
         return None  # transformers will say what is wrong
     return found
 

@@ -24,7 +24,7 @@ BYTE_SHAPES = ("gpt2", "llama3", "qwen", "roberta", "prefixed", "whole")
 
 
 def engine(tokenizer: Tokenizer) -> _core.Engine:
-    made = tokenizer._engine or tokenizer._settle()
+    made = tokenizer._current_engine()
     assert isinstance(made, _core.Engine)
     return made
 

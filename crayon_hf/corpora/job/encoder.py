@@ -104,7 +104,7 @@ class DocumentEncoder:
         threads: int,
     ) -> None:
         """`suffix` follows every document; with `suffix_empty` False not one that has no token."""
-        self._engine: Any = tokenizer._engine or tokenizer._settle()
+        self._engine: Any = tokenizer._current_engine()
         self._as_text = bool(tokenizer.encode_special_tokens)
         self.dtype = dtype
         self._suffix, self._suffix_empty = suffix, suffix_empty
