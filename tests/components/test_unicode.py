@@ -18,14 +18,16 @@ GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode" / "generat
 
 
 @pytest.fixture(scope="module")
-def measure() -> ModuleType:
+def measure() -> Iterator[ModuleType]:
     """The generator, for the measuring it does."""
     spec = importlib.util.spec_from_file_location("generate_classes", GENERATOR)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(GENERATOR.parent))
+        spec.loader.exec_module(module)
+    yield module
 
 
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
