@@ -68,12 +68,14 @@ INPUTS: dict[str, tuple[Any, ...]] = {
     "batch of tuples": (list(zip(TEXTS, OTHERS, strict=True)),),
     "same length": ([SHORT, SHORT],),
 }
+AS_OTHERS = ("tuple", "pair with nothing", "batch of tuples")  # the texts of others, in another form
 
 
-@pytest.mark.parametrize("inputs", INPUTS.values(), ids=INPUTS)
-def test_every_argument(pair: tuple[Any, Any], inputs: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_argument(pair: tuple[Any, Any], name: str) -> None:
     stock, ours = pair
-    for arguments in COMBINATIONS:
+    inputs = INPUTS[name]
+    for arguments in SIZES if name in AS_OTHERS else COMBINATIONS:
         expected = outcome(lambda: stock(*inputs, **arguments))  # noqa: B023
         assert outcome(lambda: ours(*inputs, **arguments)) == expected, arguments  # noqa: B023
         assert ours.backend_tokenizer.padding == stock.backend_tokenizer.padding, arguments

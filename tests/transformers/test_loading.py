@@ -337,16 +337,22 @@ def test_install_in_threads(repository: Path) -> None:
     assert AutoTokenizer.__dict__["from_pretrained"] is before
 
 
-@pytest.mark.parametrize("order", ["import crayon_hf, transformers", "import transformers, crayon_hf"])
-@pytest.mark.parametrize("eager", ["", "import transformers.models.auto.tokenization_auto\n"])
-def test_registered_name(repositories: dict[str, Path], tmp_path: Path, order: str, eager: str) -> None:
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import crayon_hf, transformers",
+        "import transformers, crayon_hf",
+        "import transformers.models.auto.tokenization_auto, crayon_hf, transformers",
+    ],
+)
+def test_registered_name(repositories: dict[str, Path], tmp_path: Path, imports: str) -> None:
     directory = tmp_path / "named"
     shutil.copytree(repositories["byte_level"], directory)
     config = json.loads((directory / "tokenizer_config.json").read_text())
     config["tokenizer_class"] = "CrayonTokenizerFast"
     (directory / "tokenizer_config.json").write_text(json.dumps(config))
     program = (
-        f"{eager if order.startswith('import t') else ''}{order}\n"
+        f"{imports}\n"
         "import sys\n"
         f"tokenizer = transformers.AutoTokenizer.from_pretrained({str(directory)!r})\n"
         "assert isinstance(tokenizer, crayon_hf.CrayonTokenizerFast), type(tokenizer)\n"
