@@ -18,7 +18,7 @@ GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode" / "generat
 
 
 @pytest.fixture(scope="module")
-def measure() -> Iterator[ModuleType]:
+def measure() -> ModuleType:
     """The generator, for the measuring it does."""
     spec = importlib.util.spec_from_file_location("generate_classes", GENERATOR)
     assert spec is not None
@@ -27,7 +27,7 @@ def measure() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(GENERATOR.parent))
         spec.loader.exec_module(module)
-    yield module
+    return module
 
 
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
