@@ -18,5 +18,6 @@ trap 'rm -rf "$venv"' EXIT
     "hypothesis>=6.100"
 # `tests` is imported from here, crayon_hf from where it was installed.
 echo "$PWD" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tests.pth"
-[ $# -gt 0 ] || set -- -n auto --dist worksteal tests/engine tests/face tests/training -m "not measures_memory"
+[ $# -gt 0 ] || set -- -n auto --dist worksteal -m "not measures_memory" \
+    tests/{batch,bpe,cartridge,compiler,components,engine,loading,scan,state,tokenizer,training}
 PYTHONSAFEPATH=1 "$venv/bin/python" -m pytest "$@"

@@ -82,6 +82,7 @@ def test_every_kind_of_tokenizer(shape: str, special: bool) -> None:
     check(opened(shape), spans_of(many_texts()[:40], b"\xff"), add_special_tokens=special, special_as_text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 @pytest.mark.parametrize("shape", ["gpt2", "llama3", "whole", "llama_like", "t5_like", "bert_like"])
 def test_a_large_text_among_small_ones(shape: str) -> None:

@@ -143,6 +143,7 @@ def _check_case(document: str, rng: random.Random, texts: int) -> int:
     return tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["gpt2", "llama3", "qwen", "phi-2", "roberta-base", "whisper-tiny", "llama2", "t5-small", "bert-cased"]
 )
@@ -150,6 +151,7 @@ def test_published_vocabularies(shared: Path, name: str) -> None:
     _check_published(Tokenizer.from_file(shared / "vocab" / name / "tokenizer.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
 def test_published_encodings(shared: Path, name: str) -> None:
     _check_published(Tokenizer.from_tiktoken(shared / "vocab" / name / f"{name}.tiktoken"))

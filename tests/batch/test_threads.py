@@ -139,6 +139,7 @@ def test_eight_threads_on_one_engine(engine: _core.Engine) -> None:
     in_threads(8, work)
 
 
+@pytest.mark.slow
 def test_two_engines_do_not_mix() -> None:
     """The same words, two vocabularies, turn by turn in every thread."""
     engines = [reference_impl.open_engine(vocabulary(seed)) for seed in (1, 2)]
@@ -217,6 +218,7 @@ def test_an_error_in_one_item(engine: _core.Engine) -> None:
     assert ragged(engine, texts, threads=8) == expected()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_an_error_in_one_thread(cpu: str, threads: int) -> None:
     """An error that only encoding finds: the call ends with it, the engine goes on working."""
@@ -233,6 +235,7 @@ def test_an_error_in_one_thread(cpu: str, threads: int) -> None:
         assert ragged(engine, texts, threads=threads) == want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 8])
 @pytest.mark.parametrize(("first", "second"), [(1000, 20), (20, 1000), (2000, 3000)])
 def test_the_first_error_is_told(engine: _core.Engine, threads: int, first: int, second: int) -> None:

@@ -70,6 +70,7 @@ def random_document(seed: int) -> reference_impl.Document:
 TEXTS = st.lists(st.sampled_from([*CHARACTERS, *"aの子"]).map(str.encode) | st.sampled_from(BROKEN), max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32).map(random_document), st.lists(TEXTS.map(b"".join), min_size=1, max_size=6))
 def test_random_vocabularies(document: reference_impl.Document, texts: list[bytes]) -> None:
@@ -151,6 +152,7 @@ def test_a_long_pretoken() -> None:
 # -- published vocabularies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_parts_that_come_again(seed: int) -> None:
     """Parts are remembered, more of them than there is room for; some become more ids than an entry has room for."""
@@ -187,6 +189,7 @@ def published(shared: Path, name: str) -> str:
     return convert(str(directory / f"{name}.tiktoken")).tokenizer_json.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen", "o200k_base"])
 def test_published_vocabularies(name: str, shared: Path) -> None:
     source = published(shared, name)

@@ -267,6 +267,7 @@ def test_a_token_that_its_merges_do_not_make() -> None:
         assert len(both.engine.merge_pretoken(b"abc", way)) == 2
 
 
+@pytest.mark.slow
 def test_more_merges_than_three_levels_of_ranks() -> None:
     """Waiting ranks are kept in a tree with a fan of 64: this takes its fourth level."""
     rng = random.Random(23)
@@ -343,6 +344,7 @@ def test_around_the_borders_of_windows(ordered: bool) -> None:
             assert engine.merge_pretoken(text, Way.usual) == engine.merge_pretoken(text, Way.heap)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("longest", [OVERLAP // 2, OVERLAP, OVERLAP * 4, WINDOW, WINDOW * 4])
 def test_tokens_longer_than_what_windows_share(longest: int) -> None:
     """Runs of a power of two of letters are tokens, and so are runs that end in another letter."""
@@ -378,6 +380,7 @@ def test_a_choice_that_reaches_back_through_many_windows() -> None:
     assert len(starts) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [True, False])
 def test_pretokens_of_a_megabyte(ordered: bool) -> None:
     """The ways agree, and what they give spells the pretoken."""

@@ -183,6 +183,7 @@ def many(count: int, seed: int, low: int, high: int) -> list[bytes]:
     return [b" " + rng.randbytes(rng.randint(low, high)).translate(letters) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_more_words_than_there_is_room_for() -> None:
     """The table grows to its end, and goes on with the newest."""
     engine = opened(document())
@@ -193,6 +194,7 @@ def test_more_words_than_there_is_room_for() -> None:
         check(engine, part, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", ["narrow", "wide"])
 def test_more_long_words_than_there_is_room_for(ids: str) -> None:
     """The ring goes round: records that a word's entry leads to are gone, or in the way of others."""

@@ -35,6 +35,7 @@ def test_signed_contents_of_text(name: str, tmp_path: Path) -> None:
     assert_named(cases, "verify", tmp_path)
 
 
+@pytest.mark.slow
 def test_signed_contents(small: bytes, llama3_like: Path, tmp_path: Path) -> None:
     cases = content_cases(small, compiled(unmergeable(llama3_like)))
     assert len(cases) > 150
@@ -57,6 +58,7 @@ CODES |= {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["small", "longest"])
 def test_what_passes_does_what_it_says(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Single elements changed at random and signed. Most are refused; those that pass are other vocabularies, and the

@@ -71,6 +71,7 @@ def test_the_engine_is_the_same(cartridge: bytes, tmp_path: Path) -> None:
     assert engine.with_components(engine.components).certificate == CERTIFICATE
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(

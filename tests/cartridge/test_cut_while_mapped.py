@@ -69,6 +69,7 @@ def run(scenario: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SURVIVED)
 def test_error_instead_of_death(scenario: str, directory: Path) -> None:
     done = run(scenario, directory)

@@ -139,6 +139,7 @@ FAMILIES: dict[str, tuple[Callable[[], set[bytes]], float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families(name: str) -> None:
     keys, wanted = FAMILIES[name]
@@ -164,6 +165,7 @@ def test_no_keys() -> None:
     assert _core.list_double_array(base, check, values) == []
 
 
+@pytest.mark.slow
 def test_200000_tokens_are_packed_densely() -> None:
     assert density(_core.build_double_array(numbered(syllables(8, 200_000)))) > 0.97
 
@@ -336,6 +338,7 @@ def real_tokens(name: str) -> set[bytes]:
     return {bytes(alphabet[c] for c in token) for token in vocab if all(c in alphabet for c in token)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="CRAYON_SHARED is not set")
 @pytest.mark.parametrize("name", ["gpt2", "r50k_base", "cl100k_base", "llama3", "qwen", "o200k_base"])
 def test_real_vocabularies(name: str) -> None:

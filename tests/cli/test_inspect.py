@@ -404,6 +404,7 @@ def test_hostile_vocabulary(run: Run, tmp_path: Path) -> None:
         assert not has_control(good(run("-t", tmp_path / "x.json", "--trace", stdin=text)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.binary()))
 def test_anything_is_printable(text: str | bytes) -> None:
@@ -434,6 +435,7 @@ def test_how_characters_look() -> None:
 # -- every vocabulary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["gpt2", "llama3", "llama2", "t5-small", "bert-cased", "qwen", "whisper-tiny", "phi-2"]
 )

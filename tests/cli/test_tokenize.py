@@ -111,6 +111,7 @@ def test_an_input_that_is_not_there(gpt2_like: Path, tmp_path: Path, capsys: pyt
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> None:
@@ -191,6 +192,7 @@ def test_a_full_disk(gpt2_like: Path, tmp_path: Path, workers: int, format: str)
     assert tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_second_signal(gpt2_like: Path, tmp_path: Path, workers: int) -> None:
     """It ends the job at once, and in order: no traceback, no abort of a library that was at work."""

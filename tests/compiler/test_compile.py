@@ -94,6 +94,7 @@ def test_components_by_the_name_of_others(source: Callable[[], reference_impl.Do
             check(changed(source(), path, replace_by(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["single", "sep", "processors", "add_prefix_space", "extra"])
 @pytest.mark.parametrize("value", [True, ["</s>", 264], []])
 def test_components_with_fields_of_others(field: str, value: Any) -> None:

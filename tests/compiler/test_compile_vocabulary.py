@@ -110,6 +110,7 @@ def test_ids_that_are_none(id: Any) -> None:
 # -- added tokens that are odd
 
 
+@pytest.mark.slow
 @on_every_cpu
 def test_added_tokens_that_are_odd() -> None:
     """Nothing is said of which are native; whatever is opened does the same."""

@@ -95,6 +95,7 @@ def assert_as_reference(data: bytes) -> None:
             _core.json_normalize(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(DOCUMENTS, st.booleans(), st.sampled_from([None, 0, 1, "\t"]))
 def test_reads_what_python_writes(document: object, ascii_only: bool, indent: int | str | None) -> None:
@@ -142,6 +143,7 @@ def test_numbers(data: bytes) -> None:
     assert_as_reference(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.booleans(), st.data())
 def test_damaged_documents(document: object, ascii_only: bool, data: st.DataObject) -> None:
@@ -301,6 +303,7 @@ def test_argument_must_be_bytes() -> None:
         _core.json_normalize("{}")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="CRAYON_SHARED is not set")
 def test_real_files() -> None:
     paths = sorted(Path(str(SHARED), "vocab").glob("*/*.json"))

@@ -38,6 +38,7 @@ COMPONENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("component", COMPONENTS, ids=json.dumps)
 def test_every_code_point(component: dict[str, Any]) -> None:
     normalize, text = reference(component).normalize_str, json.dumps(component)

@@ -252,6 +252,7 @@ def test_text_inserted_at_the_start_stops_what_follows() -> None:
                 check(component, random_text(rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aligned", [True, False])
 def test_what_grows_without_end_is_refused(aligned: bool) -> None:
     """Before the memory for it is taken. A MiB, and 1024 bytes of each, are allowed to anybody."""
@@ -397,6 +398,7 @@ def test_hostile_charsmaps() -> None:
     assert loaded > 200
 
 
+@pytest.mark.slow
 def test_base64_is_read_as_leniently() -> None:
     rng = random.Random(3)
     accepted = 0

@@ -161,6 +161,7 @@ def test_with_other_pre_tokenizers(name: str, use_regex: bool, add_prefix_space:
     check_everything(both_with(PROCESSORS[name](), use_regex=use_regex, add_prefix_space=add_prefix_space))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("add_prefix_space", "trim_offsets"), FLAGS)
 @settings(max_examples=25, deadline=None)
 @given(st.data())

@@ -124,6 +124,7 @@ def check(component: Component, first: Any, pair: Any, special: bool) -> None:
         assert (got.sequence_ids, got.n_sequences) == (want.sequence_ids, want.n_sequences)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(COMPONENTS, states(size=5), st.none() | states(size=5), st.booleans())
 @example(None, plain_state(3), plain_state(2), True)

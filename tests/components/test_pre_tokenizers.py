@@ -211,6 +211,7 @@ def batches() -> Iterator[list[str]]:
         yield chars[start : start + 32768]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "component",
     [
@@ -240,6 +241,7 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("generate_pre_tokenizers")
 
 
+@pytest.mark.slow
 def test_every_script(generator: ModuleType) -> None:
     """Numbered as they come, the scripts that our cuts show are the reference's for every code point."""
     component = json.dumps({"type": "UnicodeScripts"})

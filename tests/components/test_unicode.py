@@ -30,6 +30,7 @@ def measure() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flavor", ["oniguruma", "rust_regex"])
 def test_classes_equal_the_reference_everywhere(measure: ModuleType, flavor: str) -> None:
     members = measure.oniguruma_members if flavor == "oniguruma" else measure.rust_members
@@ -40,6 +41,7 @@ def test_classes_equal_the_reference_everywhere(measure: ModuleType, flavor: str
     assert len(set(found)) == 8
 
 
+@pytest.mark.slow
 def test_added_token_classes_equal_the_reference_everywhere(measure: ModuleType) -> None:
     word, space = measure.word_and_space()
     found = _core.added_token_classes()

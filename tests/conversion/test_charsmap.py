@@ -130,6 +130,7 @@ def test_own_rules_of_sequences_are_not_expressible(tmp_path):
         rules_as_components(charsmap_of("own", str(table)))
 
 
+@pytest.mark.slow
 def test_damaged_rules():
     whole = charsmap_of("nfkc")
     assert rules_of(whole)

@@ -175,6 +175,7 @@ def published() -> list[Path]:
     return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not published(), reason="xerv-crayon is not installed")
 @pytest.mark.parametrize("path", published(), ids=lambda path: path.stem)
 def test_published(path, training_text):

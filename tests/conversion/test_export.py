@@ -89,6 +89,7 @@ def test_what_comes_before_the_model_is_no_pattern(qwen_like, gpt2_like):
     assert to_tiktoken(converted_of(document)).pattern is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "qwen"])
 def test_published_rank_files(shared, name):
     """What was converted from a published file gives that file again, though a list of merges was between."""

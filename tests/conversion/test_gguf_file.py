@@ -235,6 +235,7 @@ def test_a_model_of_many_gigabytes_costs_its_metadata(small: Path, tmp_path: Pat
     assert read_gguf(big) == read_gguf(small)
 
 
+@pytest.mark.slow
 def test_a_hole_that_says_it_is_metadata(tmp_path: Path) -> None:
     path = tmp_path / "hole.gguf"
     for item, message in (

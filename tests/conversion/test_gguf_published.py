@@ -67,6 +67,7 @@ def llama2(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "file"), [("gpt2", "ggml-vocab-gpt-2.gguf"), ("llama2", "ggml-vocab-llama-spm.gguf")])
 def test_published_vectors(shared: Path, name: str, file: str, request: pytest.FixtureRequest) -> None:
     source = read_gguf(request.getfixturevalue(name)).tokenizer_json.decode()
@@ -109,6 +110,7 @@ def test_gpt2(shared: Path, gpt2: Path) -> None:
     same(gpt2, Tokenizer.from_file(shared / "vocab" / "gpt2" / "tokenizer.json"), corpus())
 
 
+@pytest.mark.slow
 def test_llama2(shared: Path, llama2: Path) -> None:
     # After a special token llama.cpp puts another prefix space; the published tokenizer.json looks for them too late.
     texts = [text for text in corpus() if not any(special in text for special in ("<unk>", "<s>", "</s>"))]
@@ -129,6 +131,7 @@ def test_bert_cased(shared: Path, tmp_path: Path) -> None:
     same(path, Tokenizer.from_file(shared / "vocab" / "bert-cased" / "tokenizer.json"), corpus())
 
 
+@pytest.mark.slow
 def test_t5(shared: Path, tmp_path: Path) -> None:
     document = published(shared, "t5-small")
     tokens = [token for token, _ in document["model"]["vocab"]]
@@ -146,6 +149,7 @@ def test_t5(shared: Path, tmp_path: Path) -> None:
     same(path, Tokenizer.from_file(shared / "vocab" / "t5-small" / "tokenizer.json"), texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
 def test_sentencepiece(shared: Path, tmp_path: Path, name: str) -> None:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(shared / "vocab" / name / "tokenizer.model"))

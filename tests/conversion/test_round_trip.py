@@ -32,11 +32,13 @@ def check(path: Path) -> None:
             assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data, (path, tokenizer.mode, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHARED)
 def test_shared(shared: Path, name: str) -> None:
     check(shared / "vocab" / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("package", "name"), PACKAGED)
 def test_packaged(package: str, name: str) -> None:
     spec = find_spec(package)

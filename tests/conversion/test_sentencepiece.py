@@ -208,6 +208,7 @@ def test_vocabulary_and_any_ids(model):
     assert model.stock.decode_batch(rows, skip_special_tokens=False) == texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MISTRAL_COMMON, ids=lambda path: path.name)
 def test_models_of_mistral_common(path):
     model = Model(path.read_bytes())
@@ -215,6 +216,7 @@ def test_models_of_mistral_common(path):
     assert model.check([unit * count for unit in ("a", "-", " ", "\n", "ab", "= ") for count in range(40)]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_models(shared, name):
     model = Model((shared / "vocab" / name / "tokenizer.model").read_bytes())

@@ -108,6 +108,7 @@ def shipped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Opened(DATA / f"{request.param}.json", tmp_path_factory.mktemp(request.param))
 
 
+@pytest.mark.slow
 def test_shipped_ids(shipped: Opened) -> None:
     shipped.check_ids()
     assert shipped.ours.token_to_id("[TOOL_CONTENT]") == 19
@@ -127,6 +128,7 @@ def test_shipped_on_corpora(shipped: Opened, shared: Path) -> None:
         shipped.check(list(documents(read_text(find_text(name), 400_000))))
 
 
+@pytest.mark.slow
 def test_special_tokens_of_a_text(shipped: Opened) -> None:
     """By default they are found, as every tokenizer.json says it; the reference has them in ids alone."""
     text = "<s>[INST]Hello[/INST]"

@@ -299,6 +299,7 @@ print(json.dumps({"calls": calls, "files": files, "mapped": mapped._fingerprint,
 """
 
 
+@pytest.mark.slow
 def test_the_same_in_other_processes(dataset: datasets.Dataset, gpt2_like: Path, tmp_path: Path) -> None:
     """Another order of hashes, another cache, another path of the tokenizer, another past: the same cache file."""
     repository = tmp_path / "repository"

@@ -65,6 +65,7 @@ def files_in(directory: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_ray(
     two_nodes: Cluster,
     gpt2_like: Path,

@@ -109,6 +109,7 @@ def wait_for(path: Path, logs: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slurm")
 def test_slurm(gpt2_like: Path, training_text: list[str], tmp_path: Path) -> None:
     """Two tasks of an array job, each with both steps."""

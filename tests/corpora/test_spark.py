@@ -58,6 +58,7 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSess
         session.stop()
 
 
+@pytest.mark.slow
 def test_spark(spark: SparkSession, gpt2_like: Path, training_text: list[str], tmp_path: Path) -> None:
     texts = [*training_text, None, "", "end"]
     frame = spark.createDataFrame(list(enumerate(texts)), "id long, text string").repartition(4)

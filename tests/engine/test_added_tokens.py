@@ -285,6 +285,7 @@ COMPOSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
 def test_contents_that_nfc_changes(both_with: Maker, normalized: bool, special: bool) -> None:

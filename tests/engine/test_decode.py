@@ -282,6 +282,7 @@ def test_a_list_that_an_item_changes(both: reference_impl.Both) -> None:
 # -- batches
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 @pytest.mark.parametrize("threads", [0, 1, 2, 8])
 def test_batches(both: reference_impl.Both, ids: list[int], threads: int) -> None:

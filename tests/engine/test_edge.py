@@ -78,6 +78,7 @@ def huge(name: str) -> str:
     return (words + " 1234567890" * 30 + "<|end|> crayon box <r>  ") * (700_000 // len(words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["byte level", "llama_like", "bert_like", "t5_like"])
 @pytest.mark.parametrize("kind", ["ASCII", "UCS-4"])
 def test_huge_texts(name: str, kind: str) -> None:

@@ -89,6 +89,7 @@ def test_all_code_points(both: reference_impl.Both) -> None:
 PUBLISHED = ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_vocabularies(shared: Path, name: str, cpu: str) -> None:
     """A little of each real text; the parity harness reads all of them."""
@@ -159,6 +160,7 @@ def test_ragged_arrays_outlive_the_engine() -> None:
     assert splits[-1] == len(flat)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("first", ["", "\x01\x02\x03", " the nation"], ids=["nothing", "an id for each byte", "words"])
 def test_first_texts_that_are_not_like_the_rest(gpt2_both: reference_impl.Both, first: str, threads: int) -> None:

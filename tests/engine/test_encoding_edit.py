@@ -131,6 +131,7 @@ def test_truncating_pairs(
     assert_same(_core.post_process_encodings(processor, a, b), kept[0])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(states(size=6), max_size=4), st.none() | st.integers(0, 9), st.integers(0, 5), SIDES)
 def test_padding_a_batch(parts: Any, length: int | None, multiple: int, direction: str) -> None:

@@ -38,6 +38,7 @@ def slices(shared: Path) -> list[str]:
     return texts
 
 
+@pytest.mark.slow
 @on_every_cpu
 @pytest.mark.parametrize("name", ["gpt2", "llama3"])
 def test_published_byte_level_vocabularies(name: str, shared: Path, slices: list[str]) -> None:

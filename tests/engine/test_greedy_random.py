@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.support import greedy_reference as twin
@@ -58,6 +59,7 @@ def test_random_byte_level_bpe() -> None:
         check_bytes(document, pre_tokenizer, rng)
 
 
+@pytest.mark.slow
 def test_random_word_piece_on_bytes() -> None:
     """In exact mode what the reference gives, in greedy mode the twin's."""
     rng = random.Random(12)
@@ -89,6 +91,7 @@ def byte_names(rng: random.Random) -> list[str]:
     return rng.choice((names, rng.sample(names, 128), []))
 
 
+@pytest.mark.slow
 def test_random_bpe_on_text() -> None:
     rng = random.Random(13)
     for _ in range(2500):
@@ -100,6 +103,7 @@ def test_random_bpe_on_text() -> None:
         check_text(model, twin.TextRules(vocab, vocab["<unk>"] if unk else None, fuses, byte_fallback), rng)
 
 
+@pytest.mark.slow
 def test_random_unigram() -> None:
     rng = random.Random(14)
     for _ in range(2500):

@@ -94,6 +94,7 @@ def test_processes_share_the_pages(cartridge: Path) -> None:
     assert engine.encode_ids("a")
 
 
+@pytest.mark.slow
 @pytest.mark.measures_memory
 @linux
 @pytest.mark.parametrize("threads", [1, 4])
@@ -163,6 +164,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_long_pretokens(cartridge: Path, gpt2_like: Path, kind: str) -> None:
     """4 MB without a border in it, far from any time that is quadratic; a shorter one equals the reference."""
@@ -183,6 +185,7 @@ def test_long_pretokens(cartridge: Path, gpt2_like: Path, kind: str) -> None:
     assert engine.encode_ids(text) == want.ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["letters", "phrase", "spaces", "CJK", "emoji"])
 @pytest.mark.parametrize("name", NAMES)
 def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> None:
@@ -264,6 +267,7 @@ def test_a_preempted_sweep_of_a_megabyte(tmp_path: Path, cpu: str) -> None:
     assert run(code, path) == 500_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["marks", "decomposed", "hangul", "special tokens", "almost special tokens"])
 def test_long_texts_for_the_normalizer_and_added_tokens(qwen_like: Path, tmp_path: Path, kind: str, cpu: str) -> None:
     source = {

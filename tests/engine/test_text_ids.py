@@ -199,6 +199,7 @@ def new_words(seed: int, count: int) -> str:
     return "".join(word + rng.choice((" ", " ", " ", " ", "  ", "\n")) for word in words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_many_new_words(name: str) -> None:
     check(opened(name), new_words(1, 3000), new_words(2, 10))
@@ -241,6 +242,7 @@ def published(shared: Path, name: str) -> reference_impl.Both:
     return reference_impl.Both((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_vocabularies(shared: Path, name: str) -> None:
     if not (shared / "vocab" / name / "tokenizer.json").exists():

@@ -35,6 +35,7 @@ RUNS = {
 """Executions of each target beside the kept inputs."""
 
 
+@pytest.mark.slow
 def test_short_run(tmp_path: Path) -> None:
     """One test, since all targets share a build."""
     if compiler() is None:
@@ -83,6 +84,7 @@ def test_a_log_is_read() -> None:
     assert (crashed.executions, crashed.coverage) == (128, 8)
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_made_smaller_and_kept(tmp_path: Path) -> None:
     """Of a program that cannot stand a certain byte."""
     cxx = compiler()

@@ -36,6 +36,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
 @pytest.mark.parametrize("name", ["cuda", "hip"])
 def test_a_module_without_a_driver(name: str, tmp_path: Path) -> None:

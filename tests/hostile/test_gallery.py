@@ -160,6 +160,7 @@ def test_every_way_in(gallery: Gallery, tmp_path: Path) -> None:
     assert_promises(judged(requests, gallery.goods, tmp_path))
 
 
+@pytest.mark.slow
 def test_beside_a_good_tokenizer_json(goods: list[str], tmp_path: Path) -> None:
     """`AutoTokenizer` gives the ids of the ``tokenizer.json``, and says why the cartridge is refused."""
     cases = [*PARTS["containers"](), *PARTS["version_2"]()][::45]

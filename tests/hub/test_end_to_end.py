@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tokenizers
 
 from crayon_hf import _core
@@ -65,6 +66,7 @@ def load(hub: LocalHub, home: Path, *more: str, **environment: Any) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_publish_pull_load(hub: LocalHub, tmp_path: Path, llama3_like: Path) -> None:
     path = llama3_like
     reference = tokenizers.Tokenizer.from_file(str(path))

@@ -110,6 +110,7 @@ def is_whole(hub: LocalHub, home: Path) -> None:
     assert engine.source_digest == json.loads(engine.certificate)["source_digest"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_fault_that_stays(shelf: LocalHub, crayon: Session, name: str) -> None:
     case = CASES[name]

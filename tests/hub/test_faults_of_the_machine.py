@@ -125,6 +125,7 @@ def test_a_hub_that_is_not_there(tmp_path: Path, home: Path, run_client: Client,
     assert everything(home) == {}
 
 
+@pytest.mark.slow
 def test_a_hub_that_says_nothing(shelf: LocalHub, home: Path, run_client: Client) -> None:
     shelf.fail(hang(), path="/api/models/", times=1000)
     failed(run_client(shelf, PULL, home, timeout=1), "cannot be reached")
@@ -136,6 +137,7 @@ def test_a_hub_that_says_nothing(shelf: LocalHub, home: Path, run_client: Client
     assert profile(home) == cartridge_files(shelf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["nothing", "old"])
 def test_a_kill_in_the_middle_of_a_download(
     shelf: LocalHub, home: Path, run_client: Client, start_client: Client, before: str
@@ -188,6 +190,7 @@ for old in (False, True):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_step_of_an_installation(shelf: LocalHub, home: Path) -> None:
     """What is there afterwards opens as the old tokenizer or as the new one, and the next pull tidies up."""
     said = fork(shelf, home, KILLED)
@@ -247,6 +250,7 @@ def said_in_one_line(stderr: str, what: str) -> None:
     assert not any(line.startswith(("crayon-hf: error", "Traceback")) for line in warnings), stderr
 
 
+@pytest.mark.slow
 def test_files_that_may_not_grow(shelf: LocalHub, home: Path) -> None:
     """RLIMIT_FSIZE: a write fails as it does on a full disk, whoever may mount what."""
     rows = fork(shelf, home, SMALL_FILES)
@@ -281,6 +285,7 @@ for place in (home / ".cache", Path(constants.HF_HOME)):
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk(shelf: LocalHub, home: Path) -> None:
     """A small tmpfs, really full sooner or later: below the profiles, then below the client's cache."""
     rows = fork(shelf, home, FULL, *mounting(home.parent))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer
 
 from tests.hub.hub_faults import drop_body, stall_body
@@ -280,6 +281,7 @@ def test_two_clients_at_once(hub: LocalHub, home: Path, start_client: Client) ->
         assert Path(out.strip()).read_bytes() == LARGE
 
 
+@pytest.mark.slow
 def test_transformers_loads_from_it(hub: LocalHub, home: Path, run_client: Client, gpt2_like: Path) -> None:
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 77}
     files = {"tokenizer.json": gpt2_like.read_bytes(), "tokenizer_config.json": json.dumps(config).encode()}

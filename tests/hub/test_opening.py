@@ -48,6 +48,7 @@ def ids_of(source: Path) -> list[int]:
     return ids
 
 
+@pytest.mark.slow
 def test_auto_tokenizer(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: Path) -> None:
     files = {**repository(gpt2_like), **CONFIG}
     hub.create("user/mine", private=True)

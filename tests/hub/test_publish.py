@@ -157,6 +157,7 @@ def test_it_opens_with_the_same_ids(hub: LocalHub, publish: Publish, source: Pat
     assert stock.model_max_length == 512  # a file beside it counts, as for convert
 
 
+@pytest.mark.slow
 def test_the_same_again_is_no_commit(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     publish(REPO, "--from", str(source), "--report", report)
     head = hub.head(REPO).sha
@@ -250,6 +251,7 @@ def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> 
 # -- what does not go
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "repo", "said"),
     [
@@ -419,6 +421,7 @@ def test_without_a_report_the_comparison_is_run(source: Path, tmp_path: Path, mo
     assert json.loads(certificate or "")["inputs"] == report.inputs
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_card(hub: LocalHub, home: Path, source: Path, tmp_path: Path) -> None:
     code = f"""
     import crayon_hf

@@ -370,6 +370,7 @@ def test_what_passes_by_itself(hub: LocalHub, user: Client, gpt2_like: Path) -> 
     assert (facts["origin"], facts["changed"]) == ("repository", True)
 
 
+@pytest.mark.slow
 def test_what_does_not_pass(hub: LocalHub, user: Client, gpt2_like: Path) -> None:
     hub.commit("user/mine", repository(gpt2_like))
     for fault, message in (

@@ -265,6 +265,7 @@ def in_a_child(function: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(start(function), 0)[1])
 
 
+@pytest.mark.slow
 @needs_fork
 @pytest.mark.parametrize("first", [False, True], ids=["nothing before", "one before"])
 def test_a_kill_at_any_moment(directory: Path, versions: tuple[Files, Files], first: bool) -> None:

@@ -83,6 +83,7 @@ def test_wrong_ids_of_ours_are_not_timed(
     assert "### Ratios" not in printed
 
 
+@pytest.mark.slow
 def test_peers_that_are_wrong_or_crash_are_marked(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
     peers = [Engine(name, stand_in=f"parity_stand_in:{name}_peer") for name in ("right", "wrong", "crashing", "closed")]
     scenarios = ["first", "new-words"]

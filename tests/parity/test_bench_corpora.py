@@ -141,6 +141,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_children_end_at_the_limit(sleeper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_corpora, "LIMIT", 3.0)  # until then the children have begun, on a busy machine
     (tmp_path / "work").mkdir()

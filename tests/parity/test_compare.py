@@ -58,6 +58,7 @@ def compare(
 MODES = [DEFAULT, Mode(add_special_tokens=False), Mode(words=True), Mode(special_as_text=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.label or "default")
 def test_the_reference_agrees_with_itself(any_vocabulary: Path, stand_in: ModuleType, mode: Mode) -> None:
     result = compare(any_vocabulary, stand_in.Agrees, mode, fast=True)

@@ -80,6 +80,7 @@ def test_missing_vocabularies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
         find("nonsense")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", references.TOKENIZERS)
 def test_the_shared_tokenizers_open(shared: Path, name: str) -> None:
     vocabulary = find(name)

@@ -117,6 +117,7 @@ def size(width: int) -> dict[str, int]:
     return {"width": width, "height": 900}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agreeing", "differing", "failing", "empty", "hostile"])
 def test_it_opens_in_both_themes_with_readable_text(browser: Any, pages: Path, name: str) -> None:
     grounds = set()
@@ -130,6 +131,7 @@ def test_it_opens_in_both_themes_with_readable_text(browser: Any, pages: Path, n
     assert len(grounds) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agreeing", "failing", "huge", "hostile"])
 def test_nothing_reaches_over_the_edge(browser: Any, pages: Path, name: str) -> None:
     with opened(browser, pages / f"{name}.html", viewport=size(WIDTHS[0])) as page:
@@ -224,6 +226,7 @@ def scheme_of(page: Any) -> str:
     return scheme
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denied", [False, True])
 @pytest.mark.parametrize("name", ["agreeing", "hostile"])
 def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str, denied: bool) -> None:

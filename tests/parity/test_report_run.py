@@ -116,6 +116,7 @@ def test_bytes_are_left_out_where_they_do_not_come_back(wordpiece_like: Path) ->
     assert "bytes" not in [suite.name for suite in report.suites]
 
 
+@pytest.mark.slow
 def test_transformers(gpt2_like: Path, tmp_path: Path) -> None:
     write(convert(gpt2_like), tmp_path / "repository")
     report = make_report(str(tmp_path / "repository"), "transformers", **{**SMALL, "strings": 60})
@@ -129,6 +130,7 @@ def test_transformers(gpt2_like: Path, tmp_path: Path) -> None:
     assert set(report.versions) == {"crayon-hf", "transformers", "tokenizers"}
 
 
+@pytest.mark.slow
 def test_a_reference_that_does_not_open_is_a_failure(gpt2_like: Path, tmp_path: Path) -> None:
     write(convert(gpt2_like), tmp_path / "repository")
     (tmp_path / "repository" / "tokenizer_config.json").write_text("[]")
@@ -184,6 +186,7 @@ def test_speed_is_of_both_sides(gpt2_like: Path, text: Path) -> None:
         assert speed.ratio is not None
 
 
+@pytest.mark.slow
 def test_transformers_is_timed_as_it_is_called(gpt2_like: Path, tmp_path: Path) -> None:
     write(convert(gpt2_like), tmp_path / "repository")
     (tmp_path / "texts.json").write_text(json.dumps(["one text", "another"]))
@@ -295,6 +298,7 @@ def test_certify(repository: Path, text: Path, capfd: Any) -> None:
     assert f"agreed with tokenizers {tokenizers.__version__} on {report.inputs:,} inputs" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_without_agreement_nothing_is_certified(repository: Path, text: Path, capfd: Any) -> None:
     cartridge = repository / "tokenizer.dat"
     before = cartridge.read_bytes()
@@ -333,6 +337,7 @@ def test_a_lie_is_found_before_it_is_compared(
     assert (repository / "tokenizer.dat").read_bytes() == lie
 
 
+@pytest.mark.slow
 def test_transformers_has_to_use_the_cartridge(wordpiece_like: Path, tmp_path: Path, text: Path, capfd: Any) -> None:
     repository = tmp_path / "words"
     write(convert(wordpiece_like), repository)
@@ -348,6 +353,7 @@ def test_transformers_has_to_use_the_cartridge(wordpiece_like: Path, tmp_path: P
     assert "so the cartridge is not what was compared" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_transformers_with_the_cartridge_is_certified(repository: Path, text: Path) -> None:
     assert command(repository, *FEW, "--text", text, "--against", "transformers", "--certify") == 0
     plain = json.loads(_core.Engine.open(str(repository / "tokenizer.dat")).certificate or "")

@@ -142,6 +142,7 @@ def test_the_reference_is_kept_and_used_again(gpt2_like: Path, stand_in: ModuleT
     assert file.stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_ours_agrees_on_every_instruction_set(any_vocabulary: Path, text_file: Path, capfd: Any) -> None:
     """The real thing: crayon_hf against tokenizers on a small vocabulary of each shape."""
     text_file.write_text(text_file.read_text() * 6)  # some documents for each of the windows that share them

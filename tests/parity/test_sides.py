@@ -270,6 +270,7 @@ def test_sentencepiece(pieces: Path) -> None:
     assert differing(OurPiecesSide(WrongText()).outcomes(items, Mode()), expected) == [{"decoded"}] * len(items)
 
 
+@pytest.mark.slow
 def test_a_report_against_sentencepiece(pieces: Path, tmp_path: Path) -> None:
     text = tmp_path / "own.txt"
     text.write_text("Some plain words, cafés and 42 more.\n" * 200, encoding="utf-8")

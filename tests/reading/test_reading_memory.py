@@ -64,6 +64,7 @@ def arrow_file(path: Path) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["lines.jsonl", "lines.jsonl.gz", "one.txt", "one.jsonl", "one.txt.gz", "a.parquet", "a.arrow"]
 )

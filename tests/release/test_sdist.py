@@ -62,6 +62,7 @@ def build(directory: Path, out: Path) -> Path:
     return out / done.stdout.split()[-1]
 
 
+@pytest.mark.slow
 def test_what_an_sdist_holds(tracked: list[str], tmp_path: Path) -> None:
     first = copy(tracked, tmp_path / "first", 1_600_000_000)
     litter(first)

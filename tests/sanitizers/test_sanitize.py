@@ -28,6 +28,7 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["asan", "tsan"])
 def test_faults_are_found(tool: ModuleType, tmp_path: Path, kind: str) -> None:
     reports = tmp_path / "reports"

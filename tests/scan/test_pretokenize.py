@@ -49,6 +49,7 @@ def test_generated_texts(pattern: str, flavor: str, family: str) -> None:
     assert difference is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flavor", twin.FLAVORS)
 @pytest.mark.parametrize("family", twin.FAMILIES)
 def test_every_code_point(family: str, flavor: str) -> None:
@@ -90,6 +91,7 @@ def test_published_tiktoken_patterns(name: str, monkeypatch: pytest.MonkeyPatch)
     assert all(twin.tiktoken_agrees(pattern, sample, [twin.oniguruma_ends(canonical, text) for text in sample]))
 
 
+@pytest.mark.slow
 def test_corpora(shared: Path) -> None:
     for documents in twin.corpus_documents(shared / "corpus"):
         for pattern, flavor, family in (param.values for param in SPELLINGS):

@@ -60,6 +60,7 @@ def mixed(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_scanners_of_this_machine(mixed: Path) -> None:
     need("g++")
     program = build("g++")

@@ -18,6 +18,7 @@ from tests.soak.table import Count, Difference, Table
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks, and reads /proc")
 
 
+@pytest.mark.slow
 def test_a_short_soak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CRAYON_CACHE_DIR", "CRAYON_PROFILE_DIR"):
         monkeypatch.setenv(name, "")  # so that it is put back

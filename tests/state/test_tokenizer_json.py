@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ def read(text: str) -> float:
     return float(ours)
 
 
+@pytest.mark.slow
 @settings(max_examples=2000, deadline=None)
 @given(SCORES)
 def test_a_spelling_that_every_reader_takes_alike(score: float) -> None:

@@ -130,6 +130,7 @@ def test_made_of_the_library_s_objects(kind):
     check_saving(bare, built)
 
 
+@pytest.mark.slow
 def test_truncation_and_padding(pair):
     for truncation in ({"max_length": 6}, {"max_length": 9, "stride": 1, "direction": "left"}, {"max_length": 4}):
         for padding in ({}, {"direction": "left", "pad_id": 3, "pad_token": "<pad>"}, {"pad_to_multiple_of": 4}):

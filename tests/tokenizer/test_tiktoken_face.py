@@ -335,6 +335,7 @@ def test_models() -> None:
         ours.encoding_for_model("nope")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*TIKTOKEN, "o200k_harmony"])
 def test_the_published(shared: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file = conversion.KNOWN_ENCODINGS[name].file

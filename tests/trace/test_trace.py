@@ -333,6 +333,7 @@ def test_refusals(gpt2_like: Path, wordpiece_like: Path) -> None:
 # -- real vocabularies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "llama2", "t5-small", "bert-cased", "qwen", "roberta-base"])
 def test_real_vocabularies(shared: Path, name: str) -> None:
     engine = reference_impl.open_engine((shared / "vocab" / name / "tokenizer.json").read_text(encoding="utf-8"))
@@ -361,6 +362,7 @@ def test_greedy_engines_are_not_traced(gpt2_like: Path) -> None:
             trace()
 
 
+@pytest.mark.slow
 def test_walks_are_bounded_whatever_the_tokens() -> None:
     """A token that nearly matches everywhere makes each walk long."""
     engine = reference_impl.open_engine(word_piece([b"a" * 3000 + b"b"]))

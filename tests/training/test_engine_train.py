@@ -125,6 +125,7 @@ def test_counts_of_more_than_32_bits_do_not_overflow() -> None:
     assert [tokens[a] + tokens[b] for a, b in merges] == ["ef", "ab", "cd"]
 
 
+@pytest.mark.slow
 def test_a_long_word_is_like_any_other() -> None:
     text = "".join(texts_of_repository())[:60_000]
     assert _core.train_bpe(counted({text: 2, "e": 1, "the": 70}), vocab_size=400) == train(
@@ -196,6 +197,7 @@ def test_what_cannot_be_meant_is_an_error(options: dict[str, Any], error: type[E
         _core.train_bpe(counted({"ab": 1}), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send")
 def test_an_interrupt_does_not_wait() -> None:
     """A child that would train for minutes is interrupted; it has to be gone long before."""

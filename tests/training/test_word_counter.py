@@ -167,6 +167,7 @@ def test_prose(name: str) -> None:
     assert spelled(counter) == expected + expected
 
 
+@pytest.mark.slow
 @EVERY
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(HOSTILE, max_size=5))
@@ -269,6 +270,7 @@ def test_every_width_of_str(unit: str) -> None:
         }
 
 
+@pytest.mark.slow
 @EVERY
 def test_lines_are_texts(name: str) -> None:
     case_ = case(name)
@@ -372,6 +374,7 @@ def test_what_is_no_count(words: Any, error: type[Exception], match: str) -> Non
 BAD = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xfd\xbf\xbf\xbf\xbf\xbf", b"a\x80"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("name", ["gpt2", "o200k", "qwen", "bert", "digits"])
@@ -445,6 +448,7 @@ def enough() -> None:
     raise Enough
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("stage", ["counting words", "merging counts"])
 def test_progress_ends_the_work(stage: str, threads: int) -> None:

@@ -162,6 +162,7 @@ def _encode(job: tuple[Any, list[str]]) -> Any:
     return tokenizer(texts)["input_ids"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", [name for name in ("spawn", "fork") if name in multiprocessing.get_all_start_methods()]
 )

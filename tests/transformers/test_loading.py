@@ -337,6 +337,7 @@ def test_install_in_threads(repository: Path) -> None:
     assert AutoTokenizer.__dict__["from_pretrained"] is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imports",
     [

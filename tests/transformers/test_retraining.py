@@ -78,6 +78,7 @@ def _known(tokenizer: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {} if unigram and "min_frequency" in options else dict(options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published(name: str, native: list[str], shared: Path) -> None:
     classes = (transformers.AutoTokenizer, crayon_hf.AutoTokenizer)

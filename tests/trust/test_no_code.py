@@ -60,6 +60,7 @@ def canary(tmp_path: Path) -> Path:
     return tmp_path / "canary"
 
 
+@pytest.mark.slow
 def test_a_model_that_brings_code(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
     own, model, own_class = tmp_path / "own", tmp_path / "models" / "model", tmp_path / "models" / "own-class"
     own.mkdir()

@@ -46,6 +46,7 @@ print(json.dumps(seen))
 """
 
 
+@pytest.mark.slow
 def test_what_is_local_needs_no_network(tmp_path: Path, gpt2_like: Path) -> None:
     """No address is looked up and nothing connected to, though it is not said that this is offline.
 
@@ -93,6 +94,7 @@ def home(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_what_the_hub_is_asked(tmp_path: Path, home: Path, gpt2_like: Path) -> None:
     """The repository that is named, and nothing else: no report of use, though none is switched off here."""
     pytest.importorskip("huggingface_hub")

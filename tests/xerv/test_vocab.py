@@ -466,6 +466,7 @@ def test_profile_of_version_2_beside_its_strings(v2, monkeypatch):
 # -- threads and processes
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 def test_a_batch_is_of_one_profile(tmp_path):
     paths = [write_version_2(tmp_path / f"{name}.dat", tokens) for name, tokens in (("p", ["ab"]), ("q", ["!", "ab"]))]

@@ -60,6 +60,7 @@ def agree(profile: Path, compatible: CrayonVocab, repaired: CrayonVocab, texts: 
     assert [repaired.decode(row) for row in ours] == texts
 
 
+@pytest.mark.slow
 def test_hostile_strings(profile, compatible, repaired):
     texts = [text for _, text in generate(1500, seed=5) if not has_surrogates((text,))]
     agree(profile, compatible, repaired, texts)
@@ -70,6 +71,7 @@ def test_every_character_of_the_basic_plane(profile, compatible, repaired):
     agree(profile, compatible, repaired, ["".join(chars), " ".join(chars), *chars[::37]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPUS)
 def test_corpus(shared, name, profile, compatible, repaired):
     text = read_text(shared / "corpus" / f"{name}.txt.xz", 3_000_000).decode()

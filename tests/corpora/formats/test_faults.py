@@ -146,6 +146,7 @@ def run(code: str, name: str, place: Path, *private: str) -> list[Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_killed_at_every_step(name: str, tmp_path: Path) -> None:
     """Readers find the old shard, the new one or none; the next run has the same bytes and leaves nothing else."""
@@ -174,6 +175,7 @@ def test_files_that_may_not_grow(name: str, tmp_path: Path) -> None:
     check(run("LIMIT = 'size'" + FULL, name, tmp_path / "place"), errno.EFBIG, tmp_path / "place", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_full_disk(name: str, tmp_path: Path) -> None:
     """A small tmpfs, really full sooner or later."""

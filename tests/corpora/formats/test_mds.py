@@ -42,6 +42,7 @@ def test_files(name: str, tmp_path: Path) -> None:
     assert written[-1].name == "ours/index.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [300, 2000, 20_000])
 @pytest.mark.parametrize("name", ["lengths", "one long", "many", "random0", "random1", "random2", "random3"])
 def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:

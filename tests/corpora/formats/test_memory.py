@@ -38,6 +38,7 @@ MIB = {"megatron": 24, "datatrove": 16, "npy": 16, "bin": 16, "parquet": 180, "a
 million documents, a file of MDS 64 MiB."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 @pytest.mark.parametrize("name", FORMATS)
 def test_many_documents(name: str, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy, crayon_hf
 from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job import corpus as job
-from crayon_hf.corpora.job import overlap
+from crayon_hf.corpora.job import prefetch
 from crayon_hf.corpora.job import shuffled
 from crayon_hf.corpora.job import workers
 from crayon_hf.reading import files as reading
@@ -122,6 +122,7 @@ def small_corpus(home: Path) -> None:
     write_jsonl(home / "in" / "2.jsonl", ["the last one"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) -> None:
     small_corpus(tmp_path)
@@ -131,6 +132,7 @@ def test_killed_before_every_change(tmp_path: Path, gpt2_like: Path, case: str) 
     assert [row for row in rows if row[1:] != [-signal.SIGKILL, 0, True]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", ["done", "begun"])
 def test_killed_while_another_job_is_overwritten(tmp_path: Path, gpt2_like: Path, old: str) -> None:
     """The old job had other names; nothing of it is left."""
@@ -207,6 +209,7 @@ def start(home: Path, out: Path, tokenizer: Path, workers: int) -> subprocess.Po
     )
 
 
+@pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path) -> None:
     """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
     corpus(tmp_path / "in", 6, 250)
