@@ -66,6 +66,7 @@ def test_rules_are_read_as_the_library_applies_them(name):
     assert applied(texts, rules) == normalize(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_components_do_what_the_rules_do(name):
     component, stock = normalizer_of(name)

@@ -116,6 +116,7 @@ def test_shipped_ids(shipped: Opened) -> None:
     assert shipped.ours.token_to_id("Ġthe") == shipped.reference.encode(" the", False, False)[0]
 
 
+@pytest.mark.slow
 def test_shipped_on_generated_strings(shipped: Opened) -> None:
     specials = tuple(shipped.reference.id_to_piece(id) for id in range(25))
     tokens = [shipped.reference.id_to_byte_piece(id) for id in range(1000, shipped.reference.n_words)]
@@ -156,6 +157,7 @@ def test_surrogates(shipped: Opened) -> None:
         assert shipped.ours.encode(text).ids == shipped.reference.encode(text, False, False)
 
 
+@pytest.mark.slow
 def test_in_transformers(shipped: Opened, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(shipped.converted.tokenizer_json)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(shipped.converted.config), encoding="utf-8")

@@ -49,6 +49,7 @@ def check_bytes(document: reference_impl.Document, pre_tokenizer: Any, rng: rand
         assert engine.encode_bytes(text.encode()) == [i for i, _, _ in tokens.cut(text.encode())]
 
 
+@pytest.mark.slow
 def test_random_byte_level_bpe() -> None:
     rng = random.Random(11)
     letters = [c.encode() for c in "aab e.1"] + [b"\xc3", b"\xa9"]

@@ -150,14 +150,22 @@ def assert_promises(verdicts: list[Verdict]) -> None:
     assert not wrong, f"{len(wrong)} of {len(faults)}\n" + "\n".join(wrong)
 
 
-def test_every_way_in(gallery: Gallery, tmp_path: Path) -> None:
+def requests_of(gallery: Gallery) -> list[tuple[Case, str, str]]:
     assert len({case.name for case, _ in gallery.cases}) == len(gallery.cases)
-    requests = [
+    return [
         (case, way, str(path))
         for number, (case, path) in enumerate(gallery.cases)
         for way in ways_of(gallery.part, number, case, path)
     ]
-    assert_promises(judged(requests, gallery.goods, tmp_path))
+
+
+def test_a_sample_of_the_ways_in(gallery: Gallery, tmp_path: Path) -> None:
+    assert_promises(judged(requests_of(gallery)[::9], gallery.goods, tmp_path))
+
+
+@pytest.mark.slow
+def test_every_way_in(gallery: Gallery, tmp_path: Path) -> None:
+    assert_promises(judged(requests_of(gallery), gallery.goods, tmp_path))
 
 
 @pytest.mark.slow

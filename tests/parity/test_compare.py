@@ -67,6 +67,7 @@ def test_the_reference_agrees_with_itself(any_vocabulary: Path, stand_in: Module
     assert dict(result.inputs) == dict.fromkeys(CATEGORIES, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", WINDOWS_OF_PAIRS, ids=lambda mode: mode.label)
 @pytest.mark.parametrize("make", [singles, pairs])
 def test_windows_agree(roberta_like: Path, stand_in: ModuleType, mode: Mode, make: Any) -> None:

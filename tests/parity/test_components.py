@@ -46,6 +46,7 @@ def test_one_component(name: str) -> None:
     assert not failures, report(failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
 def test_components_combined(seed: int) -> None:
     failures = check(random_case(seed), open_ours, strings=12, variants=2, seed=seed)

@@ -127,6 +127,7 @@ def test_a_directory_that_stock_does_not_open(tmp_path: Path) -> None:
         StockProcess(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_stock_that_dies_says_so(directory: Path) -> None:
     side = StockProcess(str(directory))
     side._process.kill()

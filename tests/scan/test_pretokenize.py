@@ -101,6 +101,7 @@ def test_corpora(shared: Path) -> None:
             assert difference is None, (family, flavor)
 
 
+@pytest.mark.slow
 def test_the_comparison_sees_every_kind_of_difference() -> None:
     """Against a harness that would let anything pass."""
     sample = [text for text in texts(6) if len(twin.oniguruma_ends(CL100K_CANONICAL, text)) > 2][:200]

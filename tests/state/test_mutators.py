@@ -137,6 +137,7 @@ def test_threads_that_encode_see_one_state_or_the_other(ours):
     assert ours.encode(text).ids == allowed[2]
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_a_fork_while_others_change(ours):

@@ -343,6 +343,7 @@ print(count, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.measures_memory
 @LINUX
 @pytest.mark.parametrize("offsets", [False, True])

@@ -242,6 +242,7 @@ def large() -> str:
     return "".join(parts)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("added", [False, True])
 def test_large_texts_are_cut_where_words_end(name: str, added: bool) -> None:

@@ -66,6 +66,7 @@ def test_hostile_strings(profile, compatible, repaired):
     agree(profile, compatible, repaired, texts)
 
 
+@pytest.mark.slow
 def test_every_character_of_the_basic_plane(profile, compatible, repaired):
     chars = [chr(point) for point in range(0x10000) if not 0xD800 <= point < 0xE000]
     agree(profile, compatible, repaired, ["".join(chars), " ".join(chars), *chars[::37]])

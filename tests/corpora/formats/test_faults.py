@@ -169,6 +169,7 @@ def check(rows: list[Any], number: int, place: Path, name: str) -> None:
     assert sum(failed is not None for failed, _ in rows) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_files_that_may_not_grow(name: str, tmp_path: Path) -> None:
     """RLIMIT_FSIZE: a write fails as it does on a full disk, whoever may mount what."""

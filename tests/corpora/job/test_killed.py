@@ -167,6 +167,7 @@ said = order
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc")
 @pytest.mark.parametrize("case", ["megatron", "limited", "shuffled"])
 def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case: str) -> None:

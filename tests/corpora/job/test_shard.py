@@ -234,6 +234,7 @@ def stopping(after: int) -> Callable[[Counts], None]:
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("bad_records", ["skip", "replace"])
 def test_resumed_after_every_batch(gpt2_like: Path, tmp_path: Path, bad_records: str, shuffle: bool) -> None:
