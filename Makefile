@@ -54,7 +54,7 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
 
-examples: ## docs/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
+examples: ## build/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
 	PYTHON=$(PYTHON) tools/examples.sh
 
 neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# docs/examples: a parity report of every shared vocabulary, and a model card. About 20 minutes; needs CRAYON_SHARED.
+# build/examples: a parity report of every shared vocabulary, and a model card. About 20 minutes; needs CRAYON_SHARED.
 # `tools/examples.sh tokenizers` makes those against tokenizers alone, `tiktoken` and `card` the others.
 set -euo pipefail
-cd "$(dirname "$0")/../docs/examples"
+cd "$(dirname "$0")/.."
+mkdir -p build/examples
+cd build/examples
 : "${CRAYON_SHARED:?names the directory with vocab/ and corpus/}"
 crayon() { "${PYTHON:-python3}" -P -m crayon_hf "$@"; }
 parts=${*:-tokenizers tiktoken card}
@@ -12,7 +14,7 @@ for part in $parts; do
     tokenizers)
         for directory in "$CRAYON_SHARED"/vocab/*/; do
             name=$(basename "$directory")
-            # Both .gguf files there are damaged: neither the gguf package nor we open them.
+            # gguf has two vocabularies, and vectors of llama.cpp instead of a tokenizer of the library.
             [ "$name" = gguf ] || crayon parity "$name" --against tokenizers --no-speed --markdown "$name-tokenizers.md"
         done
         ;;
