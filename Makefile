@@ -44,12 +44,12 @@ format: ## let ruff and clang-format rewrite the sources
 	$(PYTHON) -m ruff format .
 	clang-format -i $(CPP)
 
-bench: ## the tables of docs/performance.md, on nine vocabularies (needs CRAYON_SHARED and .[bench])
-	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json bench.json --markdown docs/performance.md \
-		--reasons docs/shortfalls.json
+bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED and .[bench])
+	mkdir -p build
+	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json build/bench.json --markdown build/bench.md
 
 quick-bench: ## the same roughly, with little text and one thread, printed
-	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick --reasons docs/shortfalls.json
+	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all

@@ -230,6 +230,8 @@ def test_kept_figures_into_a_document(tmp_path: Path, capsys: pytest.CaptureFixt
     assert written.startswith(f"# Before\n\n{BEGIN}\n- Machine: m\n- s\n")
     assert written.endswith(f"{END}\n\nAfter\n")
     assert "\nold\n" not in written
+    assert main(["--from", str(kept), "--markdown", str(tmp_path / "new.md")]) == 0
+    assert (tmp_path / "new.md").read_text(encoding="utf-8").startswith(f"{BEGIN}\n- Machine: m\n- s\n")
     assert "**2.00 a**" in written
     assert main(["--from", str(kept), "--clock", "cpu"]) == 0
     assert "**2.40 a**" in capsys.readouterr().out

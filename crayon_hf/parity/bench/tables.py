@@ -1,4 +1,4 @@
-"""The report as Markdown: exactly what docs/performance.md holds between its two marks."""
+"""The report as Markdown, for a document that has two marks around it."""
 
 from __future__ import annotations
 
@@ -261,7 +261,10 @@ def _calls(reports: Sequence[Report]) -> list[str]:
 
 
 def put_between_marks(path: str | os.PathLike[str], tables: str, first: str = BEGIN, last: str = END) -> None:
-    """Replace what a document holds between the two marks."""
+    """Replace what a document holds between the two marks; a new document holds the tables alone."""
+    if not Path(path).exists():
+        Path(path).write_text(f"{first}\n{tables}{last}\n", encoding="utf-8")
+        return
     document = Path(path).read_text(encoding="utf-8")
     before, begin, rest = document.partition(first)
     _, end, after = rest.partition(last)

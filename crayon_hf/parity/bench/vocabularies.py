@@ -22,7 +22,7 @@ from ..inputs.texts import UnknownVocabularyError, shared_directory
 __all__ = ["NINE", "find_any", "prepare"]
 
 NINE = ("gpt2", "llama3", "qwen", "cl100k_base", "o200k_base", "llama2", "mistral", "bert-cased", "t5-small")
-"""The vocabularies of docs/performance.md."""
+"""The vocabularies that are measured by default."""
 
 # Published as a SentencePiece model, which only our conversion and gigatoken read.
 _MODELS = {"mistral": "mistral-v3/tokenizer.model"}
