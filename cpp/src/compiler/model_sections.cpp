@@ -57,6 +57,7 @@ std::vector<uint64_t> char_pairs_of(std::vector<uint32_t> products, bool text_on
     std::sort(products.begin(), products.end());
     products.erase(std::unique(products.begin(), products.end()), products.end());
     std::vector<std::string_view> strings;
+    strings.reserve(products.size());
     for (const uint32_t id : products) strings.push_back(bytes_of(id));
     return build_char_pairs(strings, text_only);
 }

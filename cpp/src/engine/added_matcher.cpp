@@ -57,7 +57,7 @@ struct AddedMatcher::Backward {
         if (made.load(std::memory_order_acquire) == nullptr) {
             auto own = std::make_unique<const BackwardMatch>(trie);
             const BackwardMatch* none = nullptr;
-            if (made.compare_exchange_strong(none, own.get())) own.release();
+            if (made.compare_exchange_strong(none, own.get())) (void)own.release();
         }
         return *made.load(std::memory_order_acquire);
     }

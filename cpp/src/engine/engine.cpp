@@ -67,6 +67,7 @@ void prepare_spaced(Engine::Parts* p) {
     std::sort(contents.begin(), contents.end());
     contents.erase(std::unique(contents.begin(), contents.end()), contents.end());
     std::vector<std::pair<std::string_view, int32_t>> keys;
+    keys.reserve(contents.size());
     for (const std::string& content : contents) keys.emplace_back(content, 0);
     if (!keys.empty()) p->unspaced_trie = build_double_array(keys);
     p->unspaced = AddedMatcher(keys.empty() ? DoubleArrayView() : view_of(p->unspaced_trie), {});

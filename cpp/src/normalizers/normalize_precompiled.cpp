@@ -320,7 +320,7 @@ class Precompiled final : public Normalizer {
 
 }  // namespace
 
-std::unique_ptr<Normalizer> make_precompiled(std::string charsmap) {
+std::unique_ptr<Normalizer> make_precompiled(const std::string& charsmap) {
     return std::make_unique<Precompiled>(charsmap);
 }
 

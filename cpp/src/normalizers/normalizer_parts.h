@@ -21,6 +21,6 @@ std::unique_ptr<Normalizer> make_replace(std::string_view pattern, std::string_v
 // `is_spaces`: the pattern is " {2,}", of which it is known where it divides.
 std::unique_ptr<Normalizer> make_replace(Regex pattern, std::string_view content, bool is_spaces = false);
 // Error(vocabulary) when the bytes are no charsmap.
-std::unique_ptr<Normalizer> make_precompiled(std::string charsmap);
+std::unique_ptr<Normalizer> make_precompiled(const std::string& charsmap);
 
 }  // namespace crayon

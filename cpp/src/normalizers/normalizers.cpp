@@ -200,7 +200,7 @@ std::unique_ptr<Normalizer> read_precompiled(const Value& component) {
     std::string charsmap;
     if (!from_base64(text_field(component, "Precompiled", "precompiled_charsmap"), &charsmap))
         refuse("Precompiled: precompiled_charsmap is no base64");
-    return make_precompiled(std::move(charsmap));
+    return make_precompiled(charsmap);
 }
 
 // Null when the type is none of the reference's.

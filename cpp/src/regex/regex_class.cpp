@@ -260,7 +260,7 @@ bool parse_set_escape(Reader& r, bool in_class, CharSet* set) {
 bool parse_char_escape(Reader& r, bool in_class, uint32_t* code_point) {
     const char32_t c = r.chars[r.at];
     static constexpr std::u32string_view kControls = U"ntrfvae";
-    static constexpr char kControlValues[] = "\n\t\r\f\v\a\x1B";
+    static constexpr char32_t kControlValues[] = U"\n\t\r\f\v\a\x1B";
     if (const size_t i = kControls.find(c); i != std::u32string_view::npos) {
         *code_point = uint32_t(kControlValues[i]);
         ++r.at;

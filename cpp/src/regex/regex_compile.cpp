@@ -324,8 +324,9 @@ class Compiler {
         Follow enter = follow_with(body, inside);
         Follow leave = follow(next);
         std::vector<Follow> branches;
-        branches.push_back(greedy ? std::move(enter) : leave);
-        branches.push_back(greedy ? std::move(leave) : std::move(enter));
+        if (!greedy) std::swap(enter, leave);
+        branches.push_back(std::move(enter));
+        branches.push_back(std::move(leave));
         const uint32_t choice = add_choice(branches);
         append(Op::choose, choice);
         code_.choices[choice].targets[greedy ? 0 : 1] = here();
