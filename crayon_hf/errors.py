@@ -8,8 +8,7 @@ class CrayonError(Exception):
 
 
 class CartridgeError(CrayonError, ValueError):
-    """A cartridge (``.dat``) is damaged, of a version that is not read, not what its place says it is, or was cut or
-    overwritten while it was in use."""
+    """A cartridge (``.dat``) is damaged, of a version that is not read, or not what its place says it is."""
 
 
 class VocabularyError(CrayonError, ValueError):

@@ -51,7 +51,7 @@ FAULTS = {
 
 def options(kind: str, reports: Path) -> dict[str, str]:
     """The sanitizers' settings, which are compiled into the interpreter: a child with an empty environment has them."""
-    # A file that is cut while it is mapped is a SIGBUS, which the engine takes; what it does not take kills, as ever.
+    # A test cuts a mapped file: the process dies of the signal, as it does without a sanitizer.
     common = f"log_path={reports}/report:log_exe_name=1:handle_sigbus=0"
     suppressions = HERE / "tsan.txt"
     return {

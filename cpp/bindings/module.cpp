@@ -89,7 +89,7 @@ void translate(std::exception_ptr pointer) {
         const py::object type = py::module_::import("crayon_hf.errors").attr(class_name(error.status()));
         raise(type.ptr(), error.what());
     } catch (const std::system_error& error) {
-        // OSError picks the subclass (FileNotFoundError, ...) from errno. The message is the path: see map_file.
+        // OSError picks the subclass (FileNotFoundError, ...) from errno. The message is the path: see open_file.
         std::string path = error.what();
         const size_t colon = path.rfind(": ");
         if (colon != std::string::npos) path.resize(colon);

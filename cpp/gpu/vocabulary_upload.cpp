@@ -60,7 +60,9 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
     return true;
 }
 
-std::string reason_against(const Engine& engine) {
+}  // namespace
+
+std::string why_unsupported(const Engine& engine) {
     const Engine::Parts& p = engine.parts();
     if (!p.on_bytes()) return "its model works on text, not on bytes";
     if (p.pipeline.matches && engine.cartridge().program().max_token_bytes > kLongestToken)
@@ -76,12 +78,6 @@ std::string reason_against(const Engine& engine) {
     return "";
 }
 
-}  // namespace
-
-std::string why_unsupported(const Engine& engine) {
-    return engine.cartridge().read([&] { return reason_against(engine); });
-}
-
 template <typename T>
 const T* Vocabulary::upload(const T* data, size_t count) {
     if (count == 0) return nullptr;  // what this kind of vocabulary does not have
@@ -94,17 +90,10 @@ const T* Vocabulary::upload(const T* data, size_t count) {
 
 Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     const Cartridge& c = engine.cartridge();
-    // A file may be lost while it is read (mapped_file.h), but no driver is left in the middle of its work: so it gets
-    // a copy.
-    const auto upload_section = [&](const auto* data, size_t size) {
-        const auto copy = c.read([&] { return std::vector(data, data + size); });
-        return upload(copy.data(), copy.size());
+    const auto upload_all = [&](const auto& array) { return upload(array.data, array.size); };
+    const auto upload_trie = [&](const DoubleArrayView& trie) -> DoubleArrayView {
+        return {upload(trie.base, trie.size), upload(trie.check, trie.size), upload(trie.values, trie.size), trie.size};
     };
-    const auto upload_trie = [&](const DoubleArrayView& trie, const auto& upload_part) -> DoubleArrayView {
-        return {upload_part(trie.base, trie.size), upload_part(trie.check, trie.size),
-                upload_part(trie.values, trie.size), trie.size};
-    };
-    const auto upload_all = [&](const auto& array) { return upload_section(array.data, array.size); };
     Tables& t = tables_;
     t.class_index = upload(kClassIndex, sizeof kClassIndex);
     t.class_blocks = upload(&kClassBlocks[0][0], sizeof kClassBlocks);
@@ -119,11 +108,11 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     t.filter_shift = merges.filter_shift;
     t.pair_mask = merges.slot_mask;
     t.pair_shift = merges.slot_shift;
-    t.trie = upload_trie(c.trie, upload_section);
+    t.trie = upload_trie(c.trie);
     t.max_token_bytes = c.program().max_token_bytes;
     t.token_flags = upload_all(c.token_flags);
 
-    const auto contents = c.read([&] { return added_contents(engine); });
+    const auto contents = added_contents(engine);
     DoubleArray trie;
     bool is_plain = true;
     if (!contents.empty()) {
@@ -133,10 +122,10 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
         keys.erase(std::unique(keys.begin(), keys.end(), same), keys.end());
         is_plain = keys.size() == contents.size();
         trie = build_double_array(keys);
-        t.added = upload_trie(view_of(trie), [&](const int32_t* data, size_t n) { return upload(data, n); });
+        t.added = upload_trie(view_of(trie));
         for (const auto& key : keys) t.added_first[uint8_t(key.first[0]) / 32] |= uint32_t(1) << (key.first[0] & 31);
     }
-    t.added_is_plain = is_plain && c.read([&] { return are_plain(engine, contents, view_of(trie)); });
+    t.added_is_plain = is_plain && are_plain(engine, contents, view_of(trie));
     const Engine::Parts& parts = engine.parts();
     t.unknown_first = parts.unknown.first;
     t.unknown_id = parts.unknown.id;

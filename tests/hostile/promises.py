@@ -19,11 +19,6 @@ def promised() -> dict[str, str]:
     return dict(rows)
 
 
-def of_a_cut_file() -> str:
-    """The message of a file that is cut, or written over, while it is mapped."""
-    return next(message for message in promised() if message.startswith("cut or overwritten"))
-
-
 @cache
 def pattern_of(promise: str, path: str) -> re.Pattern[str]:
     """What a message as the page writes it matches: ``N`` is a number, ``NAME`` a section, ``...`` is anything, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 import crayon_hf.errors
 from tests.hostile.case import ACCEPTED
 from tests.hostile.make import PARTS
-from tests.hostile.promises import of_a_cut_file, pattern_of, promised
+from tests.hostile.promises import pattern_of, promised
 
 
 def test_the_page_has_errors_that_there_are() -> None:
@@ -16,10 +16,9 @@ def test_the_page_has_errors_that_there_are() -> None:
 
 
 def test_every_promise_has_a_case() -> None:
-    """But for a file that is cut while it is mapped: test_in_use.py."""
     cases = [case for name, part in PARTS.items() if name != "lies" for case in part()]
     assert all(case.promise in promised() for case in cases if case.promise)
-    assert set(promised()) - {case.promise for case in cases} == {of_a_cut_file()}
+    assert set(promised()) <= {case.promise for case in cases}
     assert sum(case.error == ACCEPTED for case in cases) < 60
 
 

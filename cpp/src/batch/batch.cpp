@@ -83,18 +83,14 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
     }
     if (is_utf8 && (threads == 1 || bytes < kTaskBytes)) {
         const Engine::Lease lease(engine);
-        engine.cartridge().read(
-            [&] {
-                size_t done = 0;
-                for (const TextView& text : texts) {
-                    engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
-                    out.splits.push_back(int64_t(out.ids.size()));
-                    const size_t before = done;
-                    done += text.size;
-                    if (before < kTaskBytes && done >= kTaskBytes) reserve_rest(&out.ids, done, bytes - done);
-                }
-            },
-            &*lease, &out);
+        size_t done = 0;
+        for (const TextView& text : texts) {
+            engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
+            out.splits.push_back(int64_t(out.ids.size()));
+            const size_t before = done;
+            done += text.size;
+            if (before < kTaskBytes && done >= kTaskBytes) reserve_rest(&out.ids, done, bytes - done);
+        }
         give_back_rest(&out.ids);
         return out;
     }
@@ -164,14 +160,8 @@ void decode_each(const Engine& engine, const std::vector<IdView>& sequences, boo
     run_tasks_in_order(
         engine, tasks.size(), thread_count(threads), 8,
         [&](size_t t, Scratch&) {
-            const auto [begin, end] = tasks[t];
-            auto made = engine.cartridge().read([&, first = begin, last = end] {
-                std::vector<DecodedText> texts(last - first);
-                for (size_t i = first; i < last; ++i)
-                    engine.decode(sequences[i], skip_special_tokens, skip_unknown, &texts[i - first]);
-                return texts;
-            });
-            std::move(made.begin(), made.end(), out.begin() + ptrdiff_t(begin));
+            for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
+                engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
         },
         [&](size_t from, size_t to) {
             on_decoded(tasks[from].begin, &out[tasks[from].begin], tasks[to - 1].end - tasks[from].begin);

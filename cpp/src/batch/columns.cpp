@@ -137,16 +137,12 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
     std::vector<IdBuffer> parts(tasks.size());
     std::atomic<bool> failed{false};
     run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
-        const auto encode = [&] {
-            const RowEncoder encoder(engine, *frame, options, is_pair);
-            for (size_t i = tasks[t].begin; i < tasks[t].end && !failed; ++i) {
-                if (!encoder.encode(first[i], is_pair ? &(*second)[i] : nullptr, scratch, &parts[t],
-                                    &out.first_sizes_[i]))
-                    failed = true;
-                out.splits_[i + 1] = int64_t(parts[t].size());
-            }
-        };
-        engine.cartridge().read(encode, &scratch, &parts[t]);
+        const RowEncoder encoder(engine, *frame, options, is_pair);
+        for (size_t i = tasks[t].begin; i < tasks[t].end && !failed; ++i) {
+            if (!encoder.encode(first[i], is_pair ? &(*second)[i] : nullptr, scratch, &parts[t], &out.first_sizes_[i]))
+                failed = true;
+            out.splits_[i + 1] = int64_t(parts[t].size());
+        }
     });
     if (failed) return std::nullopt;
     join_parts(tasks, &parts, &out.ids_, &out.splits_);

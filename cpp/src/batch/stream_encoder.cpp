@@ -60,10 +60,8 @@ void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<O
 StreamEncoder::StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)
     : engine_(std::move(engine)),
       options_(options),
-      seams_(engine_->cartridge().read([&] {
-          return std::make_unique<const Seams>(engine_->parts(), engine_->cartridge().program().max_token_bytes,
-                                               options.special_as_text, options.offsets);
-      })),
+      seams_(std::make_unique<const Seams>(engine_->parts(), engine_->cartridge().program().max_token_bytes,
+                                           options.special_as_text, options.offsets)),
       pool_(kKeptBlocks, kLargestBlock) {}
 
 StreamEncoder::~StreamEncoder() = default;
@@ -86,16 +84,14 @@ StreamChunk StreamEncoder::encode(Bytes window, bool is_last) {
         throw Error(ErrorKind::argument, "the stream has ended: there is nothing to encode after its last part");
     StreamChunk chunk;
     const size_t size = whole_characters(window, is_last);
-    const Cartridge& cartridge = engine_->cartridge();
-    const Bytes text = window.slice(
-        0, is_last ? size : cartridge.read([&] { return seams_->last(window.slice(0, size), is_begun_); }));
+    const Bytes text = window.slice(0, is_last ? size : seams_->last(window.slice(0, size), is_begun_));
     if (text.empty() && !is_last) return chunk;
 
     chunk.ids = pool_.lease();
     const size_t room = chunk.ids.capacity() / sizeof(int32_t);
     IdBuffer ids(static_cast<int32_t*>(chunk.ids.release()), room);
     std::vector<Offset> offsets;
-    cartridge.read([&] { encode_text(text, is_last, &ids, options_.offsets ? &offsets : nullptr); }, &ids, &offsets);
+    encode_text(text, is_last, &ids, options_.offsets ? &offsets : nullptr);
     chunk.n_ids = ids.size();
     const size_t capacity = ids.capacity() * sizeof(int32_t);
     chunk.ids.adopt(ids.release(), capacity);

@@ -63,16 +63,13 @@ std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& s
 
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads) {
-    return engine.cartridge().read([&] {
-        std::optional<Seams> seams;  // once there is a text for it
-        return cut_texts(texts, [&](const TextView& text) -> const Seams* {
-            // Cutting is for more threads, and for texts that would be copied whole.
-            if (threads == 1 && text.width == 0) return nullptr;
-            if (!seams)
-                seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text,
-                              false);
-            return &*seams;
-        });
+    std::optional<Seams> seams;  // once there is a text for it
+    return cut_texts(texts, [&](const TextView& text) -> const Seams* {
+        // Cutting is for more threads, and for texts that would be copied whole.
+        if (threads == 1 && text.width == 0) return nullptr;
+        if (!seams)
+            seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text, false);
+        return &*seams;
     });
 }
 

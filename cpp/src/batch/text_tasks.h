@@ -80,9 +80,7 @@ void encode_texts(const Engine& engine, const std::vector<TextView>& texts, cons
         }
         if (out == nullptr) out = std::make_unique<TextIds>();
         if (reader == nullptr) reader = std::make_unique<Utf8Reader>();
-        engine.cartridge().read(
-            [&] { encode_task(engine, texts, tasks[t], options, utf8_error, reader.get(), scratch, out.get()); },
-            reader.get(), &scratch, out.get());
+        encode_task(engine, texts, tasks[t], options, utf8_error, reader.get(), scratch, out.get());
         done[t] = std::move(out);
         const std::lock_guard<std::mutex> lock(mutex);
         readers.push_back(std::move(reader));

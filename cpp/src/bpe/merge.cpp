@@ -72,9 +72,7 @@ void MergeTables::choose_batch(CpuLevel level) {
 // github.com/github/rust-gems.) If they have none, the overlap grows, in the end to all that was done.
 size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
     if (bytes.size <= kWindow) return merge_whole(tables, bytes, out);
-    const auto size_of = [&](uint32_t id) -> size_t {
-        return run_length(tables.token_offsets[id], tables.token_offsets[id + 1]);
-    };
+    const auto size_of = [&](uint32_t id) -> size_t { return tables.token_offsets[id + 1] - tables.token_offsets[id]; };
     size_t end = kWindow, overlap = kOverlap;
     size_t n = merge_whole(tables, bytes.slice(0, end), out);
     Bytes merged;  // what window_ has the m ids of

@@ -197,9 +197,8 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
 }
 
 Cartridge open_cartridge(const std::string& path) {
-    const auto storage = map_file(path);
-    // What is lost is named already.
-    return read_mapped(storage->mapped(), [&] { return named(path, [&] { return Cartridge(storage); }); });
+    const auto storage = open_file(path);
+    return named(path, [&] { return Cartridge(storage); });
 }
 
 }  // namespace crayon

@@ -1,11 +1,13 @@
 // Where a cartridge's bytes live: a shared read-only map of its file, or a copy in memory.
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "crayon/cartridge/cartridge.h"
-#include "crayon/cartridge/mapped_file.h"
 #include "crayon/support/error.h"
 
 #if defined(_WIN32)
@@ -23,18 +25,29 @@ namespace {
 
 class OwnedStorage final : public Storage {
   public:
-    explicit OwnedStorage(Bytes bytes) : words_((bytes.size + 63) / 64), size_(bytes.size) {
-        if (size_ != 0) std::memcpy(words_.data(), bytes.data, size_);
+    // To be filled. Beyond its end are zeros, as in a map.
+    explicit OwnedStorage(size_t size) : lines_(new Line[(size + 63) / 64]), size_(size) {
+        if (size % 64 != 0) lines_[size / 64] = {};
     }
-    Bytes bytes() const override { return {reinterpret_cast<const uint8_t*>(words_.data()), size_}; }
+    Bytes bytes() const override { return {lines_.get()->bytes, size_}; }
+    uint8_t* data() { return lines_.get()->bytes; }
+    void shrink(size_t size) { size_ = size; }
 
   private:
     struct alignas(64) Line {
         uint8_t bytes[64];
     };
-    std::vector<Line> words_;
+    std::unique_ptr<Line[]> lines_;
     size_t size_;
 };
+
+bool copies_files() {
+    const char* const way = std::getenv("CRAYON_MAP");
+    if (way == nullptr || *way == '\0') return false;
+    if (std::string_view(way) == "copy") return true;
+    throw Error(ErrorKind::argument,
+                "CRAYON_MAP is \"" + std::string(way) + "\"; it can be \"copy\", or not set: files are mapped then");
+}
 
 #if !defined(_WIN32)
 
@@ -56,87 +69,107 @@ FileIdentity identity_of(const struct stat& st) {
             uint64_t(st.st_dev)};
 }
 
-class MappedStorage final : public Storage {
+// A regular file of a size that a cartridge can have.
+class OpenFile {
   public:
-    explicit MappedStorage(const std::string& path) {
+    explicit OpenFile(const std::string& path)
         // O_NONBLOCK: opening a FIFO must not wait for a writer.
-        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0) raise_errno(path);
-        struct stat st {};
-        if (::fstat(fd, &st) != 0) {
-            const int saved = errno;
-            ::close(fd);
-            errno = saved;
-            raise_errno(path);
+        : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+        if (fd_ < 0) raise_errno(path);
+        try {
+            check(path);
+        } catch (...) {
+            ::close(fd_);
+            throw;
         }
+    }
+    ~OpenFile() { ::close(fd_); }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+
+    int fd() const { return fd_; }
+    size_t size() const { return size_t(identity_.size); }
+    const FileIdentity& identity() const { return identity_; }
+
+  private:
+    void check(const std::string& path) {
+        struct stat st {};
+        if (::fstat(fd_, &st) != 0) raise_errno(path);
         if (S_ISDIR(st.st_mode)) {
-            ::close(fd);
             errno = EISDIR;
             raise_errno(path);
         }
-        if (!S_ISREG(st.st_mode)) {
-            ::close(fd);
-            throw Error(ErrorKind::cartridge, path + ": not a regular file");
-        }
-        if (uint64_t(st.st_size) > kMaxFile) {
-            ::close(fd);
+        if (!S_ISREG(st.st_mode)) throw Error(ErrorKind::cartridge, path + ": not a regular file");
+        if (uint64_t(st.st_size) > kMaxFile)
             throw Error(ErrorKind::cartridge, path + ": too large for a cartridge: " + std::to_string(st.st_size) +
                                                   " bytes, of " + std::to_string(kMaxFile) + " at most");
-        }
-        size_ = size_t(st.st_size);
         identity_ = identity_of(st);
-        if (size_ != 0) {
-            void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
-            const int saved = errno;
-            ::close(fd);
-            if (address == MAP_FAILED) {
-                errno = saved;
-                raise_errno(path);
-            }
-            data_ = static_cast<const uint8_t*>(address);
-            file_.emplace(bytes(), path);
-            mapped_ = &*file_;
-        } else {
-            ::close(fd);
-        }
+    }
+
+    const int fd_;
+    FileIdentity identity_;
+};
+
+class MappedStorage final : public Storage {
+  public:
+    MappedStorage(const OpenFile& file, const std::string& path) : identity_(file.identity()), size_(file.size()) {
+        if (size_ == 0) return;
+        void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd(), 0);
+        if (address == MAP_FAILED) raise_errno(path);
+        data_ = static_cast<const uint8_t*>(address);
     }
     ~MappedStorage() override {
-        file_.reset();
         if (data_ != nullptr) ::munmap(const_cast<uint8_t*>(data_), size_);
     }
     MappedStorage(const MappedStorage&) = delete;
     MappedStorage& operator=(const MappedStorage&) = delete;
     Bytes bytes() const override { return {data_, size_}; }
     std::optional<FileIdentity> identity() const override { return identity_; }
-    void remember_ends() {
-        if (file_) read_mapped(mapped_, [&] { file_->remember_ends(); });
-    }
 
   private:
+    const FileIdentity identity_;
+    const size_t size_;
     const uint8_t* data_ = nullptr;
-    size_t size_ = 0;
-    std::optional<MappedFile> file_;
-    FileIdentity identity_;
 };
+
+// A file that is cut meanwhile is as long as what was read.
+std::shared_ptr<const Storage> copy_file(const OpenFile& file, const std::string& path) {
+    constexpr size_t kAtOnce = size_t(1) << 30;  // some systems read no more than 2^31 bytes
+    auto storage = std::make_shared<OwnedStorage>(file.size());
+    size_t done = 0;
+    while (done < file.size()) {
+        const ssize_t n = ::read(file.fd(), storage->data() + done, std::min(file.size() - done, kAtOnce));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) raise_errno(path);
+        if (n == 0) break;
+        done += size_t(n);
+    }
+    storage->shrink(done);
+    return storage;
+}
 
 #endif
 
 }  // namespace
 
 std::shared_ptr<const Storage> own_bytes(Bytes bytes) {
-    return std::make_shared<OwnedStorage>(bytes);
+    auto storage = std::make_shared<OwnedStorage>(bytes.size);
+    if (bytes.size != 0) std::memcpy(storage->data(), bytes.data, bytes.size);
+    return storage;
 }
 
-std::shared_ptr<const Storage> map_file(const std::string& path) {
+std::shared_ptr<const Storage> open_file(const std::string& path) {
+    const bool copies = copies_files();
 #if defined(_WIN32)
+    (void)copies;  // nothing is mapped here
     std::ifstream in(path, std::ios::binary);
     if (!in) throw std::system_error(ENOENT, std::generic_category(), path);
     const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     return own_bytes(all);
 #else
-    auto storage = std::make_shared<MappedStorage>(path);
-    storage->remember_ends();
-    return storage;
+    const OpenFile file(path);
+    if (copies) return copy_file(file, path);
+    return std::make_shared<MappedStorage>(file, path);
 #endif
 }
 

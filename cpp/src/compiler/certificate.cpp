@@ -32,7 +32,7 @@ std::optional<std::string> certificate_of(const Cartridge& cartridge) {
     if (section.data == nullptr) return std::nullopt;
     if (section.size > kMaxCertificate)
         throw Error(ErrorKind::cartridge, "section certificate " + too_large(section.size));
-    std::string text = cartridge.read([&] { return std::string(section.view()); });
+    std::string text(section.view());
     const std::string fault = fault_of(text);
     if (!fault.empty()) throw Error(ErrorKind::cartridge, "section certificate " + fault);
     return text;

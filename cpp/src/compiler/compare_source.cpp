@@ -247,7 +247,9 @@ std::string components_difference(const Cartridge& c, const TokenizerSpec& spec)
     return is_free ? options_difference(*model, other) : json_difference("model", model, other);
 }
 
-std::string mismatch_of(const Cartridge& c, std::string_view tokenizer_json) {
+}  // namespace
+
+std::string find_mismatch(const Cartridge& c, std::string_view tokenizer_json) {
     const std::vector<uint64_t> pairs = pairs_by_rank(c);
     const TokenizerSpec spec = read_tokenizer_json(tokenizer_json, pairs);
     std::string found = flavor_difference(c);
@@ -267,12 +269,6 @@ std::string mismatch_of(const Cartridge& c, std::string_view tokenizer_json) {
     for (const ModelSpec::Merge& merge : spec.merges)
         if (!spec.tokens[merge.left].raw && !spec.tokens[merge.right].raw) merges.push_back(merge);
     return merges_difference(c, merges, tokens, spec, pairs);
-}
-
-}  // namespace
-
-std::string find_mismatch(const Cartridge& c, std::string_view tokenizer_json) {
-    return c.read([&] { return mismatch_of(c, tokenizer_json); });
 }
 
 }  // namespace crayon

@@ -29,7 +29,7 @@ void Engine::for_each_token(const IdView& ids, bool skip_special_tokens, bool sk
         // An added token may be the engine's own, spelled in another way, or skipped.
         if (uint64_t(id) < n_ids && (vocabulary.flags(uint32_t(id)) & (kPresent | kAdded | kSpecial)) == kPresent) {
             const size_t start = offsets[id];
-            return on_token(Bytes(all.data + start, run_length(start, size_t(offsets[id + 1]))), all.size - start);
+            return on_token(all.slice(start, offsets[id + 1]), all.size - start);
         }
         if (!vocabulary.has(id)) {
             if (skip_unknown) return;
@@ -52,14 +52,10 @@ bool Engine::join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_u
 void Engine::decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     if (!parts_->pipeline.joins_bytes)
         throw Error(ErrorKind::unsupported, "this vocabulary decodes to text: its tokens are not runs of bytes");
-    cartridge_.read([&] { join_bytes(ids, skip_special_tokens, skip_unknown, out); }, out);
+    join_bytes(ids, skip_special_tokens, skip_unknown, out);
 }
 
 void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const {
-    cartridge_.read([&] { decode_text(ids, skip_special_tokens, skip_unknown, out); }, out);
-}
-
-void Engine::decode_text(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const {
     const Parts& p = *parts_;
     out->bytes.clear();
     if (p.pipeline.joins_bytes) {
@@ -73,7 +69,7 @@ void Engine::decode_text(const IdView& ids, bool skip_special_tokens, bool skip_
         cartridge_.has_text_tokens() && p.pipeline.decoder != nullptr ? p.pipeline.decoder->joiner() : nullptr;
     if (joiner == nullptr) {
         out->is_ascii = false;
-        return join_strings(ids, skip_special_tokens, skip_unknown, &out->bytes);
+        return decode_strings(ids, skip_special_tokens, skip_unknown, &out->bytes);
     }
     TextBlock block(&out->bytes);
     for_each_token(ids, skip_special_tokens, skip_unknown,
@@ -85,10 +81,6 @@ void Engine::decode_text(const IdView& ids, bool skip_special_tokens, bool skip_
 }
 
 void Engine::decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
-    cartridge_.read([&] { join_strings(ids, skip_special_tokens, skip_unknown, out); }, out);
-}
-
-void Engine::join_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     const Parts& p = *parts_;
     std::vector<std::string> tokens;
     tokens.reserve(ids.size);

@@ -195,24 +195,15 @@ class FullEncoder {
 }  // namespace
 
 Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
-    const auto encode = [&] {
-        FullEncoder encoder(*this, *parts_, options, s);
-        Encoding a = encoder.sequence(first, 0);
-        if (pair == nullptr) return finish_encoding(std::move(a), nullptr, options);
-        Encoding b = encoder.sequence(*pair, 1);
-        return finish_encoding(std::move(a), &b, options);
-    };
-    return cartridge_.read(encode, &s);
+    FullEncoder encoder(*this, *parts_, options, s);
+    Encoding a = encoder.sequence(first, 0);
+    if (pair == nullptr) return post_process(std::move(a), nullptr, options);
+    Encoding b = encoder.sequence(*pair, 1);
+    return post_process(std::move(a), &b, options);
 }
 
 void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
                                   IdBuffer* out, std::vector<Offset>* offsets) const {
-    cartridge_.read([&] { add_inner_offsets(text, options, continues, has_tokens, s, out, offsets); }, &s, out,
-                    offsets);
-}
-
-void Engine::add_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
-                               IdBuffer* out, std::vector<Offset>* offsets) const {
     Encoding part = FullEncoder(*this, *parts_, options, s).sequence({{text}, false}, 0, continues);
     // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
     // if there was any, stand for all that there is before.
@@ -232,7 +223,7 @@ void Engine::add_inner_offsets(Bytes text, const EncodeOptions& options, bool co
         part = std::move(whole);
         ++first;
     }
-    part = finish_encoding(std::move(part), nullptr, options);
+    part = post_process(std::move(part), nullptr, options);
     out->append(part.ids.data() + first, n);
     offsets->reserve(offsets->size() + n);
     for (size_t i = first; i < first + n; ++i)
@@ -240,10 +231,6 @@ void Engine::add_inner_offsets(Bytes text, const EncodeOptions& options, bool co
 }
 
 Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
-    return cartridge_.read([&] { return finish_encoding(std::move(first), pair, options); }, &first, pair);
-}
-
-Encoding Engine::finish_encoding(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
     const Parts& p = *parts_;
     if (options.truncation) {
         const size_t added = options.add_special_tokens ? special_tokens_added(pair != nullptr) : 0;

@@ -21,10 +21,6 @@ std::vector<uint32_t> special_ids(const Added& added) {
     return ids;
 }
 
-// What two of the engine's ways have in common, in work that is guarded.
-void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text, bool special_as_text, Scratch& s,
-                  IdBuffer* out, bool continues);
-
 // The ids from index `from` on are the model's.
 void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
@@ -153,15 +149,12 @@ Engine::~Engine() = default;
 
 std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify,
                                            const std::optional<FileIdentity>& verified) {
-    const auto storage = map_file(path);
+    const auto storage = open_file(path);
     const bool is_known = verified && storage->identity() == verified;
-    // What is lost is named already.
-    return read_mapped(storage->mapped(), [&] {
-        return named(path, [&] {
-            const Cartridge cartridge(storage);
-            if (verify && !is_known) verify_cartridge(cartridge);
-            return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
-        });
+    return named(path, [&] {
+        const Cartridge cartridge(storage);
+        if (verify && !is_known) verify_cartridge(cartridge);
+        return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
     });
 }
 
@@ -173,8 +166,7 @@ std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
 
 std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
                                                       const std::vector<AddedTokenSpec>& added) const {
-    return cartridge_.read(
-        [&] { return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added, greedy_)); });
+    return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added, greedy_));
 }
 
 std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) const {
@@ -183,16 +175,14 @@ std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) 
         throw Error(ErrorKind::argument, "the id for unknown tokens, " + std::to_string(unknown->id) +
                                              ", is beyond those of the vocabulary");
     const Greedy greedy = unknown.value_or(UnknownIds());
-    return cartridge_.read([&] {
-        return std::shared_ptr<const Engine>(own_components_.empty()
-                                                 ? new Engine(cartridge_, greedy)
-                                                 : new Engine(cartridge_, components_, added_tokens(), greedy));
-    });
+    return std::shared_ptr<const Engine>(own_components_.empty()
+                                             ? new Engine(cartridge_, greedy)
+                                             : new Engine(cartridge_, components_, added_tokens(), greedy));
 }
 
 std::pair<int64_t, size_t> Engine::longest_match(Bytes data, size_t start) const {
     if (start >= data.size) return {-1, 0};
-    const auto [bytes, id] = cartridge_.read([&] { return parts_->pipeline.match.at(data.slice(start, data.size)); });
+    const auto [bytes, id] = parts_->pipeline.match.at(data.slice(start, data.size));
     return {id < 0 ? -1 : int64_t(parts_->unknown(uint32_t(id))), bytes};
 }
 
@@ -201,10 +191,7 @@ Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.pa
     if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
 }
 Engine::Lease::~Lease() {
-    if (scratch_->is_abandoned)
-        (void)scratch_.release();  // what it was left like nobody knows
-    else
-        engine_.parts_->pool.give(std::move(scratch_));
+    engine_.parts_->pool.give(std::move(scratch_));
 }
 
 void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {
@@ -217,36 +204,26 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
         out->append(whole.ids.data(), whole.ids.size());
         return;
     }
-    cartridge_.read(
-        [&] {
-            if (options.add_special_tokens) append_ids(p.single->before, out);
-            encode_inner(cartridge_, p, text, options.special_as_text, s, out, false);
-            if (options.add_special_tokens) append_ids(p.single->after, out);
-        },
-        &s, out);
+    if (options.add_special_tokens) append_ids(p.single->before, out);
+    encode_inner_ids(text, options.special_as_text, s, out);
+    if (options.add_special_tokens) append_ids(p.single->after, out);
 }
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
-    cartridge_.read([&] { encode_inner(cartridge_, *parts_, text, special_as_text, s, out, continues); }, &s, out);
-}
-
-namespace {
-
-void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text, bool special_as_text, Scratch& s,
-                  IdBuffer* out, bool continues) {
+    const Parts& p = *parts_;
     // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
     if (p.pipeline.scan == nullptr && text.size > kLargeText) {
-        const Seams seams(p, cartridge.program().max_token_bytes, special_as_text, false);
+        const Seams seams(p, cartridge_.program().max_token_bytes, special_as_text, false);
         for (size_t to = kLargePart; seams.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
             const size_t cut = seams.before(text, 0, to);
             if (cut == 0) continue;
-            encode_inner(cartridge, p, text.slice(0, cut), special_as_text, s, out, continues);
+            encode_inner_ids(text.slice(0, cut), special_as_text, s, out, continues);
             text = text.slice(cut, text.size);
             continues = true;
             to = 0;
         }
     }
-    const SegmentTables tables = p.tables(cartridge);
+    const SegmentTables tables = p.tables(cartridge_);
     const auto on_added = [&](uint32_t id, Bytes, const Place&) { out->push(int32_t(id)); };
     const auto on_scanned = [&](Bytes piece, const Place&) {
         const size_t before = out->size();
@@ -272,10 +249,12 @@ void encode_inner(const Cartridge& cartridge, const Engine::Parts& p, Bytes text
         walk_text(p, text, special_as_text, p.aligns_ids(), s, on_added, on_text, continues, p.words_only(), on_raw);
 }
 
-void encode_bytes(const Cartridge& cartridge, const Engine::Parts& p, Bytes data, bool is_greedy, Scratch& s,
-                  IdBuffer* out) {
-    const SegmentTables tables = p.tables(cartridge);
-    if (is_greedy) {
+void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
+    const Parts& p = *parts_;
+    if (!p.on_bytes())
+        throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
+    const SegmentTables tables = p.tables(cartridge_);
+    if (is_greedy()) {
         const size_t before = out->size();
         encode_whole(tables, data, out);
         return name_unknown(p.unknown, before, out);
@@ -299,24 +278,13 @@ void encode_bytes(const Cartridge& cartridge, const Engine::Parts& p, Bytes data
     }
 }
 
-}  // namespace
-
-void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
-    if (!parts_->on_bytes())
-        throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
-    cartridge_.read([&] { encode_bytes(cartridge_, *parts_, data, is_greedy(), s, out); }, &s, out);
-}
-
 void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) const {
     if (pretoken.empty()) return;
     if (!cartridge_.has_merges())
         throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies with merges");
     if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
         throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
-    cartridge_.read([&] { merge_by(parts_->merges, pretoken, way, scratch, out); }, &scratch, out);
-}
-
-void Engine::merge_by(const MergeTables& merges, Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out) {
+    const MergeTables& merges = parts_->merges;
     out->reserve_more(pretoken.size);
     uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
     Merger& merger = scratch.merger;
@@ -350,39 +318,35 @@ std::vector<size_t> Engine::cuts(Bytes pretoken) const {
     if (!cartridge_.has_merges())
         throw Error(ErrorKind::unsupported, "cuts are of byte-level vocabularies with merges");
     if (pretoken.empty()) return {};
-    return cartridge_.read([&] {
-        std::vector<size_t> borders;
-        ByteCuts::Walk walk(parts_->cuts, pretoken.data, pretoken.size);
-        for (size_t at; (at = walk.next()) < pretoken.size;) borders.push_back(at);
-        return borders;
-    });
+    std::vector<size_t> borders;
+    ByteCuts::Walk walk(parts_->cuts, pretoken.data, pretoken.size);
+    for (size_t at; (at = walk.next()) < pretoken.size;) borders.push_back(at);
+    return borders;
 }
 
 bool Engine::has_id(int64_t id) const {
-    return cartridge_.read([&] { return parts_->vocabulary->has(id); });
+    return parts_->vocabulary->has(id);
 }
 
 std::string Engine::id_to_token(uint32_t id) const {
-    return cartridge_.read([&] { return parts_->vocabulary->text_of(id); });
+    return parts_->vocabulary->text_of(id);
 }
 
 std::string Engine::id_to_bytes(uint32_t id) const {
-    return cartridge_.read([&] { return std::string(parts_->vocabulary->bytes_of(id).view()); });
+    return std::string(parts_->vocabulary->bytes_of(id).view());
 }
 
 int64_t Engine::token_to_id(std::string_view token) const {
-    return cartridge_.read([&] { return parts_->vocabulary->find(token); });
+    return parts_->vocabulary->find(token);
 }
 
 std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added) const {
     const Vocabulary& vocabulary = *parts_->vocabulary;
     const uint8_t wanted = with_added ? kPresent : kModel;
-    return cartridge_.read([&] {
-        std::vector<std::pair<std::string, uint32_t>> out;
-        for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
-            if (vocabulary.flags(id) & wanted) out.emplace_back(vocabulary.content_of(id), id);
-        return out;
-    });
+    std::vector<std::pair<std::string, uint32_t>> out;
+    for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
+        if (vocabulary.flags(id) & wanted) out.emplace_back(vocabulary.content_of(id), id);
+    return out;
 }
 
 uint32_t Engine::vocabulary_size(bool with_added) const {
@@ -390,12 +354,10 @@ uint32_t Engine::vocabulary_size(bool with_added) const {
 }
 
 std::vector<AddedTokenSpec> Engine::added_tokens() const {
-    return cartridge_.read([&] {
-        std::vector<AddedTokenSpec> out;
-        for (const AddedToken& token : parts_->vocabulary->added())
-            out.push_back({token.id, token.flags, parts_->vocabulary->content_of(token.id)});
-        return out;
-    });
+    std::vector<AddedTokenSpec> out;
+    for (const AddedToken& token : parts_->vocabulary->added())
+        out.push_back({token.id, token.flags, parts_->vocabulary->content_of(token.id)});
+    return out;
 }
 
 size_t Engine::special_tokens_added(bool is_pair) const {

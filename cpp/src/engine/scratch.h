@@ -40,7 +40,6 @@ class Scratch {
     std::unique_ptr<ModelScratch> model;
     std::vector<ModelToken> tokens;
     IdBuffer ids;
-    bool is_abandoned = false;  // by work that was left in its middle
 
     // Gives back what an unusually large input made grow.
     void trim() {
@@ -66,11 +65,6 @@ class Scratch {
         if (container->capacity() > limit) T().swap(*container);
     }
 };
-
-// For read_mapped().
-inline void abandon(Scratch* scratch) {
-    scratch->is_abandoned = true;
-}
 
 // Never waits for a lock: a child of fork() would wait for ever on one that a thread of its parent held.
 class ScratchPool {

@@ -115,20 +115,16 @@ class SegmentTracer {
 std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool special_as_text) {
     check_exact(engine);
     check_size(text);
-    return engine.cartridge().read([&] {
-        const Engine::Lease lease(engine);
-        const bool joins = engine.greedy()->parts().pipeline.joins_pieces;
-        return SegmentTracer(engine, *lease).text(text, special_as_text, joins);
-    });
+    const Engine::Lease lease(engine);
+    const bool joins = engine.greedy()->parts().pipeline.joins_pieces;
+    return SegmentTracer(engine, *lease).text(text, special_as_text, joins);
 }
 
 std::vector<TraceSegment> trace_raw_segments(const Engine& engine, Bytes data) {
     check_exact(engine);
     check_size(data);
-    return engine.cartridge().read([&] {
-        const Engine::Lease lease(engine);
-        return SegmentTracer(engine, *lease).raw(data);
-    });
+    const Engine::Lease lease(engine);
+    return SegmentTracer(engine, *lease).raw(data);
 }
 
 }  // namespace crayon

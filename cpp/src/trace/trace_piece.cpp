@@ -226,9 +226,10 @@ TraceToken TraceModel::unknown(size_t start, size_t end) const {
     return {unk_id, start, end, Kind::unknown};
 }
 
-namespace {
+namespace {}  // namespace
 
-PieceTrace traced(const Engine& engine, Bytes piece) {
+PieceTrace trace_piece(const Engine& engine, Bytes piece) {
+    check_exact(engine);
     const TraceModel model(engine);
     if (piece.empty()) throw Error(ErrorKind::argument, "an empty piece has no tokens");
     model.check(piece);
@@ -253,15 +254,8 @@ PieceTrace traced(const Engine& engine, Bytes piece) {
     return out;
 }
 
-}  // namespace
-
-PieceTrace trace_piece(const Engine& engine, Bytes piece) {
-    check_exact(engine);
-    return engine.cartridge().read([&] { return traced(engine, piece); });
-}
-
 const char* trace_model_type(const Engine& engine) {
-    switch (engine.cartridge().read([&] { return TraceModel(engine).options.type; })) {
+    switch (TraceModel(engine).options.type) {
         case ModelType::word_piece:
             return "WordPiece";
         case ModelType::word_level:

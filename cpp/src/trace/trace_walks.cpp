@@ -63,7 +63,10 @@ bool is_word_piece(const TraceModel& model) {
     return model.options.type == ModelType::word_piece && !model.on_bytes;
 }
 
-std::vector<TraceWalk> walks_of(const Engine& engine, Bytes run) {
+}  // namespace
+
+std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
+    check_exact(engine);
     const TraceModel model(engine);
     std::vector<TraceWalk> walks;
     model.check(run);
@@ -97,13 +100,6 @@ std::vector<TraceWalk> walks_of(const Engine& engine, Bytes run) {
         after_unknown = true;
     }
     return walks;
-}
-
-}  // namespace
-
-std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
-    check_exact(engine);
-    return engine.cartridge().read([&] { return walks_of(engine, run); });
 }
 
 }  // namespace crayon

@@ -62,15 +62,7 @@ class WordCounter::Call {
         const auto with_worker = [&](size_t task, size_t i, const Poll& poll) {
             if (p_.tallies[i] == nullptr) p_.tallies[i] = std::make_unique<WordTally>();
             if (workers[i] == nullptr) workers[i] = std::make_unique<Worker>(*p_.engine);
-            Worker& worker = *workers[i];
-            WordTally& tally = *p_.tallies[i];
-            // Who is asked may be Python.
-            const Poll apart = [&] {
-                const ReadPause pause;
-                poll();
-            };
-            p_.engine->cartridge().read([&] { work(task, tally, *worker.lease, &worker.reader, apart); },
-                                        &*worker.lease, &tally, &worker.reader);
+            work(task, *p_.tallies[i], *workers[i]->lease, &workers[i]->reader, poll);
         };
         run_watched(n, threads, with_worker, [&] { report("counting words", done_, to_do_); });
     }
@@ -166,8 +158,7 @@ void WordCounter::Call::commit() {
 WordCounter::WordCounter(std::shared_ptr<const Engine> engine, size_t threads) {
     if (engine->is_greedy())
         throw Error(ErrorKind::argument, "an engine in greedy mode has no pretokens to count: use the exact one");
-    const Engine& opened = *engine;
-    parts_ = opened.cartridge().read([&] { return std::make_unique<Parts>(engine, threads); });
+    parts_ = std::make_unique<Parts>(std::move(engine), threads);
 }
 
 WordCounter::~WordCounter() = default;
@@ -177,7 +168,7 @@ void WordCounter::add(const std::vector<TextView>& texts, const Progress& progre
     for (const TextView& text : texts) total += text.bytes();
     Call call(this, progress, total);
     const Engine& engine = *parts_->engine;
-    const std::vector<TextTask> tasks = engine.cartridge().read([&] { return make_word_tasks(parts_->seams, texts); });
+    const std::vector<TextTask> tasks = make_word_tasks(parts_->seams, texts);
     call.run(tasks.size(), [&](size_t t, WordTally& tally, Scratch& scratch, Utf8Reader* reader, const Poll& poll) {
         const TextTask& task = tasks[t];
         uint64_t done = 0;

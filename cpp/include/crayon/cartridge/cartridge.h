@@ -13,7 +13,6 @@
 
 #include "crayon/cartridge/cartridge_tables.h"
 #include "crayon/cartridge/double_array.h"
-#include "crayon/cartridge/mapped_file.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/error.h"
 
@@ -142,27 +141,24 @@ struct FileIdentity {
     }
 };
 
-// A read-only map of a file, or a copy in memory. Position-independent: nothing in it is relocated.
+// A read-only map of a file, or a copy in memory. Position-independent: nothing in it is relocated. A map shows what is
+// done to its file: one that is cut or written over in place gives SIGBUS, or other bytes, as any mapped file does. One
+// that is replaced by rename, or removed, stays as it was.
 class Storage {
   public:
     virtual ~Storage() = default;
     virtual Bytes bytes() const = 0;
     // Of the file that was opened, whatever has its name since; nothing where it is not mapped.
     virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
-    // Null when they are no file's that can be cut.
-    const MappedFile* mapped() const { return mapped_; }
-
-  protected:
-    const MappedFile* mapped_ = nullptr;
 };
-// Raises std::system_error when the file cannot be opened or mapped, Error(cartridge) when it is no regular file or
-// larger than any cartridge. Whoever reads it does so in read_mapped().
-std::shared_ptr<const Storage> map_file(const std::string& path);
+// Maps the file, or reads it into memory where CRAYON_MAP is `copy`: of a copy nothing is known that was found out of
+// its file before. Raises std::system_error when the file cannot be opened, mapped or read, Error(cartridge) when it is
+// no regular file or larger than any cartridge, Error(argument) when CRAYON_MAP is something else.
+std::shared_ptr<const Storage> open_file(const std::string& path);
 std::shared_ptr<const Storage> own_bytes(Bytes bytes);
 
 // The sections of a cartridge, used in place. Opening costs constant time: header, table and sizes are checked, the
-// contents are not (verify_cartridge does that). What is read one field at a time is a copy; whatever else is read, by
-// those who open cartridges and by their users, is read in read(), where the file could be cut.
+// contents are not (verify_cartridge does that).
 class Cartridge {
   public:
     explicit Cartridge(std::shared_ptr<const Storage> storage);
@@ -172,11 +168,6 @@ class Cartridge {
     Bytes file() const { return storage_->bytes(); }
     Bytes section(Section type) const { return sections_[size_t(type)]; }
     Array<SectionEntry> table() const { return {own_->table.data(), own_->table.size()}; }
-    // See read_mapped().
-    template <typename Work, typename... Made>
-    auto read(Work&& work, Made*... made) const {
-        return read_mapped(storage_->mapped(), std::forward<Work>(work), made...);
-    }
 
     DoubleArrayView trie, added_trie, added_trie_normalized;
     Array<uint32_t> token_offsets, byte_ids, merge_products, byte_pair_ranks, raw_tokens;
@@ -193,10 +184,7 @@ class Cartridge {
     bool has_text_tokens() const { return program_->flags & kTextTokens; }
     // Byte-level tables that merge.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
-    Bytes bytes_of(uint32_t id) const {
-        const uint32_t start = token_offsets[id];
-        return {token_bytes.data + start, run_length(start, token_offsets[id + 1])};
-    }
+    Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
 
   private:
     template <typename T>
@@ -229,7 +217,7 @@ auto named(const std::string& path, Make&& make) -> decltype(make()) {
     }
 }
 
-// The cartridge of a file. Error(cartridge), which names it, also when it is cut meanwhile; else as map_file.
+// The cartridge of a file. Error(cartridge), which names it; else as open_file.
 Cartridge open_cartridge(const std::string& path);
 
 // Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the

@@ -1,6 +1,4 @@
 // The engine: an immutable view of a cartridge that encodes and decodes. Any number of threads may use one at a time.
-// Whatever reads the cartridge raises Error(cartridge) from the moment on that its file is cut (mapped_file.h); results
-// that were appended to are empty then.
 #pragma once
 
 #include <memory>
@@ -174,16 +172,10 @@ class Engine {
            Greedy greedy);
     void prepare(std::vector<uint32_t> specials);
     void finish();
-    static void merge_by(const MergeTables& merges, Bytes pretoken, MergeWay way, Scratch& scratch, IdBuffer* out);
-    void add_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& scratch,
-                           IdBuffer* out, std::vector<Offset>* offsets) const;
-    Encoding finish_encoding(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
     template <typename OnToken>
     void for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
     // Whether they are all ASCII.
     bool join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
-    void join_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
-    void decode_text(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const;
 
     Cartridge cartridge_;
     std::string own_components_;  // in place of the section's
