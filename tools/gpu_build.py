@@ -198,9 +198,9 @@ def resources(runtime: Runtime, compiler: str, arch: str) -> list[dict[str, str]
             if rows and (found := re.search(pattern, line)):
                 rows[-1][key] = found[1]
     shown = _output(["c++filt", *(row["kernel"] for row in rows)]).splitlines()
-    for row, name in zip(rows, shown, strict=True):
-        found = re.search(r"run_kernel<crayon::gpu::(.*?)>\(", name)
-        row["kernel"] = found[1].replace("crayon::", "") if found else name
+    for row, spelled in zip(rows, shown, strict=True):
+        kernel = re.search(r"run_kernel<crayon::gpu::(.*?)>\(", spelled)
+        row["kernel"] = kernel[1].replace("crayon::", "") if kernel else spelled
     return rows
 
 

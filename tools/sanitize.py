@@ -133,7 +133,7 @@ def main() -> int:
         print(f"{kind}: the sanitizers do not work here: {', '.join(unseen)}", file=sys.stderr)
         return 2
     build(kind, place, python)
-    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
+    command: list[str | Path] = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", CHOSEN[kind]]
     # Slurm starts a console script, which has another interpreter.
     command += ["--deselect", "tests/corpora/test_slurm.py"]
     command += arguments or ["-n", "auto", "--dist", "worksteal"]

@@ -86,7 +86,7 @@ EVERY = {
 }
 
 
-COMPONENTS = [(part, component) for part, components in EVERY.items() for component in components]
+COMPONENTS = [(part, component) for part, components in EVERY.items() for component in components]  # type: ignore[attr-defined]
 LISTED = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
 NATIVE = {
     "normalizer": {"type": "NFC"},

@@ -213,7 +213,7 @@ def test_all_or_nothing(sources, tmp_path, monkeypatch):
         for folder in (old, new):
             with pytest.raises(error):
                 write(converted, folder)
-    real = repository.write_atomic
+    real = repository.write_atomic  # type: ignore[attr-defined]
 
     def fails_late(path: str, data: bytes) -> None:
         if path.endswith(".dat"):

@@ -19,12 +19,12 @@ def test_the_other_columns_stay_as_they_are(gpt2_like: Path, kind: type) -> None
         pa.field("text", pa.string(), nullable=False),
     ]
     schema = pa.schema(fields, metadata={"made": "by hand"})
-    batch = kind.from_pydict({"id": [1, 2], "text": ["Some text", ""]}, schema=schema)
+    batch = kind.from_pydict({"id": [1, 2], "text": ["Some text", ""]}, schema=schema)  # type: ignore[attr-defined]
     ids = [tokenizer.encode(text).ids for text in ("Some text", "")]
     made = with_ids(tokenizer, batch, Column(), 1)
     assert type(made) is kind
-    assert made.schema.equals(schema.append(pa.field("input_ids", pa.list_(pa.int32()))), check_metadata=True)
-    assert made.column("input_ids").to_pylist() == ids
+    assert made.schema.equals(schema.append(pa.field("input_ids", pa.list_(pa.int32()))), check_metadata=True)  # type: ignore[attr-defined]
+    assert made.column("input_ids").to_pylist() == ids  # type: ignore[attr-defined]
     again = with_ids(tokenizer, made, Column(ids="text"), 1)
     assert again.schema.names == ["id", "text", "input_ids"]
     assert again.schema.field("id").equals(fields[0], check_metadata=True)

@@ -140,7 +140,7 @@ def test_the_same_ids_on_a_device(any_vocabulary, put):
     assert twin.device == "cpu"
     assert twin.to("cuda") is twin
     assert twin.device == "cuda:0"
-    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]
+    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]  # type: ignore[attr-defined]
     offsets = np.cumsum([0, *map(len, flat)])
     for special in (True, False):
         for as_text in (True, False):

@@ -272,7 +272,7 @@ def test_a_list_that_an_item_changes(both: reference_impl.Both) -> None:
 
     class Shrinking:
         def __index__(self) -> int:
-            ids.clear()
+            ids.clear()  # type: ignore[attr-defined]
             return 7
 
     ids: list[Any] = [Shrinking(), *range(50)]

@@ -190,7 +190,7 @@ def test_merging_encodings_of_two_engines() -> None:
     got = [both.engine.encode(text) for both, text in zip(boths, texts, strict=True)]
     want = [both.reference.encode(text) for both, text in zip(boths, texts, strict=True)]
     for encoding in (*got, *want):
-        encoding.truncate(2)
+        encoding.truncate(2)  # type: ignore[attr-defined]
     got.append(pickle.loads(pickle.dumps(got[0])))
     want.append(pickle.loads(pickle.dumps(want[0])))
     for order in ([0, 1], [1, 0], [0, 0], [0, 2], [2, 2], [2, 1, 0]):

@@ -81,7 +81,7 @@ def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text):
     engine = engine_of(any_vocabulary)
     assert _core.why_not_on_device(engine) == ""
     expected = engine.encode_ragged(TEXTS, special, as_text)
-    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]
+    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]  # type: ignore[attr-defined]
     offsets = np.cumsum([0, *map(len, flat)])
     data = b"".join(flat)
     for elements in (1 << 29, 400):

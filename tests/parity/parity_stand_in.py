@@ -322,7 +322,7 @@ def right_peer(path: str) -> Any:
     def encode(texts: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
 
-    encode.decode = lambda ids: tokenizer.decode_batch(ids, skip_special_tokens=False)
+    encode.decode = lambda ids: tokenizer.decode_batch(ids, skip_special_tokens=False)  # type: ignore[attr-defined]
     return encode
 
 

@@ -268,8 +268,8 @@ def test_the_environment_of_the_prerelease_is_made_once(tmp_path: Path, monkeypa
         returncode, stderr = 1, "no network"
 
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(prerelease.venv, "create", create)
-    monkeypatch.setattr(prerelease.subprocess, "run", lambda *arguments, **options: Done)
+    monkeypatch.setattr(prerelease.venv, "create", create)  # type: ignore[attr-defined]
+    monkeypatch.setattr(prerelease.subprocess, "run", lambda *arguments, **options: Done)  # type: ignore[attr-defined]
     with pytest.raises(OSError, match="cannot be installed"):
         prerelease.interpreter()
     Done.returncode = 0

@@ -103,7 +103,7 @@ def test_ids_of_every_round(text: Path, gpt2_like: Path, tmp_path: Path, monkeyp
         return {"work": work, "tokens": 1} | ({"digests": ["a"] * run.files} if run.engine == "encode_ragged" else {})
 
     def ids(output: Path, _: str) -> tuple[str, int]:
-        answer = answers[output.parent.name].pop(0)
+        answer = answers[output.parent.name].pop(0)  # type: ignore[attr-defined]
         if answer is None:
             raise FileNotFoundError("no index")
         return answer, 1

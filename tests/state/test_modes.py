@@ -152,7 +152,7 @@ def replace_model(tokenizer: Tokenizer, path: Path) -> None:
 
 
 def set_attribute(tokenizer: Tokenizer, path: Path) -> None:
-    tokenizer.model.ignore_merges = True
+    tokenizer.model.ignore_merges = True  # type: ignore[attr-defined]
 
 
 def train(tokenizer: Tokenizer, path: Path) -> None:

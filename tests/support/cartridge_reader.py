@@ -9,7 +9,11 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.support.cartridge_hash import live_home, pair_home, word_home, word_key, xxh64
+from tests.support.cartridge_hash import live_home as live_home
+from tests.support.cartridge_hash import pair_home as pair_home
+from tests.support.cartridge_hash import word_home as word_home
+from tests.support.cartridge_hash import word_key as word_key
+from tests.support.cartridge_hash import xxh64 as xxh64
 
 REQUIRED = 1
 NAMES = {

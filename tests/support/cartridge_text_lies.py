@@ -176,7 +176,7 @@ def component_cases(cases: Cases) -> None:
         "WordLevel": {"unk_token": None},
         "Unigram": {"byte_fallback": "a", "unk_id": -1},
     }
-    for option, value in wrong[cases.cartridge.components["model"]["type"]].items():
+    for option, value in wrong[cases.cartridge.components["model"]["type"]].items():  # type: ignore[attr-defined]
         content = cases.components("model", option, value=value)
         cases.add(f"the model's {option} {value!r}", "components", content)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
-from transformers.utils import PaddingStrategy
+from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
 
 import crayon_hf
 from tests.transformers.comparing import outcome, plain

@@ -46,14 +46,14 @@ def facts(tokenizer: Any) -> tuple[Any, Any]:
 def restored(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each load, whether it was from a snapshot."""
     seen: list[bool] = []
-    restore = loading.snapshots.restore
+    restore = loading.snapshots.restore  # type: ignore[attr-defined]
 
     def spy(made_of: Any) -> Any:
         found = restore(made_of)
         seen.append(found is not None)
         return found
 
-    monkeypatch.setattr(loading.snapshots, "restore", spy)
+    monkeypatch.setattr(loading.snapshots, "restore", spy)  # type: ignore[attr-defined]
     return seen
 
 

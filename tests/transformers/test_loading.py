@@ -44,7 +44,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             seen.append(found)
         return found
 
-    monkeypatch.setattr(loading.snapshots, "restore", spy)
+    monkeypatch.setattr(loading.snapshots, "restore", spy)  # type: ignore[attr-defined]
     return seen
 
 
@@ -188,7 +188,7 @@ def test_snapshots_are_only_believed_when_sound(
 
 def test_fresh_files_get_no_snapshot(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)
+    monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)  # type: ignore[attr-defined]
     crayon_hf.AutoTokenizer.from_pretrained(repository)
     assert not list(tmp_path.rglob("*.snapshot"))
 

@@ -424,7 +424,7 @@ def test_map_that_was_given_up():
         gate.opened.set()
         taker.join(LONG)
         gate.opened.clear()
-        results.close()
+        results.close()  # type: ignore[attr-defined]
         again = pipeline.map(["x", "y"])
         gate.opened.set()
         assert [result["input_ids"] for result in again] == [[1], [1]]

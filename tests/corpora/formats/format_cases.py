@@ -31,7 +31,7 @@ def document_set(name: str, largest: int) -> Documents:
     """The set of this name (of NAMES), with ids to `largest`."""
     if name.startswith("random"):
         return _random(int(name[6:]), largest)
-    return {
+    return {  # type: ignore[return-value]
         "none": [],
         "one empty": [[]],
         "empties": [[], [], [7], [], [largest, 0], []],

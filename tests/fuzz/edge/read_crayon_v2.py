@@ -24,7 +24,7 @@ def one_input(data: bytes) -> None:
         judge_document(result.tokenizer_json)
 
 
-def mutate(data: bytes, rng: mutators.Random) -> bytes | None:
+def mutate(data: bytes, rng: mutators.Random) -> bytes | None:  # type: ignore[name-defined]
     """The companion as JSON; the cartridge by libFuzzer."""
     beside, separator, cartridge = data.partition(SEPARATOR)
     changed = mutators.json_document(beside, rng) if beside else None

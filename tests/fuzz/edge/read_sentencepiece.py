@@ -48,7 +48,7 @@ def seeds() -> Iterator[bytes]:
 def _model(kind: int, changes: int) -> bytes:
     from sentencepiece import sentencepiece_model_pb2 as schema
 
-    proto: Any = schema.ModelProto()
+    proto: Any = schema.ModelProto()  # type: ignore[attr-defined]
     pieces: list[tuple[str, float, int]] = [("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3)]
     if changes & 1:
         pieces += [(f"<0x{byte:02X}>", 0, 6) for byte in range(256)]

@@ -78,7 +78,7 @@ def _numbers(value: Any) -> Iterator[Any]:
         yield value
 
 
-def mutate(data: bytes, rng: mutators.Random) -> bytes | None:
+def mutate(data: bytes, rng: mutators.Random) -> bytes | None:  # type: ignore[name-defined]
     """The document as JSON; the text by libFuzzer."""
     document, separator, said = data.partition(SEPARATOR)
     changed = mutators.json_document(document, rng)
