@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
 
 _CARTRIDGE = "tokenizer.dat"
-_MAGIC = b"CRAY"
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
-def open_file(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
-    """A ``tokenizer.json`` or a cartridge of ours; the contents say which it is."""
-    name = os.fspath(path)
-    with open_regular(name) as file:
-        head = file.read(8)
-    name = os.path.abspath(name)  # it may be needed again when the working directory is another one
-    if head.startswith(_MAGIC):
-        engine = cache.open_cartridge(name)
-        return Assembly(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
+def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+    """A cartridge of ours; its ``tokenizer.json`` is beside it, if anywhere."""
+    name = os.path.abspath(path)  # it may be needed again when the working directory is another one
+    engine = cache.open_cartridge(name)
+    return Assembly(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
+
+
+def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+    """A ``tokenizer.json``."""
+    name = os.path.abspath(path)
     try:
         try:
             return _assemble(cache.open_source(name, json_recipe()), mode)
@@ -63,13 +63,13 @@ def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mod
     source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
     cartridge = _cartridge_of(identifier, source, token)
     if cartridge is None:
-        return open_file(source, mode)
+        return open_json(source, mode)
     from crayon_hf.loading.cartridge_check import open_beside
 
     engine, refused = open_beside(cartridge, source)
     if engine is not None:
         return Assembly(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
-    assembly = open_file(source, mode)
+    assembly = open_json(source, mode)
     assembly.refused = refused
     return assembly
 

@@ -1,9 +1,14 @@
-"""Opening a source of any kind: it is converted once, and from then on only mapped."""
+"""Opening a source of any kind: it is recognised, then the loader of its kind opens it.
+
+A source of another kind than ours is converted once, and from then on only mapped.
+"""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -20,26 +25,17 @@ if TYPE_CHECKING:
     from crayon_hf.loading.search_path import Profile
 
 
+Loader = Callable[[str, Mode], Assembly]
+
+
 def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
     """A source of any kind that `crayon_hf.conversion` reads, or a directory that has one."""
     given = os.fspath(path)
-    if _is_plain(given):
-        return opening.open_file(given, mode)
-    from crayon_hf.conversion.recognise import Kind, look_into, recognise, vocab_and_merges
-
-    kind, name = recognise(given), os.path.abspath(given)
-    if kind is Kind.DIRECTORY:
-        kind, name = look_into(name)
-        if kind is Kind.DIRECTORY:
-            raise VocabularyError(f"{name} is a directory, where a file was looked for")
-    if kind is Kind.CARTRIDGE or kind is Kind.TOKENIZER_JSON:
-        return opening.open_file(name, mode)
-    if kind is Kind.MERGES:
-        kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
+    kind, name = _recognise(given)
     try:
-        return opening.open_tiktoken(name, None, None, None, mode) if kind is Kind.TIKTOKEN else _open(kind, name, mode)
+        return _LOADERS[kind](name, mode)
     except (CartridgeError, VocabularyError) as error:
-        hint = "; Tokenizer.from_tiktoken takes them" if kind is Kind.TIKTOKEN and "pattern=" in str(error) else ""
+        hint = "; Tokenizer.from_tiktoken takes them" if kind == "TIKTOKEN" and "pattern=" in str(error) else ""
         if name in str(error) or os.path.abspath(given) in str(error):
             raise
         raise type(error)(f"{name}: {error}{hint}") from error
@@ -58,41 +54,76 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
     cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
     if cartridge is None:
         assert source is not None
-        return opening.open_file(source, mode), source
+        return opening.open_json(source, mode), source
     if opening.is_version_2(cartridge):
         return open_any(cartridge, mode), cartridge
     if source is None:
-        return opening.open_file(cartridge, mode), cartridge
+        return _open_plain(cartridge, mode), cartridge
     try:
-        assembly = opening.open_file(cartridge, mode)
+        assembly = _open_plain(cartridge, mode)
         if cache.source_digest(source) == opening.source_digest(assembly):
             return assembly, cartridge
         refused = "it was compiled from another tokenizer.json"
     except CartridgeError as error:
         refused = str(error)
-    assembly = opening.open_file(source, mode)
+    assembly = opening.open_json(source, mode)
     assembly.refused = refused
     return assembly, source
 
 
-def _is_plain(path: str) -> bool:
-    """True for a cartridge of ours, and for a tokenizer.json as the library writes it: nothing need be imported."""
+# -- what a source is
+
+
+def _recognise(given: str) -> tuple[str, str]:
+    """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
+    plain, name = _plain_kind(given), os.path.abspath(given)
+    if plain is not None:
+        return plain, name
+    from crayon_hf.conversion.recognise import Kind, look_into, recognise, vocab_and_merges
+
+    kind = recognise(given)
+    if kind is Kind.DIRECTORY:
+        kind, name = look_into(name)
+        if kind is Kind.DIRECTORY:
+            raise VocabularyError(f"{name} is a directory, where a file was looked for")
+    if kind is Kind.MERGES:
+        kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
+    return kind.name, name
+
+
+def _plain_kind(path: str) -> str | None:
+    """A cartridge of ours, or a tokenizer.json as the library writes it. Nothing is imported to see that."""
     if not os.path.isfile(path):
-        return False
+        return None
     with open(path, "rb") as file:
         head = file.read(64)
     if head.startswith(b"CRAY"):
-        return head[4:8] != (2).to_bytes(4, "little")
+        return None if head[4:8] == (2).to_bytes(4, "little") else "CARTRIDGE"
     match head.split(b'"', 5):
         case [brace, b"version", colon, _, comma, key]:
-            return (brace.strip(), colon.strip(), comma.strip()) == (b"{", b":", b",") and key.startswith(b"truncation")
-    return False
+            marks = brace.strip(), colon.strip(), comma.strip()
+            return "TOKENIZER_JSON" if marks == (b"{", b":", b",") and key.startswith(b"truncation") else None
+    return None
 
 
-def _open(kind: Kind, path: str, mode: Mode) -> Assembly:
+# -- loaders
+
+
+def _open_plain(path: str, mode: Mode) -> Assembly:
+    """A cartridge of a profile. One that does not even begin as a cartridge is refused as no tokenizer.json."""
+    return _LOADERS[_plain_kind(path) or "TOKENIZER_JSON"](path, mode)
+
+
+def _open_ranks(path: str, mode: Mode) -> Assembly:
+    return opening.open_tiktoken(path, None, None, None, mode)
+
+
+def _convert(name: str, path: str, mode: Mode) -> Assembly:
+    """A source of the kind of that name, by way of the ``tokenizer.json`` that its reader gives."""
     from crayon_hf.conversion import read
     from crayon_hf.conversion.recognise import Kind
 
+    kind = Kind[name]
     recipe = _recipe(kind, path)
     try:
         opened = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
@@ -101,6 +132,17 @@ def _open(kind: Kind, path: str, mode: Mode) -> Assembly:
         return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
     source = Source(opened.source, opened.engine.source_digest, lambda: read(kind, path).tokenizer_json)
     return Assembly(opened.engine, source, opened.path, mode)
+
+
+_CONVERTED = ("CRAYON_V2", "GGUF", "SENTENCEPIECE", "TEKKEN", "VOCAB_JSON", "WORDPIECE")
+
+_LOADERS: dict[str, Loader] = {
+    "CARTRIDGE": opening.open_cartridge,
+    "TOKENIZER_JSON": opening.open_json,
+    "TIKTOKEN": _open_ranks,
+    **{name: partial(_convert, name) for name in _CONVERTED},
+}
+"""What opens a source, by the name of its `Kind`; that enumeration is imported only for what is converted."""
 
 
 def _recipe(kind: Kind, path: str) -> cache.Recipe:
