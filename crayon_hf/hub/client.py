@@ -17,6 +17,7 @@ from hashlib import sha1, sha256
 from typing import Any, NamedTuple, TypeVar
 
 from crayon_hf.errors import HubError
+from crayon_hf.util.hub_errors import is_transport
 
 _T = TypeVar("_T")
 
@@ -27,8 +28,6 @@ _PATIENCE = 20.0
 """No call is made again later than so many seconds after the first."""
 
 _PASSING = (429, 500, 502, 503, 504)
-_TRANSPORT = ("TransportError", "RequestException", "XetDownloadError")
-"""What a connection fails with, by the names of base classes: which library it is depends on the client's version."""
 
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BLOCK = 1 << 20
@@ -235,8 +234,7 @@ def _status(error: BaseException) -> int | None:
 def _is_transport(error: BaseException) -> bool:
     if isinstance(error, library().errors.OfflineModeIsEnabled) or _status(error) is not None:
         return False
-    names = {base.__name__ for base in type(error).__mro__}
-    return isinstance(error, (ConnectionError, TimeoutError)) or bool(names & set(_TRANSPORT))
+    return isinstance(error, (ConnectionError, TimeoutError)) or is_transport(error)
 
 
 def _is_inconsistent(error: BaseException) -> bool:

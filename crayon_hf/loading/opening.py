@@ -17,6 +17,7 @@ from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import Source, compile_json, json_recipe
 from crayon_hf.state.state import Assembly
 from crayon_hf.util.files import open_regular, read_source
+from crayon_hf.util.hub_errors import is_unavailable
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
@@ -80,7 +81,6 @@ def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None
     That it has none costs one request: the client remembers it for the commit.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
-    from huggingface_hub.errors import HfHubHTTPError
 
     commit = os.path.basename(os.path.dirname(source))
     known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
@@ -88,8 +88,10 @@ def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None
         return known if isinstance(known, str) else None
     try:
         return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
-    except (OSError, ValueError, HfHubHTTPError):  # it is there to save time, and is not needed
-        return None
+    except Exception as error:
+        if not is_unavailable(error):
+            raise
+        return None  # it is there to save time, and is not needed
 
 
 def open_tiktoken(

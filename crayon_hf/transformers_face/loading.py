@@ -11,6 +11,7 @@ from typing import Any
 
 from crayon_hf.transformers_face import snapshots
 from crayon_hf.transformers_face.classes import adopt
+from crayon_hf.util.hub_errors import is_unavailable
 
 CARTRIDGE = "tokenizer.dat"
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
@@ -87,7 +88,6 @@ def _cartridge(name: Any, directory: str | None, kwargs: dict[str, Any]) -> str 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
     """A file of a Hub repository in the client's cache, where it is put if need be; None if it is not to be had."""
-    from huggingface_hub.errors import HfHubHTTPError
     from transformers.utils.hub import cached_file
 
     options = ("cache_dir", "token", "revision", "local_files_only", "subfolder")
@@ -100,7 +100,9 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
         )
-    except (OSError, ValueError, HfHubHTTPError):
+    except Exception as error:
+        if not is_unavailable(error):
+            raise
         return None  # transformers will say what is wrong
     return found
 
