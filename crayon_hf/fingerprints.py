@@ -45,14 +45,14 @@ def digest_of(tokenizer: Tokenizer) -> str:
 
     engine: Any = tokenizer._current_engine()
     what: Any
-    if isinstance(engine, _core.Engine) and not tokenizer._assembly.is_modified:
+    if isinstance(engine, _core.Engine) and not tokenizer._state.is_modified:
         what = engine.source_digest
     elif isinstance(engine, TiktokenEngine):  # it has no tokenizer.json
         name, pattern, ranks, specials, _ = engine.arguments
         what = [name, pattern, sorted((bytes(t).hex(), id) for t, id in ranks.items()), sorted(specials.items())]
     else:
         with state.lock:
-            what = tokenizer._assembly.document()
+            what = tokenizer._state.document()
     reference = json.loads(engine.metadata).get("reference", "")
     how = [what, reference, tokenizer.mode, bool(tokenizer.encode_special_tokens)]
     return sha256(json.dumps(how).encode()).hexdigest()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.file_encoding import FileChunk
-    from crayon_hf.state.state import Assembly
+    from crayon_hf.state.state import TokenizerState
 
     AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
@@ -51,7 +51,7 @@ class Tokenizer(Changes, AsyncMethods):
     # -- opening
 
     @classmethod
-    def _of(cls, parts: Assembly) -> Tokenizer:
+    def _of(cls, parts: TokenizerState) -> Tokenizer:
         tokenizer = cls.__new__(cls)
         tokenizer._begin(parts)
         return tokenizer
@@ -395,7 +395,7 @@ class Tokenizer(Changes, AsyncMethods):
         """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
         validation.check_flags(pretty=pretty)
         with state.lock:
-            document = self._assembly.document()
+            document = self._state.document()
         sizes = {"truncation": self._truncation, "padding": self._padding}
         written = {name: None if size is None else size.as_json() for name, size in sizes.items()}
         return tokenizer_json.write(document | written, pretty)
@@ -410,7 +410,7 @@ class Tokenizer(Changes, AsyncMethods):
             write_atomic(name, self.to_str(pretty).encode())
             return
         with state.lock:
-            parts = self._assembly
+            parts = self._state
             is_native = isinstance(parts.engine(), _core.Engine)
             if is_native and (parts.is_modified or parts.stored_settings() != self._settings()[1:]):
                 parts = opening.open_buffer(self.to_str().encode())
@@ -457,7 +457,7 @@ class Tokenizer(Changes, AsyncMethods):
     @property
     def mode(self) -> str:
         """``"exact"``, or ``"greedy"``: how it was opened, which no change changes and no file holds."""
-        return self._assembly.mode.name
+        return self._state.mode.name
 
     @property
     def engine(self) -> str:
@@ -479,10 +479,10 @@ class Tokenizer(Changes, AsyncMethods):
             "mode": self.mode,
             "reason": getattr(engine, "reason", None),
             "cpu": engine.cpu,
-            "cartridge": self._assembly.path,
+            "cartridge": self._state.path,
             "reference": reference_of(engine.metadata),
-            "origin": self._assembly.origin(),
-            "refused": self._assembly.refused,
+            "origin": self._state.origin(),
+            "refused": self._state.refused,
             "device": device,
             "device_reason": why,
         }
@@ -515,13 +515,13 @@ class Tokenizer(Changes, AsyncMethods):
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[Any, ...]]:
         device = () if self._placement is None else (self._placement.requested,)
         with state.lock:
-            return _unpickle, (type(self), self._assembly.pickled(), self._settings(), *device)
+            return _unpickle, (type(self), self._state.pickled(), self._settings(), *device)
 
     def __getstate__(self) -> bytes:
         return self.to_str().encode()
 
     def __setstate__(self, state: bytes) -> None:
-        parts: Assembly | None = getattr(self, "_assembly", None)
+        parts: TokenizerState | None = getattr(self, "_state", None)
         self._begin(opening.open_buffer(state, EXACT if parts is None else parts.mode))
 
     def __getnewargs__(self) -> tuple[tokenizers.models.Model]:
@@ -540,7 +540,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def _twin(self, reopened: bool) -> Tokenizer:
         with state.lock:
-            twin = self._of(self._assembly.copy(reopened))
+            twin = self._of(self._state.copy(reopened))
         twin._restore(self._settings())
         twin._placement = None if self._placement is None else self._placement.copy()
         return twin

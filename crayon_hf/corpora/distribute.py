@@ -46,11 +46,11 @@ class Label(NamedTuple):
 def pack(tokenizer: Tokenizer) -> tuple[Label, Parcel]:
     """What has to be sent. UnsupportedError for a tokenizer with a component that is written in Python."""
     with state.lock:
-        parts = tokenizer._assembly.pickled()
+        parts = tokenizer._state.pickled()
         settings = tokenizer._settings()
-        where = tokenizer._assembly.source.path or ""
+        where = tokenizer._state.source.path or ""
         try:
-            cartridge = tokenizer._assembly.cartridge() if parts[0] == "Engine" else b""
+            cartridge = tokenizer._state.cartridge() if parts[0] == "Engine" else b""
         except SourceMissingError as error:
             raise UnsupportedError(f"the cartridge cannot be sent: {error}") from error
     kind, arguments, changes, mode = parts
@@ -75,7 +75,7 @@ def _release_in_child() -> None:
     _lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # after `assembly`, whose lock is taken with this one held: a fork does the same
+if hasattr(os, "register_at_fork"):  # after `state`, whose lock is taken with this one held: a fork does the same
     os.register_at_fork(
         before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=_release_in_child
     )

@@ -15,7 +15,7 @@ from crayon_hf.state.added_tokens import AddedTokens
 from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import Source, compile_json, json_recipe
-from crayon_hf.state.state import Assembly
+from crayon_hf.state.state import TokenizerState
 from crayon_hf.util.files import open_regular, read_source
 from crayon_hf.util.hub_errors import is_unavailable
 
@@ -26,19 +26,19 @@ _CARTRIDGE = "tokenizer.dat"
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
-def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
     """A cartridge of ours; its ``tokenizer.json`` is beside it, if anywhere."""
     name = os.path.abspath(path)  # it may be needed again when the working directory is another one
     engine = cache.open_cartridge(name)
-    return Assembly(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
+    return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
 
 
-def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
     """A ``tokenizer.json``."""
     name = os.path.abspath(path)
     try:
         try:
-            return _assemble(cache.open_source(name, json_recipe()), mode)
+            return _state_of(cache.open_source(name, json_recipe()), mode)
         except UnsupportedError as error:
             return delegate_json(read_source(name), str(error), mode)
     except VocabularyError as error:
@@ -48,16 +48,16 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
         raise type(error)(f"{name}: {error}{hint}") from error
 
 
-def open_buffer(buffer: bytes, mode: Mode = EXACT) -> Assembly:
+def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
     """The bytes of a ``tokenizer.json``."""
     data = bytes(buffer)
     try:
-        return Assembly(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
+        return TokenizerState(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
     except UnsupportedError as error:
         return delegate_json(data, str(error), mode)
 
 
-def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> Assembly:
+def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
     """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
     from huggingface_hub import hf_hub_download
 
@@ -69,10 +69,10 @@ def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mod
 
     engine, refused = open_beside(cartridge, source)
     if engine is not None:
-        return Assembly(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
-    assembly = open_json(source, mode)
-    assembly.refused = refused
-    return assembly
+        return TokenizerState(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
+    state = open_json(source, mode)
+    state.refused = refused
+    return state
 
 
 def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None:
@@ -100,7 +100,7 @@ def open_tiktoken(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
     mode: Mode = EXACT,
-) -> Assembly:
+) -> TokenizerState:
     """A rank file, or a published encoding by its name."""
     from crayon_hf.conversion import tiktoken as conversion
 
@@ -128,54 +128,54 @@ def open_tiktoken(
         opened.engine.source_digest,
         lambda: conversion.tokenizer_json(conversion.read_ranks(ranks()), facts),
     )
-    return Assembly(opened.engine, source, opened.path, mode)
+    return TokenizerState(opened.engine, source, opened.path, mode)
 
 
 def open_ranks(
     name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
-) -> Assembly:
+) -> TokenizerState:
     """The ranks of a vocabulary that is not native, for the tiktoken library. UnsupportedError where that is not."""
     from crayon_hf.conversion.tiktoken import RankFile
 
     return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
 
 
-def open_model(model: Any) -> Assembly:
+def open_model(model: Any) -> TokenizerState:
     """A model of the ``tokenizers`` library and nothing else."""
-    assembly = Assembly(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
-    assembly.set_component("model", model)
-    return assembly
+    state = TokenizerState(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
+    state.set_component("model", model)
+    return state
 
 
-def open_untrained(document: dict[str, Any]) -> Assembly:
+def open_untrained(document: dict[str, Any]) -> TokenizerState:
     """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
-    assembly = Assembly(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()))
+    state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()))
     parts = {kind: document.get(kind) for kind in COMPONENTS}
     parts["model"] = tokenizer_json.without_vocabulary(document["model"])
-    assembly.change(parts, AddedTokens(document.get("added_tokens") or ()))
-    return assembly
+    state.change(parts, AddedTokens(document.get("added_tokens") or ()))
+    return state
 
 
 def open_pickled(
     kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
-) -> Assembly:
-    """What `Assembly.pickled` gave."""
+) -> TokenizerState:
+    """What `TokenizerState.pickled` gave."""
     if kind == "Engine":
         path, digest, metadata, source = arguments
-        assembly = _open_again(path, digest, metadata, source, mode)
+        state = _open_again(path, digest, metadata, source, mode)
         if changes is not None:
-            assembly.change(*changes)
-        return assembly
+            state.change(*changes)
+        return state
     if kind == "TokenizersEngine":
         from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
-        return Assembly(TokenizersEngine(*arguments), Source(arguments[0].encode()))
+        return TokenizerState(TokenizersEngine(*arguments), Source(arguments[0].encode()))
     from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
-    return Assembly(TiktokenEngine(*arguments), Source(None))
+    return TokenizerState(TiktokenEngine(*arguments), Source(None))
 
 
-def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
+def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
     """What the reference has to encode, for the given reason."""
     from crayon_hf.fallback.delegated import warn_delegated
     from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
@@ -183,7 +183,7 @@ def delegate_json(data: bytes, reason: str, mode: Mode) -> Assembly:
     mode.check_native(reason)
     engine = TokenizersEngine(data.decode(), reason)
     warn_delegated(reason, "tokenizers")
-    return Assembly(engine, Source(data))
+    return TokenizerState(engine, Source(data))
 
 
 def is_version_2(path: str) -> bool:
@@ -192,14 +192,14 @@ def is_version_2(path: str) -> bool:
         return file.read(8) == _VERSION_2
 
 
-def source_digest(assembly: Assembly) -> str | None:
+def source_digest(state: TokenizerState) -> str | None:
     """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
-    engine = assembly.engine()
+    engine = state.engine()
     return engine.source_digest if isinstance(engine, _core.Engine) else None
 
 
-def _assemble(opened: cache.Opened, mode: Mode) -> Assembly:
-    return Assembly(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
+def _state_of(opened: cache.Opened, mode: Mode) -> TokenizerState:
+    return TokenizerState(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
 
 
 def beside(path: str) -> str:
@@ -207,16 +207,16 @@ def beside(path: str) -> str:
     return path.removesuffix(".dat") + ".json"
 
 
-def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> Assembly:
+def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> TokenizerState:
     from crayon_hf.fallback.delegated import warn_delegated
     from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
 
     engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
     warn_delegated(reason, "tiktoken")
-    return Assembly(engine, Source(None))
+    return TokenizerState(engine, Source(None))
 
 
-def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> Assembly:
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
     """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``.
 
     `source` is that file, or its path; None when it is beside the cartridge, if anywhere.
@@ -227,10 +227,10 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
             if engine.source_digest == digest and engine.metadata == metadata:
                 came_along = os.path.dirname(path) != cache.cache_directory()
                 where = Source(beside(path) if source is None else source, digest)
-                return Assembly(engine, where, path, mode, came_along)
+                return TokenizerState(engine, where, path, mode, came_along)
         except (CartridgeError, OSError):
             if not isinstance(source, bytes):
                 raise
     if not isinstance(source, bytes):
         raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
-    return _assemble(cache.open_bytes(source, json_recipe(metadata)), mode)
+    return _state_of(cache.open_bytes(source, json_recipe(metadata)), mode)

@@ -17,7 +17,7 @@ from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.loading import cache, opening
 from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import Source
-from crayon_hf.state.state import Assembly
+from crayon_hf.state.state import TokenizerState
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.converted import Converted
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from crayon_hf.loading.search_path import Profile
 
 
-Loader = Callable[[str, Mode], Assembly]
+Loader = Callable[[str, Mode], TokenizerState]
 
 
-def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
+def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
     """A source of any kind that `crayon_hf.conversion` reads, or a directory that has one."""
     given = os.fspath(path)
     kind, name = _recognise(given)
@@ -41,14 +41,14 @@ def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> Assembly:
         raise type(error)(f"{name}: {error}{hint}") from error
 
 
-def open_profile(name: str, mode: Mode = EXACT) -> Assembly:
+def open_profile(name: str, mode: Mode = EXACT) -> TokenizerState:
     """A profile by its name."""
     from crayon_hf.loading.search_path import find_profile
 
     return open_found(find_profile(name), mode)[0]
 
 
-def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, str]:
     """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
     files = profile.cartridge, profile.source
     cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
@@ -60,15 +60,15 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[Assembly, str]:
     if source is None:
         return _open_plain(cartridge, mode), cartridge
     try:
-        assembly = _open_plain(cartridge, mode)
-        if cache.source_digest(source) == opening.source_digest(assembly):
-            return assembly, cartridge
+        state = _open_plain(cartridge, mode)
+        if cache.source_digest(source) == opening.source_digest(state):
+            return state, cartridge
         refused = "it was compiled from another tokenizer.json"
     except CartridgeError as error:
         refused = str(error)
-    assembly = opening.open_json(source, mode)
-    assembly.refused = refused
-    return assembly, source
+    state = opening.open_json(source, mode)
+    state.refused = refused
+    return state, source
 
 
 # -- what a source is
@@ -109,16 +109,16 @@ def _plain_kind(path: str) -> str | None:
 # -- loaders
 
 
-def _open_plain(path: str, mode: Mode) -> Assembly:
+def _open_plain(path: str, mode: Mode) -> TokenizerState:
     """A cartridge of a profile. One that does not even begin as a cartridge is refused as no tokenizer.json."""
     return _LOADERS[_plain_kind(path) or "TOKENIZER_JSON"](path, mode)
 
 
-def _open_ranks(path: str, mode: Mode) -> Assembly:
+def _open_ranks(path: str, mode: Mode) -> TokenizerState:
     return opening.open_tiktoken(path, None, None, None, mode)
 
 
-def _convert(name: str, path: str, mode: Mode) -> Assembly:
+def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
     """A source of the kind of that name, by way of the ``tokenizer.json`` that its reader gives."""
     from crayon_hf.conversion import read
     from crayon_hf.conversion.recognise import Kind
@@ -131,7 +131,7 @@ def _convert(name: str, path: str, mode: Mode) -> Assembly:
         # What the reader does not take it refuses again here; the reference takes what the compiler does not.
         return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
     source = Source(opened.source, opened.engine.source_digest, lambda: read(kind, path).tokenizer_json)
-    return Assembly(opened.engine, source, opened.path, mode)
+    return TokenizerState(opened.engine, source, opened.path, mode)
 
 
 _CONVERTED = ("CRAYON_V2", "GGUF", "SENTENCEPIECE", "TEKKEN", "VOCAB_JSON", "WORDPIECE")

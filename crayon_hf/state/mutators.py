@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from crayon_hf.device.device_placement import Placement
-    from crayon_hf.state.state import AnyEngine, Assembly
+    from crayon_hf.state.state import AnyEngine, TokenizerState
     from crayon_hf.training.batches import Corpus
     from crayon_hf.training.models import Trained
 
@@ -25,9 +25,9 @@ class Changes:
     remembers words when an attribute of its model changes, and how it normalized an added token.
     """
 
-    __slots__ = ("_assembly", "_engine", "_padding", "_placement", "_special_as_text", "_truncation")
+    __slots__ = ("_engine", "_padding", "_placement", "_special_as_text", "_state", "_truncation")
 
-    _assembly: Assembly
+    _state: TokenizerState
     _engine: AnyEngine | None
     """What encodes. None when it has to be asked for, since something changed or somebody holds a component."""
     _placement: Placement | None
@@ -36,8 +36,8 @@ class Changes:
     _truncation: truncation_padding.Truncation | None
     _padding: truncation_padding.Padding | None
 
-    def _begin(self, parts: Assembly) -> None:
-        self._assembly = parts
+    def _begin(self, parts: TokenizerState) -> None:
+        self._state = parts
         self._placement = None
         self._special_as_text = False
         self._truncation, self._padding = parts.stored_settings()
@@ -50,8 +50,8 @@ class Changes:
     def _settle(self) -> AnyEngine:
         """The engine, when something changed or may have been changed from outside since the last use."""
         with state.lock:
-            engine = self._assembly.engine()
-            self._engine = engine if self._assembly.is_idle else None
+            engine = self._state.engine()
+            self._engine = engine if self._state.is_idle else None
         return engine
 
     # -- added tokens
@@ -67,7 +67,7 @@ class Changes:
     def get_added_tokens_decoder(self) -> dict[int, tokenizers.AddedToken]:
         """The added tokens by id."""
         with state.lock:
-            return self._assembly.added().decoder()
+            return self._state.added().decoder()
 
     @property
     def encode_special_tokens(self) -> bool:
@@ -228,21 +228,21 @@ class Changes:
     def _add(self, tokens: Any, special: bool) -> int:
         checked = added_tokens.tokens_of(tokens, special)
         with state.lock:
-            count = self._assembly.add(checked)
+            count = self._state.add(checked)
             if count:
                 self._engine = None
         return count
 
     def _component(self, kind: str) -> Any:
         with state.lock:
-            component = self._assembly.component(kind)
+            component = self._state.component(kind)
             if component is not None:
                 self._engine = None
         return component
 
     def _set_component(self, kind: str, component: Any) -> None:
         with state.lock:
-            self._assembly.set_component(kind, component)
+            self._state.set_component(kind, component)
             self._engine = None
 
     def _train(
@@ -256,7 +256,7 @@ class Changes:
         from crayon_hf.training.progress import reporter_of
 
         with state.lock:
-            untrained = self._assembly.untrained(self._special_as_text)
+            untrained = self._state.untrained(self._special_as_text)
         options = native_options(untrained.parts["model"], trainer)
         if options is None:
             self._train_by_reference(by_reference)
@@ -265,16 +265,16 @@ class Changes:
 
     def _train_by_reference(self, train: Callable[[tokenizers.Tokenizer], None]) -> None:
         with state.lock:
-            reference = self._assembly.reference()
+            reference = self._state.reference()
         reference.encode_special_tokens = self._special_as_text
         train(reference)  # runs the caller's code, which may use this very tokenizer
         with state.lock:
-            self._assembly.take_trained(reference)
+            self._state.take_trained(reference)
             self._engine = None
 
     def _take(self, trained: Trained) -> None:
         with state.lock:
-            self._assembly.take_model(trained.model, trained.special_tokens)
+            self._state.take_model(trained.model, trained.special_tokens)
             self._engine = None
 
 

@@ -49,7 +49,7 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class Assembly:
+class TokenizerState:
     """The parts of one tokenizer. Its methods are called with `lock` held."""
 
     def __init__(
@@ -109,12 +109,12 @@ class Assembly:
             return None
         return "memory" if self.path is None else "repository" if self.came_along else "cache"
 
-    def copy(self, reopened: bool = False) -> Assembly:
+    def copy(self, reopened: bool = False) -> TokenizerState:
         """One that is made of the same now, and that shares nothing that changes.
 
         `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
         """
-        twin = Assembly(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
+        twin = TokenizerState(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
         twin.refused = self.refused
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
@@ -287,14 +287,14 @@ class Assembly:
         if handed is not None:
             handed.look()
 
-    def emptied(self) -> Assembly:
+    def emptied(self) -> TokenizerState:
         """The same without vocabulary and added tokens."""
         self._look()
         parts = dict(self._read_parts())
         empty: Any = {}
         if parts["model"].get("type") == "Unigram":
             parts["model"], empty = parts["model"] | {"unk_id": None}, []
-        twin = Assembly(None, Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode()))
+        twin = TokenizerState(None, Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode()))
         twin.mode, twin._metadata, twin._live = self.mode, self._metadata, dict(self._live)
         twin.change(parts, AddedTokens(()))
         return twin

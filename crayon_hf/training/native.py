@@ -114,7 +114,7 @@ def run_bpe(
     bpe_options.special_tokens_of(special_tokens)
     threads = validation.unsigned(threads, "threads", 16)
     with state.lock:
-        untrained = made._assembly.untrained(False)
+        untrained = made._state.untrained(False)
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if values.get(name) is None:
             values[name] = untrained.parts["model"].get(name)

@@ -91,10 +91,10 @@ def like(template: Any, kind: str) -> Start:
             warnings.simplefilter("ignore", DelegatedWarning)  # who encodes does not matter to a template
             template = Tokenizer.from_tokenizers(template)
     with state.lock:
-        id = template._assembly.untrained(False).parts["model"].get("unk_id")
+        id = template._state.untrained(False).parts["model"].get("unk_id")
         unknown = None if id is None else template.id_to_token(id)
-        emptied = template._assembly.emptied()
-        tokens = list(template._assembly.added().decoder().values())
+        emptied = template._state.emptied()
+        tokens = list(template._state.added().decoder().values())
         parts = emptied.untrained(False).parts
     if parts["model"].get("type") != kind:
         raise VocabularyError(f"the template has a model of the kind {parts['model'].get('type')}, expected {kind}")
@@ -138,5 +138,5 @@ def _id(token: str, tokenizer: Tokenizer) -> int:
 def has_byte_level(tokenizer: Tokenizer) -> bool:
     """True when the pre-tokenizer spells bytes as characters, of which there are 256."""
     with state.lock:
-        part = tokenizer._assembly.untrained(False).parts["pre_tokenizer"]
+        part = tokenizer._state.untrained(False).parts["pre_tokenizer"]
     return '"ByteLevel"' in json.dumps(part)

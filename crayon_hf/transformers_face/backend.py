@@ -112,7 +112,7 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         tokenizer = as_backend(made or Tokenizer.from_tokenizers(reference))
         if path is not None:
             kept[tokenizer] = path
-        tokenizer._assembly.refused = refused
+        tokenizer._state.refused = refused
         tokenizer.encode_special_tokens = reference.encode_special_tokens
         return _with_extras(tokenizer, reference)
     except CrayonError as error:

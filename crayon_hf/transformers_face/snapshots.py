@@ -150,7 +150,7 @@ def _write_snapshot(
     snapshot = {
         "class": [stock.__module__, stock.__qualname__],
         "backend": os.path.abspath(source),
-        "refused": backend._assembly.refused,
+        "refused": backend._state.refused,
         "special_as_text": bool(backend.encode_special_tokens),
         "state": state,
         "late": list(late),
@@ -217,7 +217,7 @@ def restore(made_of: Fingerprint) -> Any:
             return None
         cls = class_for(stock)
         backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))
-        backend._assembly.refused = snapshot["refused"]
+        backend._state.refused = snapshot["refused"]
         backend.encode_special_tokens = snapshot["special_as_text"]
         state = {key: _decode(value) for key, value in snapshot["state"]}
         late = snapshot["late"]

@@ -152,12 +152,12 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
             if not os.path.exists(path):
                 raise
         else:
-            assembly, path = sources.open_found(found, mode_to_open)
-            return Loaded(assembly.exact_engine(), path, mode, compat)
+            state, path = sources.open_found(found, mode_to_open)
+            return Loaded(state.exact_engine(), path, mode, compat)
     if compat is not None and not opening.is_version_2(path):
         raise _not_version_2(compat, path)
-    assembly = sources.open_any(path, mode_to_open)
-    return Loaded(assembly.exact_engine(), os.path.abspath(path), mode, compat)
+    state = sources.open_any(path, mode_to_open)
+    return Loaded(state.exact_engine(), os.path.abspath(path), mode, compat)
 
 
 def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:

@@ -283,7 +283,7 @@ def test_changing_an_object_changes_the_tokenizer():
     check_saving(reference, ours)
     del held, given, normalizer, pre_tokenizer
     ours.encode("x")
-    assert ours._assembly.is_idle
+    assert ours._state.is_idle
 
 
 def test_changing_a_model_changes_the_tokenizer():

@@ -138,8 +138,8 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
     tokenizer = getattr(opened, "backend_tokenizer", opened)  # of a tokenizer of transformers
     report = tokenizer.engine_report() if hasattr(tokenizer, "engine_report") else {}
     facts = {"source_digest": getattr(tokenizer, "source_digest", None), "vocab_size": 0}
-    assembly = getattr(tokenizer, "_assembly", None)
-    is_changed = assembly is not None and assembly.is_modified  # then other components go with its tables
+    state = getattr(tokenizer, "_state", None)
+    is_changed = state is not None and state.is_modified  # then other components go with its tables
     facts |= {"cartridge": None if is_changed else report.get("cartridge"), "refused": report.get("refused")}
     if hasattr(tokenizer, "get_vocab_size"):
         facts["vocab_size"] = tokenizer.get_vocab_size()
