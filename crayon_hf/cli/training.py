@@ -95,7 +95,7 @@ def train(arguments: argparse.Namespace) -> int:
 
 
 def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:
-    from crayon_hf.training.native import run_bpe
+    from crayon_hf.training.native import BpeTraining, run_bpe
 
     if arguments.regex is not None:
         from tokenizers import Regex
@@ -108,7 +108,7 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
         values["pattern"] = arguments.pattern
     if arguments.no_byte_alphabet:
         values["initial_alphabet"] = ()
-    return run_bpe(source, **values)
+    return run_bpe(BpeTraining(source, **values))
 
 
 def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> Any:

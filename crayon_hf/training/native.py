@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.state import state
@@ -79,55 +80,63 @@ def train_bpe(
     CorpusError and InvalidUtf8Error name file and line; OSError for a file that cannot be read or an `output` that
     cannot be written, which is found out before anything is counted.
     """
-    return run_bpe(**locals()).tokenizer
+    return run_bpe(BpeTraining(**locals())).tokenizer
 
 
-def run_bpe(
-    source: Source,
-    *,
-    tokenizer: Any = None,
-    pattern: Any = None,
-    pre_tokenizer: Any = None,
-    initial_alphabet: Iterable[str] | None = None,
-    special_tokens: Iterable[Any] = (),
-    show_progress: bool | Report = True,
-    column: str = "text",
-    format: str | None = None,
-    length: int | None = None,
-    threads: int = 0,
-    output: str | os.PathLike[str] | None = None,
-    **values: Any,
-) -> Run:
+@dataclass(frozen=True)
+class BpeTraining:
+    """The arguments of `train_bpe`, with its defaults."""
+
+    source: Source
+    vocab_size: int = 30_000
+    min_frequency: int = 0
+    special_tokens: Sequence[str | AddedToken] = ()
+    limit_alphabet: int | None = None
+    initial_alphabet: Iterable[str] | None = None
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    max_token_length: int | None = None
+    show_progress: bool | Report = True
+    tokenizer: Tokenizer | tokenizers.Tokenizer | str | os.PathLike[str] | None = None
+    pattern: str | tokenizers.Regex | None = None
+    pre_tokenizer: tokenizers.pre_tokenizers.PreTokenizer | None = None
+    column: str = "text"
+    format: str | None = None
+    length: int | None = None
+    threads: int = 0
+    output: str | os.PathLike[str] | None = None
+
+
+def run_bpe(asked: BpeTraining) -> Run:
     """`train_bpe`, and what is to be told about it."""
     begun = time.monotonic()
-    if sum(choice is not None for choice in (tokenizer, pattern, pre_tokenizer)) > 1:
+    if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
         raise ValueError("tokenizer, pattern and pre_tokenizer say the same thing: give one of them")
-    if tokenizer is None:
-        start = templates.Start(templates.byte_level(pattern, pre_tokenizer), [])
+    if asked.tokenizer is None:
+        start = templates.Start(templates.byte_level(asked.pattern, asked.pre_tokenizer), [])
     else:
-        start = templates.like(tokenizer, "BPE")
+        start = templates.like(asked.tokenizer, "BPE")
     made = start.tokenizer
-    if initial_alphabet is None:
-        initial_alphabet = map(chr, BYTE_LEVEL.values()) if templates.has_byte_level(made) else ()
+    values: dict[str, Any] = {name: getattr(asked, name) for name in bpe_options.BpeOptions._fields}
+    if asked.initial_alphabet is None:
+        values["initial_alphabet"] = map(chr, BYTE_LEVEL.values()) if templates.has_byte_level(made) else ()
+    special_tokens = asked.special_tokens
     if not isinstance(special_tokens, (str, bytes)):
         special_tokens = list(special_tokens)
     bpe_options.special_tokens_of(special_tokens)
-    threads = validation.unsigned(threads, "threads", 16)
+    values["special_tokens"] = [*start.special_tokens, *special_tokens]
+    threads = validation.unsigned(asked.threads, "threads", 16)
     with state.lock:
         untrained = made._state.untrained(False)
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if values.get(name) is None:
+        if values[name] is None:
             values[name] = untrained.parts["model"].get(name)
-    specials = [*start.special_tokens, *special_tokens]
-    defaults = bpe_options.BpeOptions()._asdict()
-    options = bpe_options.checked(
-        **{**defaults, **values, "special_tokens": specials, "initial_alphabet": initial_alphabet}
-    )
-    corpus = corpus_of(source, column, format, length)
-    target = None if output is None else os.fsdecode(output)
+    options = bpe_options.checked(**values)
+    corpus = corpus_of(asked.source, asked.column, asked.format, asked.length)
+    target = None if asked.output is None else os.fsdecode(asked.output)
     if target is not None:
-        outputs.check(target, paths_of(source))
-    trained = train_model(untrained, corpus, options, reporter(show_progress), threads)
+        outputs.check(target, paths_of(asked.source))
+    trained = train_model(untrained, corpus, options, reporter(asked.show_progress), threads)
     made._take(trained)
     templates.settle_ids(start)
     files = [] if target is None else outputs.save(made, target)
