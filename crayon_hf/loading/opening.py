@@ -17,7 +17,6 @@ from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import Source, compile_json, json_recipe
 from crayon_hf.state.state import TokenizerState
 from crayon_hf.util.files import open_regular, read_source
-from crayon_hf.util.hub_errors import is_unavailable
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
@@ -81,6 +80,8 @@ def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None
     That it has none costs one request: the client remembers it for the commit.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    from crayon_hf.util.hub_errors import is_unavailable
 
     commit = os.path.basename(os.path.dirname(source))
     known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
