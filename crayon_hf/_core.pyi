@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 __version__: str
 TRACE_PIECE_BYTES: int
-TRACE_RUN_BYTES: int
-TRACE_STEPS: int
 
 Truncation: TypeAlias = tuple[int, int, str, str]
 Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
@@ -447,10 +445,6 @@ class DeviceArray:
 def why_not_on_device(engine: Engine) -> str:
     """Why no GPU encodes with an engine's vocabulary; empty when they do."""
 
-def host_device(budget_bytes: int) -> Any:
-    """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
-    host's, of which it pretends to have so many bytes."""
-
 def train_bpe(
     words: WordCounter,
     *,
@@ -529,9 +523,6 @@ def compile_tokenizer_json(data: bytes, metadata: str = "{}", flavor: str = "oni
     `flavor` says whose Unicode tables the pretokenizer follows: "oniguruma" (tokenizers) or "rust_regex" (tiktoken).
     Raises VocabularyError (malformed) or UnsupportedError (well-formed, not native: the message names what)."""
 
-def verify_cartridge(path: str | bytes | os.PathLike[str]) -> None:
-    """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
-
 def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
     """The file with this certificate, a JSON object of at most 1 MiB in UTF-8, as its last section, in place of any
     that it had; None takes that out. All other sections stay byte for byte what they are.
@@ -561,43 +552,6 @@ def write_cartridge_v2(
 def list_double_array(
     base: npt.NDArray[np.int32], check: npt.NDArray[np.int32], values: npt.NDArray[np.int32]
 ) -> list[tuple[bytes, int]]: ...
-def match_backwards(
-    base: npt.NDArray[np.int32],
-    check: npt.NDArray[np.int32],
-    values: npt.NDArray[np.int32],
-    text: bytes,
-    start: int,
-    stop: int,
-) -> list[tuple[int, int]]:
-    """(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none."""
-
-def pretokenize(data: bytes, family: str, flavor: str = "oniguruma", cpu: str = "", capacity: int = 1024) -> list[int]:
-    """End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set.
-
-    `capacity` is how many pretokens one call of the scanner may give."""
-
-def known_patterns(flavor: str) -> list[str]:
-    """Every pattern that family_of_pattern knows."""
-
-def added_token_classes() -> bytes:
-    """One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them."""
-
-def utf8_chars(data: bytes, backwards: bool = False) -> list[tuple[int, int, bool]]:
-    """(code point, bytes, valid) for each character; an invalid byte is one character."""
-
-def utf8_error(data: bytes) -> int:
-    """Offset of the first byte that is not valid UTF-8, or the size."""
-
-def utf8_lossy(data: bytes) -> str:
-    """The text with every maximal invalid subpart replaced by U+FFFD."""
-
-def char_classes(flavor: str) -> bytes:
-    """One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
-
-def normalize_nfc(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
-    """The NFC form by the reference's tables, and for each of its bytes the original byte range it is aligned with."""
-
-def nfc_quick_check(text: bytes) -> bool: ...
 def canonical_pattern(family: str) -> str:
     """The regular expression of a pretokenizer family, spelled so that ``tokenizers`` reads it as we do."""
 
@@ -609,23 +563,6 @@ def json_normalize(data: bytes) -> str:
 
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
-
-def normalizer_leaves(component: str, text: str) -> bool:
-    """True when the normalizer surely leaves the text as it is; False may be wrong."""
-
-def pre_tokenize(
-    component: str, text: str, raw_bytes: bool = False, aligned: bool = True, base: int = 0, inserted: str = ""
-) -> list[tuple[Any, tuple[int, int]]]:
-    """The pieces that a pre-tokenizer (JSON) cuts a text into, each with the characters that it comes from."""
-
-def ends_in_byte_level(component: str) -> bool:
-    """Whether a pre-tokenizer's last step, and no other, is a ByteLevel."""
-
-def regex_find_all(pattern: str, text: str) -> list[tuple[int, int]]:
-    """The matches of an Oniguruma pattern, one after the other, as byte offsets."""
-
-def regex_literal_find_all(literal: str, text: str) -> list[tuple[int, int]]:
-    """The places of a string, one after the other, as byte offsets."""
 
 class TextModel:
     """A model on text alone: the "model" of a tokenizer.json."""
@@ -642,30 +579,123 @@ class TextModel:
         """(id, string, byte offsets) of each token."""
     def count(self, piece: str) -> int: ...
 
-def decode_tokens(component: str, tokens: Sequence[str]) -> str:
-    """The text that a decoder (JSON, as in tokenizer.json) makes of tokens' strings."""
+class _testing:
+    """A module, `crayon_hf._core._testing`: parts of the engine one by one, for tests alone."""
 
-def decode_chain(component: str, tokens: Sequence[str]) -> list[str]:
-    """The strings of which that text is put together."""
+    TRACE_RUN_BYTES: int
+    TRACE_STEPS: int
 
-def post_process_encodings(
-    component: str, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
-) -> Encoding:
-    """What a post-processor (JSON, or "null") makes of encodings, which are left as they are."""
+    @staticmethod
+    def host_device(budget_bytes: int) -> Any:
+        """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
+        host's, of which it pretends to have so many bytes."""
 
-def count_special_tokens(component: str, is_pair: bool) -> int: ...
-def special_frames(component: str) -> tuple[Any, Any]:
-    """What a post-processor puts around a single sequence and around a pair, when that is all that it does to ids."""
+    @staticmethod
+    def verify_cartridge(path: str | bytes | os.PathLike[str]) -> None:
+        """Read a cartridge whole and check every checksum and index. Raises CartridgeError."""
 
-def truncate_encodings(
-    encoding: Encoding,
-    pair: Encoding | None = None,
-    max_length: int = 512,
-    stride: int = 0,
-    strategy: str = "longest_first",
-    direction: str = "right",
-    added: int = 0,
-) -> None: ...
-def pad_encodings(
-    encodings: Sequence[Encoding], length: int | None = None, multiple_of: int = 0, direction: str = "right"
-) -> None: ...
+    @staticmethod
+    def match_backwards(
+        base: npt.NDArray[np.int32],
+        check: npt.NDArray[np.int32],
+        values: npt.NDArray[np.int32],
+        text: bytes,
+        start: int,
+        stop: int,
+    ) -> list[tuple[int, int]]:
+        """(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none."""
+
+    @staticmethod
+    def pretokenize(
+        data: bytes, family: str, flavor: str = "oniguruma", cpu: str = "", capacity: int = 1024
+    ) -> list[int]:
+        """End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set.
+
+        `capacity` is how many pretokens one call of the scanner may give."""
+
+    @staticmethod
+    def known_patterns(flavor: str) -> list[str]:
+        """Every pattern that family_of_pattern knows."""
+
+    @staticmethod
+    def added_token_classes() -> bytes:
+        """One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them."""
+
+    @staticmethod
+    def utf8_chars(data: bytes, backwards: bool = False) -> list[tuple[int, int, bool]]:
+        """(code point, bytes, valid) for each character; an invalid byte is one character."""
+
+    @staticmethod
+    def utf8_error(data: bytes) -> int:
+        """Offset of the first byte that is not valid UTF-8, or the size."""
+
+    @staticmethod
+    def utf8_lossy(data: bytes) -> str:
+        """The text with every maximal invalid subpart replaced by U+FFFD."""
+
+    @staticmethod
+    def char_classes(flavor: str) -> bytes:
+        """One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h)."""
+
+    @staticmethod
+    def normalize_nfc(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+        """The NFC form by the reference's tables, and for each of its bytes the byte range that it comes from."""
+
+    @staticmethod
+    def nfc_quick_check(text: bytes) -> bool: ...
+    @staticmethod
+    def normalizer_leaves(component: str, text: str) -> bool:
+        """True when the normalizer surely leaves the text as it is; False may be wrong."""
+
+    @staticmethod
+    def pre_tokenize(
+        component: str, text: str, raw_bytes: bool = False, aligned: bool = True, base: int = 0, inserted: str = ""
+    ) -> list[tuple[Any, tuple[int, int]]]:
+        """The pieces that a pre-tokenizer (JSON) cuts a text into, each with the characters that it comes from."""
+
+    @staticmethod
+    def ends_in_byte_level(component: str) -> bool:
+        """Whether a pre-tokenizer's last step, and no other, is a ByteLevel."""
+
+    @staticmethod
+    def regex_find_all(pattern: str, text: str) -> list[tuple[int, int]]:
+        """The matches of an Oniguruma pattern, one after the other, as byte offsets."""
+
+    @staticmethod
+    def regex_literal_find_all(literal: str, text: str) -> list[tuple[int, int]]:
+        """The places of a string, one after the other, as byte offsets."""
+
+    @staticmethod
+    def decode_tokens(component: str, tokens: Sequence[str]) -> str:
+        """The text that a decoder (JSON, as in tokenizer.json) makes of tokens' strings."""
+
+    @staticmethod
+    def decode_chain(component: str, tokens: Sequence[str]) -> list[str]:
+        """The strings of which that text is put together."""
+
+    @staticmethod
+    def post_process_encodings(
+        component: str, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding:
+        """What a post-processor (JSON, or "null") makes of encodings, which are left as they are."""
+
+    @staticmethod
+    def count_special_tokens(component: str, is_pair: bool) -> int: ...
+    @staticmethod
+    def special_frames(component: str) -> tuple[Any, Any]:
+        """What a post-processor puts around one sequence and around a pair, when that is all that it does."""
+
+    @staticmethod
+    def truncate_encodings(
+        encoding: Encoding,
+        pair: Encoding | None = None,
+        max_length: int = 512,
+        stride: int = 0,
+        strategy: str = "longest_first",
+        direction: str = "right",
+        added: int = 0,
+    ) -> None: ...
+    @staticmethod
+    def pad_encodings(
+        encodings: Sequence[Encoding], length: int | None = None, multiple_of: int = 0, direction: str = "right"
+    ) -> None: ...

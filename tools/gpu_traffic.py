@@ -2,9 +2,9 @@
 
     python tools/gpu_traffic.py CARTRIDGE TEXT ...
 
-The kernels run on the CPU (`_core.host_device`), so no GPU is needed; counts are the same on one. A step's traffic is
-that of its arrays, each read or written once: a lower bound, as if what neighbours read again were in a cache, and with
-the vocabulary's tables in a cache, too. Texts are cut into documents of some 2 KB.
+The kernels run on the CPU (`_core._testing.host_device`), so no GPU is needed; counts are the same on one. A step's
+traffic is that of its arrays, each read or written once: a lower bound, as if what neighbours read again were in a
+cache, and with the vocabulary's tables in a cache, too. Texts are cut into documents of some 2 KB.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
     engine = _core.Engine.open(given.cartridge)
     for path in given.texts:
         text = path.read_bytes()
-        encoder = _core.DeviceEncoder(engine, _core.host_device(1 << 36))
+        encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 36))
         encoder.encode_flat(text, documents(text))
         report = encoder.report
         names = ("pretokens", "ids", "merged_pretokens", "merged_bytes")

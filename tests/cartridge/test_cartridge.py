@@ -84,7 +84,7 @@ def test_the_patterns_on_the_page_are_the_families(family: str) -> None:
     )
     for text in (*TEXTS, *extra):
         data = text.encode()
-        assert _core.pretokenize(data, family) == cutter(family)(data)
+        assert _core._testing.pretokenize(data, family) == cutter(family)(data)
 
 
 # -- what the compiler writes
@@ -276,7 +276,7 @@ def same_results(data: bytes, other: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.dat"
     path.write_bytes(other)
     engines = [_core.Engine.from_bytes(data), _core.Engine.from_bytes(other), _core.Engine.open(str(path))]
-    _core.verify_cartridge(str(path))
+    _core._testing.verify_cartridge(str(path))
     for text in TEXTS:
         assert len({tuple(engine.encode_ids(text)) for engine in engines}) == 1
         assert len({tuple(engine.encode(text).offsets) for engine in engines}) == 1

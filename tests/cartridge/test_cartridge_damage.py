@@ -22,7 +22,7 @@ from tests.support.cartridge_text import text_source
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.dat")
-    for call in (_core.Engine.open, _core.verify_cartridge, _core.cartridge_sections):
+    for call in (_core.Engine.open, _core._testing.verify_cartridge, _core.cartridge_sections):
         with pytest.raises(FileNotFoundError) as raised:
             call(missing)
         assert raised.value.filename == missing
@@ -37,7 +37,7 @@ def test_files_that_are_no_cartridges(tmp_path: Path) -> None:
         for verify in (False, True):
             with pytest.raises(CartridgeError, match=re.escape(str(path))):
                 _core.Engine.open(str(path), verify=verify)
-        for call in (_core.verify_cartridge, _core.cartridge_sections):
+        for call in (_core._testing.verify_cartridge, _core.cartridge_sections):
             with pytest.raises(CartridgeError, match=f"^{re.escape(str(path))}: "):
                 call(str(path))
         with pytest.raises(CartridgeError):

@@ -105,13 +105,13 @@ def check(component: Component, first: Any, pair: Any, special: bool) -> None:
     text = json.dumps(component, ensure_ascii=False)
     tokenizer = load(text)
     for is_pair in (False, True):
-        wanted = 0 if component is None else _core.count_special_tokens(text, is_pair)
+        wanted = 0 if component is None else _core._testing.count_special_tokens(text, is_pair)
         assert wanted == tokenizer.num_special_tokens_to_add(is_pair)
     kept: list[Any] = []
 
     def run() -> None:
         a, b = ours(first), None if pair is None else ours(pair)
-        kept.append(_core.post_process_encodings(text, a, b, special))
+        kept.append(_core._testing.post_process_encodings(text, a, b, special))
         assert (state_of(a), b and state_of(b)) == (state_of(ours(first)), b and state_of(ours(pair)))
 
     def run_reference() -> None:
@@ -145,9 +145,15 @@ def test_again_what_was_post_processed(component: Component) -> None:
     tokenizer = load(text)
     got, want = ours(plain_state(3)), reference(plain_state(3))
     for special in (True, False, True):
-        got, want = _core.post_process_encodings(text, got, None, special), tokenizer.post_process(want, None, special)
+        got, want = (
+            _core._testing.post_process_encodings(text, got, None, special),
+            tokenizer.post_process(want, None, special),
+        )
         assert state_of(got) == state_of(want)
-        got, want = _core.post_process_encodings(text, got, got, special), tokenizer.post_process(want, want, special)
+        got, want = (
+            _core._testing.post_process_encodings(text, got, got, special),
+            tokenizer.post_process(want, want, special),
+        )
         assert state_of(got) == state_of(want)
 
 
@@ -180,7 +186,7 @@ def laid_out(frame: Any, sizes: list[int], special: bool) -> list[tuple[int, int
 def test_frames(component: Component, n: int, m: int) -> None:
     text = json.dumps(component)
     tokenizer = load(text)
-    single, pair = _core.special_frames(text)
+    single, pair = _core._testing.special_frames(text)
     for frame, sizes in ((single, [n]), (pair, [n, m])):
         for special in (True, False):
             if frame is not None:
@@ -189,21 +195,21 @@ def test_frames(component: Component, n: int, m: int) -> None:
 
 def test_frames_of_what_is_published() -> None:
     cls, sep, end = (101, 0), (2**31 - 1, 0), (2**31 - 1, 1)
-    assert _core.special_frames(json.dumps(BERT_TEMPLATE)) == (
+    assert _core._testing.special_frames(json.dumps(BERT_TEMPLATE)) == (
         ([cls], [sep], 0, 0),
         ([cls], [sep], [end], (0, 1), (0, 1)),
     )
     start, stop = (2**31 - 1, 0), (2, 0)
-    assert _core.special_frames(json.dumps(BERT)) == (
+    assert _core._testing.special_frames(json.dumps(BERT)) == (
         ([start], [stop], 0, 0),
         ([start], [stop], [(2, 1)], (0, 1), (0, 1)),
     )
     roberta = BERT | {"trim_offsets": True, "add_prefix_space": True}
-    assert _core.special_frames(json.dumps(roberta)) == (
+    assert _core._testing.special_frames(json.dumps(roberta)) == (
         ([start], [stop], 0, 0),
         ([start], [stop, stop], [stop], (0, 0), (0, 0)),
     )
-    assert _core.special_frames("null") == (([], [], 0, 0), ([], [], [], (0, 1), (0, 1)))
+    assert _core._testing.special_frames("null") == (([], [], 0, 0), ([], [], [], (0, 1), (0, 1)))
 
 
 def test_what_is_no_frame() -> None:
@@ -216,10 +222,10 @@ def test_what_is_no_frame() -> None:
         )
 
     for single, pair in ((["A", "A"], ["A"]), (["[CLS]"], ["B", "A"]), (["B"], ["A", "B", "A"]), ([], [])):
-        assert _core.special_frames(template(single, pair)) == (None, None)
+        assert _core._testing.special_frames(template(single, pair)) == (None, None)
     # Special tokens that a second step takes for plain ones.
     twice = json.dumps({"type": "Sequence", "processors": [BERT, BERT]})
-    assert _core.special_frames(twice) == (None, None)
+    assert _core._testing.special_frames(twice) == (None, None)
 
 
 # -- what is read
@@ -353,13 +359,13 @@ def test_forms(text: str) -> None:
         tokenizer = load(text)
     except Exception:
         with pytest.raises(VocabularyError, match="post_processor") as refusal:
-            _core.count_special_tokens(text, False)
+            _core._testing.count_special_tokens(text, False)
         assert refusal.type is VocabularyError
         return
     for is_pair in (False, True):
-        assert _core.count_special_tokens(text, is_pair) == tokenizer.num_special_tokens_to_add(is_pair)
+        assert _core._testing.count_special_tokens(text, is_pair) == tokenizer.num_special_tokens_to_add(is_pair)
     if '"B"' not in text:
-        got = _core.post_process_encodings(text, ours(plain_state(3)))
+        got = _core._testing.post_process_encodings(text, ours(plain_state(3)))
         assert state_of(got) == state_of(tokenizer.post_process(reference(plain_state(3))))
 
 
@@ -384,10 +390,10 @@ def test_forms_that_are_left_to_the_reference(form: Component) -> None:
     text = json.dumps(form)
     load(text)
     with pytest.raises(UnsupportedError, match="post_processor"):
-        _core.count_special_tokens(text, False)
+        _core._testing.count_special_tokens(text, False)
 
 
 def test_a_long_component_in_a_message() -> None:
     with pytest.raises(VocabularyError) as refusal:
-        _core.count_special_tokens(json.dumps({"x": "\u4e2d" * 1000}, ensure_ascii=False), False)
+        _core._testing.count_special_tokens(json.dumps({"x": "\u4e2d" * 1000}, ensure_ascii=False), False)
     assert len(str(refusal.value)) < 300

@@ -157,13 +157,13 @@ def check(component: object, text: str) -> None:
     spelled = json.dumps(component)
     # A Sequence of nothing keeps the empty piece that an empty text is; it gives no tokens.
     expected = [piece for piece in reference(spelled).pre_tokenize_str(text) if piece[0]]
-    assert _core.pre_tokenize(spelled, text) == expected
-    raw = _core.pre_tokenize(spelled, text, raw_bytes=True)
+    assert _core._testing.pre_tokenize(spelled, text) == expected
+    raw = _core._testing.pre_tokenize(spelled, text, raw_bytes=True)
     assert [offsets for _, offsets in raw] == [offsets for _, offsets in expected]
-    if _core.ends_in_byte_level(spelled):
+    if _core._testing.ends_in_byte_level(spelled):
         assert [spelled_out(piece) for piece, _ in raw] == [piece for piece, _ in expected]
     if '"first"' not in spelled:
-        unaligned = _core.pre_tokenize(spelled, text, aligned=False)
+        unaligned = _core._testing.pre_tokenize(spelled, text, aligned=False)
         assert [piece for piece, _ in unaligned] == [piece for piece, _ in expected]
 
 
@@ -232,7 +232,7 @@ def test_every_code_point(component: dict[str, Any]) -> None:
     spelled = json.dumps(component)
     for chars in batches():
         text = "x".join(chars)
-        assert _core.pre_tokenize(spelled, text) == reference(spelled).pre_tokenize_str(text)
+        assert _core._testing.pre_tokenize(spelled, text) == reference(spelled).pre_tokenize_str(text)
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_every_script(generator: ModuleType) -> None:
     component = json.dumps({"type": "UnicodeScripts"})
 
     def cuts(text: str) -> set[int]:
-        return {start for _, (start, _) in _core.pre_tokenize(component, text)}
+        return {start for _, (start, _) in _core._testing.pre_tokenize(component, text)}
 
     found = generator.script_table(cuts)
     expected = generator.script_table()
@@ -257,12 +257,12 @@ def test_every_script(generator: ModuleType) -> None:
 
 def test_first_looks_at_the_whole_text() -> None:
     first, always, never = (json.dumps(metaspace("▁", scheme, True)) for scheme in ("first", "always", "never"))
-    assert _core.pre_tokenize(first, "a b") == _core.pre_tokenize(always, "a b")
-    assert _core.pre_tokenize(first, "a b", base=1) == _core.pre_tokenize(never, "a b")
-    assert _core.pre_tokenize(never, "a b") != _core.pre_tokenize(always, "a b")
+    assert _core._testing.pre_tokenize(first, "a b") == _core._testing.pre_tokenize(always, "a b")
+    assert _core._testing.pre_tokenize(first, "a b", base=1) == _core._testing.pre_tokenize(never, "a b")
+    assert _core._testing.pre_tokenize(never, "a b") != _core._testing.pre_tokenize(always, "a b")
     # Without alignments the text counts as unchanged.
-    assert [piece for piece, _ in _core.pre_tokenize(first, "a b", aligned=False)] == ["▁a", "▁b"]
-    assert [piece for piece, _ in _core.pre_tokenize(first, "a b", aligned=False, base=1)] == ["a", "▁b"]
+    assert [piece for piece, _ in _core._testing.pre_tokenize(first, "a b", aligned=False)] == ["▁a", "▁b"]
+    assert [piece for piece, _ in _core._testing.pre_tokenize(first, "a b", aligned=False, base=1)] == ["a", "▁b"]
 
 
 def with_inserted(component: object, inserted: str, text: str) -> list[tuple[str, tuple[int, int]]]:
@@ -291,34 +291,37 @@ def test_text_without_a_place(component: dict[str, Any], inserted: str, text: st
             raise
         for aligned in (True, False):
             with pytest.raises(ValueError, match="before the first character"):
-                _core.pre_tokenize(spelled, text, inserted=inserted, aligned=aligned)
+                _core._testing.pre_tokenize(spelled, text, inserted=inserted, aligned=aligned)
         return
-    assert _core.pre_tokenize(spelled, text, inserted=inserted) == expected
+    assert _core._testing.pre_tokenize(spelled, text, inserted=inserted) == expected
     if '"first"' not in spelled:
-        unaligned = _core.pre_tokenize(spelled, text, inserted=inserted, aligned=False)
+        unaligned = _core._testing.pre_tokenize(spelled, text, inserted=inserted, aligned=False)
         assert [piece for piece, _ in unaligned] == [piece for piece, _ in expected]
 
 
 def test_text_without_a_place_in_bytes() -> None:
     component = json.dumps(byte_level(False, True))
-    assert _core.pre_tokenize(component, "ab", raw_bytes=True, inserted="_") == [(b"__", (0, 0)), (b"ab", (0, 2))]
+    assert _core._testing.pre_tokenize(component, "ab", raw_bytes=True, inserted="_") == [
+        (b"__", (0, 0)),
+        (b"ab", (0, 2)),
+    ]
     with pytest.raises(ValueError, match="no byte spells"):
-        _core.pre_tokenize(component, "ab", raw_bytes=True, inserted="\u2581")
+        _core._testing.pre_tokenize(component, "ab", raw_bytes=True, inserted="\u2581")
 
 
 def test_raw_bytes() -> None:
     last = sequence(split("Regex", QWEN, "Isolated", False), byte_level(True, False))
-    assert _core.pre_tokenize(json.dumps(last), "é 漢", raw_bytes=True) == [
+    assert _core._testing.pre_tokenize(json.dumps(last), "é 漢", raw_bytes=True) == [
         (" é".encode(), (0, 1)),
         (" 漢".encode(), (1, 3)),
     ]
     # One that is not the last spells, whatever the last one does.
     twice = sequence(byte_level(False, False), byte_level(False, True))
-    assert _core.pre_tokenize(json.dumps(twice), "é", raw_bytes=True) == [
+    assert _core._testing.pre_tokenize(json.dumps(twice), "é", raw_bytes=True) == [
         ("Ã©".encode()[:2], (0, 1)),
         ("Ã©".encode()[2:], (0, 1)),
     ]
-    assert _core.pre_tokenize(
+    assert _core._testing.pre_tokenize(
         json.dumps(sequence(byte_level(False, False), {"type": "Whitespace"})), "é", raw_bytes=True
     )
 
@@ -326,7 +329,7 @@ def test_raw_bytes() -> None:
 def test_ends_in_byte_level() -> None:
     byte, white = byte_level(True, True), {"type": "Whitespace"}
     for component in (byte, sequence(byte), sequence(white, byte), sequence(white, sequence(white, byte))):
-        assert _core.ends_in_byte_level(json.dumps(component))
+        assert _core._testing.ends_in_byte_level(json.dumps(component))
     for component in (
         white,
         sequence(),
@@ -336,7 +339,7 @@ def test_ends_in_byte_level() -> None:
         sequence(byte, sequence()),
         sequence(sequence(byte, white)),
     ):
-        assert not _core.ends_in_byte_level(json.dumps(component))
+        assert not _core._testing.ends_in_byte_level(json.dumps(component))
 
 
 ODD: list[object] = [
@@ -403,7 +406,7 @@ def test_odd_components_are_read_or_refused_alike(component: object) -> None:
         Tokenizer.from_str(document(component))
     except Exception:  # the reference raises Exception itself
         with pytest.raises(VocabularyError) as refusal:
-            _core.pre_tokenize(json.dumps(component), "a")
+            _core._testing.pre_tokenize(json.dumps(component), "a")
         assert refusal.type in (VocabularyError, UnsupportedError)
     else:
         check(component, " ab-c  d1 _")
@@ -423,7 +426,7 @@ def test_odd_components_are_read_or_refused_alike(component: object) -> None:
 def test_what_the_reference_loads_and_we_leave_to_it(component: object) -> None:
     Tokenizer.from_str(document(component))
     with pytest.raises(UnsupportedError):
-        _core.pre_tokenize(json.dumps(component), "a")
+        _core._testing.pre_tokenize(json.dumps(component), "a")
 
 
 @pytest.mark.parametrize(
@@ -446,4 +449,4 @@ def test_what_grows_without_end_is_refused() -> None:
             check(component, "\u00e9")
             continue
         with pytest.raises(VocabularyError, match="the pre-tokenizer makes more than 1024 bytes of each byte"):
-            _core.pre_tokenize(json.dumps(component), "\u00e9")
+            _core._testing.pre_tokenize(json.dumps(component), "\u00e9")

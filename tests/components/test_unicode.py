@@ -35,7 +35,7 @@ def measure() -> ModuleType:
 def test_classes_equal_the_reference_everywhere(measure: ModuleType, flavor: str) -> None:
     members = measure.oniguruma_members if flavor == "oniguruma" else measure.rust_members
     expected = measure.class_table(members)
-    found = _core.char_classes(flavor)
+    found = _core._testing.char_classes(flavor)
     assert len(found) == 0x110000
     assert [hex(c) for c in range(0x110000) if found[c] != expected[c]][:20] == []
     assert len(set(found)) == 8
@@ -44,7 +44,7 @@ def test_classes_equal_the_reference_everywhere(measure: ModuleType, flavor: str
 @pytest.mark.slow
 def test_added_token_classes_equal_the_reference_everywhere(measure: ModuleType) -> None:
     word, space = measure.word_and_space()
-    found = _core.added_token_classes()
+    found = _core._testing.added_token_classes()
     assert {c for c in range(0x110000) if found[c] & 1} == word
     assert {c for c in range(0x110000) if found[c] & 2} == space
     assert ord("_") in word
@@ -59,7 +59,7 @@ def scalar_values() -> Iterator[int]:
 @pytest.mark.parametrize("backwards", [False, True])
 def test_every_character_is_decoded(backwards: bool) -> None:
     text = "".join(map(chr, scalar_values()))
-    found = _core.utf8_chars(text.encode(), backwards)
+    found = _core._testing.utf8_chars(text.encode(), backwards)
     if backwards:
         found.reverse()
     assert [point for point, _, _ in found] == list(scalar_values())
@@ -86,15 +86,15 @@ def check_utf8(data: bytes) -> None:
         first_error = len(data)
     except UnicodeDecodeError as error:
         first_error = error.start
-    assert _core.utf8_error(data) == first_error
-    assert _core.utf8_lossy(data) == data.decode(errors="replace")
+    assert _core._testing.utf8_error(data) == first_error
+    assert _core._testing.utf8_lossy(data) == data.decode(errors="replace")
     # Each byte that Python escapes is one invalid character.
     expected = [
         (1, False) if "\udc80" <= char <= "\udcff" else (len(char.encode()), True)
         for char in data.decode("utf-8", "surrogateescape")
     ]
-    assert [(size, valid) for _, size, valid in _core.utf8_chars(data)] == expected
-    assert _core.utf8_chars(data, True)[::-1] == _core.utf8_chars(data)
+    assert [(size, valid) for _, size, valid in _core._testing.utf8_chars(data)] == expected
+    assert _core._testing.utf8_chars(data, True)[::-1] == _core._testing.utf8_chars(data)
 
 
 @given(any_bytes())

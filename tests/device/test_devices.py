@@ -51,7 +51,7 @@ class StandIn(SimpleNamespace):
 
     def open(self, index: int) -> Any:
         self.opened.append(index)
-        return _core.host_device(self.memory[index])
+        return _core._testing.host_device(self.memory[index])
 
 
 @pytest.fixture(autouse=True)

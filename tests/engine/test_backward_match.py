@@ -35,7 +35,7 @@ def longest(keys: list[bytes], text: bytes, start: int, stop: int) -> Found:
 
 def found(keys: list[bytes], text: bytes, start: int, stop: int) -> Found:
     numbered = sorted((key, value) for value, key in enumerate(keys))
-    return _core.match_backwards(*_core.build_double_array(numbered), text, start, stop)
+    return _core._testing.match_backwards(*_core.build_double_array(numbered), text, start, stop)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_any_keys(keys: list[str], parts: list[str], start: int, size: int) -> N
 
 
 def test_no_keys_and_no_trie() -> None:
-    assert _core.match_backwards(*_core.build_double_array([]), b"ab", 0, 2) == [(0, -1)] * 2
+    assert _core._testing.match_backwards(*_core.build_double_array([]), b"ab", 0, 2) == [(0, -1)] * 2
     base, check, values = _core.build_double_array([(b"ab", 0)])
     check[-1] = len(check) - 1  # its own parent
-    assert _core.match_backwards(base, check, values, b"ab", 0, 2) == [(0, -1)] * 2
+    assert _core._testing.match_backwards(base, check, values, b"ab", 0, 2) == [(0, -1)] * 2
 
 
 # -- added tokens: long enough that walks are given up

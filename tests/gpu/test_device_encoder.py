@@ -47,7 +47,7 @@ def engine(llama3_like) -> _core.Engine:
 
 @pytest.fixture(scope="module")
 def encoder(engine) -> _core.DeviceEncoder:
-    return _core.DeviceEncoder(engine, _core.host_device(1 << 28), lanes=1)
+    return _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28), lanes=1)
 
 
 def assert_same(made, expected):
@@ -85,7 +85,7 @@ def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text):
     offsets = np.cumsum([0, *map(len, flat)])
     data = b"".join(flat)
     for elements in (1 << 29, 400):
-        encoder = _core.DeviceEncoder(engine, _core.host_device(1 << 28), elements=elements, lanes=1)
+        encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28), elements=elements, lanes=1)
         assert_same(encoder.encode_ragged(TEXTS, special, as_text), expected)
         assert_same(encoder.encode_ragged(TEXTS, special, as_text, 0, True), expected)
         assert_same(encoder.encode_flat(data, offsets, special, as_text), expected)
@@ -190,7 +190,7 @@ def test_vocabularies_that_no_device_has(wordpiece_like, engine):
     word_piece = engine_of(wordpiece_like)
     assert "text" in _core.why_not_on_device(word_piece)
     with pytest.raises(UnsupportedError, match="no device encodes with this vocabulary: its model works on text"):
-        _core.DeviceEncoder(word_piece, _core.host_device(1 << 28))
+        _core.DeviceEncoder(word_piece, _core._testing.host_device(1 << 28))
 
 
 def with_added(*contents: str) -> _core.Engine:
@@ -210,7 +210,7 @@ def test_long_added_tokens_are_the_cpus(engine):
 def test_added_tokens_that_take_long_to_compare(engine):
     """Where it is not known whether they overlap, texts that have them are the CPU's."""
     added = with_added(*(f"{i}{'a' * 900}c" for i in range(8)), "a" * 800 + "b", "<m>")
-    encoder = _core.DeviceEncoder(added, _core.host_device(1 << 28))
+    encoder = _core.DeviceEncoder(added, _core._testing.host_device(1 << 28))
     texts = ["a" * 2000, f"3{'a' * 900}c<m>", "<m>"]
     assert_same(encoder.encode_ragged(texts), added.encode_ragged(texts))
     assert encoder.report["host_documents"] == 2
@@ -235,13 +235,13 @@ def test_what_is_no_device(engine):
 
 def test_no_room(engine):
     with pytest.raises(DeviceOutOfMemoryError, match=r"host device 0, allocating memory: \d+ bytes are asked for"):
-        _core.DeviceEncoder(engine, _core.host_device(1000))
+        _core.DeviceEncoder(engine, _core._testing.host_device(1000))
     assert issubclass(DeviceOutOfMemoryError, MemoryError)
     assert issubclass(DeviceOutOfMemoryError, DeviceError)
 
 
 def test_a_batch_without_room_leaves_the_encoder_as_it_was(engine):
-    encoder = _core.DeviceEncoder(engine, _core.host_device(8 << 20), lanes=1)
+    encoder = _core.DeviceEncoder(engine, _core._testing.host_device(8 << 20), lanes=1)
     for as_device_arrays in (True, False):
         with pytest.raises(DeviceOutOfMemoryError):
             encoder.encode_ragged(["a " * (4 << 20)], True, False, 0, as_device_arrays)
@@ -249,7 +249,7 @@ def test_a_batch_without_room_leaves_the_encoder_as_it_was(engine):
 
 
 def test_arrays_outlive_the_encoder_and_are_freed(engine):
-    device = _core.host_device(12 << 20)
+    device = _core._testing.host_device(12 << 20)
     expected = engine.encode_ragged(TEXTS)
     views = [
         np.from_dlpack(array)

@@ -33,7 +33,9 @@ def assert_same_ids(engine: _core.Engine, texts: list[str]) -> None:
         assert _core.why_not_on_device(mode) == ""
         expected = mode.encode_ragged(texts)
         for elements in (1 << 29, 20_000):
-            made = _core.DeviceEncoder(mode, _core.host_device(1 << 30), elements=elements).encode_ragged(texts)
+            made = _core.DeviceEncoder(mode, _core._testing.host_device(1 << 30), elements=elements).encode_ragged(
+                texts
+            )
             for ours, theirs in zip(made, expected, strict=True):
                 np.testing.assert_array_equal(ours, theirs)
 

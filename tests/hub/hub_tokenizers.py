@@ -66,7 +66,7 @@ def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
 
 def pattern_of_tiktoken(source: bytes) -> dict[str, bytes]:
     """A tokenizer whose pattern tokenizers and tiktoken read in two ways, with the cartridge of tiktoken's reading."""
-    only = sorted(set(_core.known_patterns("rust_regex")) - set(_core.known_patterns("oniguruma")))
+    only = sorted(set(_core._testing.known_patterns("rust_regex")) - set(_core._testing.known_patterns("oniguruma")))
     document = json.loads(source)
     split = {"type": "Split", "pattern": {"Regex": only[0]}, "behavior": "Isolated", "invert": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}

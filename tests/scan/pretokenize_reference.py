@@ -212,7 +212,7 @@ def hostile_texts(count: int, seed: int) -> Iterator[str]:
 
 def scan(data: bytes, family: str, flavor: str, cpu: str = "", capacity: int = 1024) -> list[int]:
     """The scanner under test."""
-    return _core.pretokenize(data, family, flavor, cpu, capacity)
+    return _core._testing.pretokenize(data, family, flavor, cpu, capacity)
 
 
 def agreed_scan(data: bytes, family: str, flavor: str) -> list[int]:
@@ -226,7 +226,9 @@ def agreed_scan(data: bytes, family: str, flavor: str) -> list[int]:
 
 def spellings(flavor: str) -> list[tuple[str, str]]:
     """(pattern, family) for every pattern that the engine claims to know."""
-    return [(pattern, str(_core.family_of_pattern(pattern, flavor))) for pattern in _core.known_patterns(flavor)]
+    return [
+        (pattern, str(_core.family_of_pattern(pattern, flavor))) for pattern in _core._testing.known_patterns(flavor)
+    ]
 
 
 def first_difference(

@@ -271,8 +271,8 @@ def test_long_pieces_have_no_derivation() -> None:
         assert bool(trace["merges"]) is not trace["is_too_long"]
         assert ids_of(trace["tokens"]) == engine.encode_bytes(piece)
         assert trace["tokens"][-1]["end"] == len(piece)
-    walks = engine.trace_longest_match(b"a" * (3 * _core.TRACE_RUN_BYTES))
-    assert walks[-1]["end"] == _core.TRACE_RUN_BYTES
+    walks = engine.trace_longest_match(b"a" * (3 * _core._testing.TRACE_RUN_BYTES))
+    assert walks[-1]["end"] == _core._testing.TRACE_RUN_BYTES
 
 
 # -- walks
@@ -367,6 +367,6 @@ def test_walks_are_bounded_whatever_the_tokens() -> None:
     """A token that nearly matches everywhere makes each walk long."""
     engine = reference_impl.open_engine(word_piece([b"a" * 3000 + b"b"]))
     walks = engine.trace_longest_match(b"a" * 4096)
-    assert sum(len(walk["steps"]) for walk in walks) < _core.TRACE_STEPS + 3001
+    assert sum(len(walk["steps"]) for walk in walks) < _core._testing.TRACE_STEPS + 3001
     assert walks[0]["start"] == 0
     assert len(walks) < 4096

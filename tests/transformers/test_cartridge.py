@@ -164,7 +164,9 @@ def test_the_reading_of_tiktoken(directory: Any, gpt2_like: Path, monkeypatch: p
     assert "regular expressions of tiktoken" in facts(ours)[1]
     assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(place)(TEXT))
     document = json.loads((place / "tokenizer.json").read_bytes())
-    both = next(p for p in _core.known_patterns("rust_regex") if p in _core.known_patterns("oniguruma"))
+    both = next(
+        p for p in _core._testing.known_patterns("rust_regex") if p in _core._testing.known_patterns("oniguruma")
+    )
     document["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = both
     data = json.dumps(document, ensure_ascii=False).encode()
     cartridge = _core.compile_tokenizer_json(data, '{"reference":"tiktoken"}', "rust_regex")

@@ -11,7 +11,8 @@
 namespace py = pybind11;
 
 void bind_decoders(py::module_& m) {
-    m.def(
+    py::module_ testing = m.def_submodule("_testing");
+    testing.def(
         "decode_chain",
         [](const std::string& component, std::vector<std::string> tokens) {
             const py::gil_scoped_release release;
@@ -21,7 +22,7 @@ void bind_decoders(py::module_& m) {
         },
         py::arg("component"), py::arg("tokens"),
         "What a decoder (JSON, as in tokenizer.json) makes of tokens' strings.");
-    m.def(
+    testing.def(
         "decode_tokens",
         [](const std::string& component, std::vector<std::string> tokens) {
             const py::gil_scoped_release release;

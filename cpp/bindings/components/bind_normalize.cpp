@@ -28,7 +28,8 @@ std::unique_ptr<crayon::Normalizer> normalizer_from(std::string_view component) 
 }  // namespace
 
 void bind_normalize(py::module_& m) {
-    m.def(
+    py::module_ testing = m.def_submodule("_testing");
+    testing.def(
         "normalize_nfc",
         [](const py::bytes& text) {
             const std::string_view view = text;
@@ -43,7 +44,7 @@ void bind_normalize(py::module_& m) {
         py::arg("text"),
         "The NFC form by the reference's tables, and for each of its bytes the original byte range it is aligned "
         "with.");
-    m.def(
+    testing.def(
         "nfc_quick_check",
         [](const py::bytes& text) {
             const std::string_view view = text;
@@ -66,7 +67,7 @@ void bind_normalize(py::module_& m) {
         py::arg("component"), py::arg("text"), py::arg("aligned") = true,
         "What the normalizer of a tokenizer.json (JSON text) makes of a text, and for each byte of that, unless not "
         "aligned, the original byte range it is aligned with.");
-    m.def(
+    testing.def(
         "normalizer_leaves",
         [](std::string_view component, std::string_view text) {
             py::gil_scoped_release release;

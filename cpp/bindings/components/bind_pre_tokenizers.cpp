@@ -68,14 +68,15 @@ py::list pre_tokenize(const std::string& component, const std::string& text, boo
 }  // namespace
 
 void bind_pre_tokenizers(py::module_& m) {
-    m.def(
+    py::module_ testing = m.def_submodule("_testing");
+    testing.def(
         "pre_tokenize", &pre_tokenize, py::arg("component"), py::arg("text"), py::arg("raw_bytes") = false,
         py::arg("aligned") = true, py::arg("base") = 0, py::arg("inserted") = "",
         "The pieces that a pre_tokenizer (the JSON of the component) cuts a text into, each with its character "
         "offsets in that text ((0, 0) when not `aligned`). With `raw_bytes` a ByteLevel that comes last leaves bytes "
         "as they are, and pieces are bytes. `base` is where in a longer text this one begins, in bytes; `inserted` is "
         "text that a normalizer put before its first character.");
-    m.def(
+    testing.def(
         "ends_in_byte_level",
         [](const std::string& component) { return crayon::ends_in_byte_level(crayon::json::parse(component).root); },
         py::arg("component"), "Whether a pre_tokenizer's last step, and no other, is a ByteLevel.");

@@ -93,14 +93,16 @@ std::vector<std::tuple<uint32_t, uint32_t, bool>> utf8_chars(const py::bytes& da
 }  // namespace
 
 void bind_pretokenize(py::module_& m) {
-    m.def("pretokenize", &pretokenize, py::arg("data"), py::arg("family"), py::arg("flavor") = "oniguruma",
-          py::arg("cpu") = "", py::arg("capacity") = 1024,
-          "End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set, `capacity` is how many\n"
-          "pretokens one call of the scanner may give.");
-    m.def("char_classes", &char_classes, py::arg("flavor"),
-          "One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h).");
-    m.def("added_token_classes", &added_token_classes,
-          "One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them.");
+    py::module_ testing = m.def_submodule("_testing");
+    testing.def(
+        "pretokenize", &pretokenize, py::arg("data"), py::arg("family"), py::arg("flavor") = "oniguruma",
+        py::arg("cpu") = "", py::arg("capacity") = 1024,
+        "End offsets (bytes) of the pretokens of `data`; `cpu` forces an instruction set, `capacity` is how many\n"
+        "pretokens one call of the scanner may give.");
+    testing.def("char_classes", &char_classes, py::arg("flavor"),
+                "One class byte for each of the 1,114,112 code points (the values of CharClass in unicode.h).");
+    testing.def("added_token_classes", &added_token_classes,
+                "One byte for each code point: 1 for \\w and 2 for white space, as added tokens see them.");
     m.def(
         "cpu_levels",
         [] {
@@ -122,7 +124,7 @@ void bind_pretokenize(py::module_& m) {
             return crayon::family_name(family);
         },
         py::arg("pattern"), py::arg("flavor"), "The family that a published `Split` pattern means, or None.");
-    m.def(
+    testing.def(
         "known_patterns",
         [](const std::string& flavor) {
             std::vector<std::string> patterns;
@@ -131,16 +133,16 @@ void bind_pretokenize(py::module_& m) {
             return patterns;
         },
         py::arg("flavor"), "Every pattern that family_of_pattern knows.");
-    m.def("utf8_chars", &utf8_chars, py::arg("data"), py::arg("backwards") = false,
-          "(code point, bytes, valid) for each character; an invalid byte is one character.");
-    m.def(
+    testing.def("utf8_chars", &utf8_chars, py::arg("data"), py::arg("backwards") = false,
+                "(code point, bytes, valid) for each character; an invalid byte is one character.");
+    testing.def(
         "utf8_error",
         [](const py::bytes& data) {
             const std::string_view text = data;
             return crayon::utf8_error(reinterpret_cast<const uint8_t*>(text.data()), text.size());
         },
         py::arg("data"), "Offset of the first byte that is not valid UTF-8, or the size.");
-    m.def(
+    testing.def(
         "utf8_lossy",
         [](const py::bytes& data) {
             const std::string_view text = data;

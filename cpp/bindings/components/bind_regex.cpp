@@ -24,12 +24,13 @@ py::list find_all(const crayon::Regex& regex, std::string_view text) {
 }  // namespace
 
 void bind_regex(py::module_& m) {
-    m.def(
+    py::module_ testing = m.def_submodule("_testing");
+    testing.def(
         "regex_find_all",
         [](std::string_view pattern, std::string_view text) { return find_all(crayon::Regex::compile(pattern), text); },
         py::arg("pattern"), py::arg("text"),
         "The matches of an Oniguruma pattern, one after the other, as pairs of byte offsets.");
-    m.def(
+    testing.def(
         "regex_literal_find_all",
         [](std::string_view literal, std::string_view text) { return find_all(crayon::Regex::literal(literal), text); },
         py::arg("literal"), py::arg("text"), "The places of a string, one after the other, as pairs of byte offsets.");

@@ -128,6 +128,7 @@ py::str json_normalize(const py::bytes& data) {
 }  // namespace
 
 void bind_structures(py::module_& m) {
+    py::module_ testing = m.def_submodule("_testing");
     m.def("merges_from_ranks", &merges_from_ranks, py::arg("tokens"),
           "(left, right, product) indices into `tokens` (in order of rank), one per token that merging can reach.");
     m.def("build_double_array", &build_double_array, py::arg("keys"),
@@ -138,9 +139,9 @@ void bind_structures(py::module_& m) {
           "A version 2 cartridge, the inverse of read_cartridge_v2.");
     m.def("list_double_array", &list_double_array, py::arg("base"), py::arg("check"), py::arg("values"),
           "Every (key, value) of a trie, sorted by key.");
-    m.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"), py::arg("text"),
-          py::arg("start"), py::arg("stop"),
-          "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
+    testing.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"),
+                py::arg("text"), py::arg("start"), py::arg("stop"),
+                "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
     m.def("json_normalize", &json_normalize, py::arg("data"),
           "The JSON document `data` without white space, by the reader that the compiler uses.");
 }

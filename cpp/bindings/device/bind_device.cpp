@@ -190,6 +190,7 @@ void bind_array(py::module_& m) {
 }  // namespace
 
 void bind_device(py::module_& m) {
+    py::module_ testing = m.def_submodule("_testing");
     bind_array(m);
     py::class_<PyDeviceEncoder>(m, "DeviceEncoder")
         .def(py::init([](std::shared_ptr<const Engine> engine, const py::object& device, uint64_t elements,
@@ -210,7 +211,7 @@ void bind_device(py::module_& m) {
         .def_property_readonly("device", [](const PyDeviceEncoder& self) { return self.device().label(); });
     m.def(
         "why_not_on_device", [](const Engine& engine) { return gpu::why_unsupported(engine); }, py::arg("engine"));
-    m.def("host_device", &host_device, py::arg("budget_bytes"));
+    testing.def("host_device", &host_device, py::arg("budget_bytes"));
 }
 
 }  // namespace crayon::python

@@ -196,11 +196,12 @@ void bind_lookups(py::class_<PyEncoding, EncodingHolder>& c) {
 
 // The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
 void bind_steps(py::module_& m) {
+    py::module_ testing = m.def_submodule("_testing");
     const auto read = [](const std::string& component) {
         const json::Document document = json::parse(component);
         return read_post_processor(document.root);
     };
-    m.def(
+    testing.def(
         "post_process_encodings",
         [read](const std::string& component, const PyEncoding& first, const PyEncoding* pair, bool special) {
             // With strings of their own no vocabulary is asked for the white space of tokens.
@@ -211,11 +212,11 @@ void bind_steps(py::module_& m) {
                 post_process(processor, TrimInfo(), std::move(a), pair != nullptr ? &b : nullptr, special), nullptr};
         },
         py::arg("component"), py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true);
-    m.def(
+    testing.def(
         "count_special_tokens",
         [read](const std::string& component, bool is_pair) { return count_added_tokens(read(component), is_pair); },
         py::arg("component"), py::arg("is_pair"));
-    m.def(
+    testing.def(
         "special_frames",
         [read](const std::string& component) {
             const auto list = [](const std::vector<SpecialId>& run) {
@@ -235,7 +236,7 @@ void bind_steps(py::module_& m) {
         },
         py::arg("component"),
         "What a post-processor puts around a single sequence and around a pair, when that is all that it does to ids.");
-    m.def(
+    testing.def(
         "truncate_encodings",
         [](PyEncoding& first, PyEncoding* pair, size_t max_length, size_t stride, const std::string& strategy,
            const std::string& direction, size_t added) {
@@ -244,7 +245,7 @@ void bind_steps(py::module_& m) {
         },
         py::arg("encoding"), py::arg("pair") = py::none(), py::arg("max_length") = 512, py::arg("stride") = 0,
         py::arg("strategy") = "longest_first", py::arg("direction") = "right", py::arg("added") = 0);
-    m.def(
+    testing.def(
         "pad_encodings",
         [](const std::vector<PyEncoding*>& encodings, const std::optional<size_t>& length, size_t multiple_of,
            const std::string& direction) {

@@ -233,6 +233,7 @@ void bind_vocabulary(EngineClass& c) {
 }  // namespace
 
 void bind_engine(py::module_& m) {
+    py::module_ testing = m.def_submodule("_testing");
     EngineClass c(m, "Engine");
     const auto mutable_ptr = [](EnginePtr engine) { return std::const_pointer_cast<Engine>(std::move(engine)); };
     c.def_static(
@@ -310,7 +311,7 @@ void bind_engine(py::module_& m) {
     bind_quick(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",
           py::arg("flavor") = "oniguruma");
-    m.def(
+    testing.def(
         "verify_cartridge",
         [](const py::object& path) {
             const std::string name = path_from(path);

@@ -131,9 +131,10 @@ py::dict dict_of(const PieceTrace& trace) {
 }  // namespace
 
 void bind_trace(py::module_& m, EngineClass& c) {
+    py::module_ testing = m.def_submodule("_testing");
     m.attr("TRACE_PIECE_BYTES") = kTracePieceBytes;
-    m.attr("TRACE_RUN_BYTES") = kTraceRunBytes;
-    m.attr("TRACE_STEPS") = kTraceSteps;
+    testing.attr("TRACE_RUN_BYTES") = kTraceRunBytes;
+    testing.attr("TRACE_STEPS") = kTraceSteps;
     c.def(
         "trace_segments",
         [](const Engine& self, py::object text, bool as_text) {

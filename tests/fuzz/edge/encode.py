@@ -61,7 +61,7 @@ def _bytes_of(ours: crayon_hf.Tokenizer, raw: Sequence[bytes]) -> None:
     """Bytes that are not UTF-8 are refused by place; of any bytes the ids give them back, where tokens are bytes."""
     for part in raw:
         said = attempt(ours.encode_ragged, [part])
-        place = _core.utf8_error(part)
+        place = _core._testing.utf8_error(part)
         try:
             part.decode()
             right = len(part)
