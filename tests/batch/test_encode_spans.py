@@ -75,6 +75,7 @@ def check(engine: _core.Engine, spans: Spans, **arguments: Any) -> None:
                 assert got == [[*row, *suffix] if row else [] for row in want]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_kind_of_tokenizer(shape: str, special: bool) -> None:
@@ -314,6 +315,7 @@ def test_split_as_python_does(data: bytes, separator: st.DataObject) -> None:
     check_split(data, separator.draw(st.sampled_from([b"a", b"aa", b"aba", b"\n\n", b"\n", b"aab"])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", [b"\n", b"\n\n", b"\n\n\n\n\n", b"<|endoftext|>", b"\x00"])
 def test_split_of_more_than_a_task(separator: bytes) -> None:
     """Separators that overlap, and that lie on the border of two tasks."""

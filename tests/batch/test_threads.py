@@ -155,6 +155,7 @@ def test_two_engines_do_not_mix() -> None:
     in_threads(6, work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_models_on_text_in_threads(cpu: str, name: str) -> None:
     """Each thread has a cache of its own, and two vocabularies do not share one."""

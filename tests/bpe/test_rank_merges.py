@@ -69,6 +69,7 @@ def rank_sets(draw: st.DrawFn, alphabet: bytes = b"ab") -> list[bytes]:
     return tokens
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(rank_sets() | rank_sets(b"abc\xff\x00"))
 def test_equals_the_definition(tokens: list[bytes]) -> None:

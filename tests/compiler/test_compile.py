@@ -59,6 +59,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("source", [document, roberta_document])
 def test_documents_with_one_change(source: Callable[[], reference_impl.Document], change: str) -> None:

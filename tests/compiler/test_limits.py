@@ -34,6 +34,7 @@ def byte_level(vocab: dict[str, int], merges: str = "[]", added: int = 0) -> str
     ).replace('"merges": []', f'"merges": {merges}')
 
 
+@pytest.mark.slow
 def test_the_greatest_id() -> None:
     """Some two million ids, half of them holes."""
 

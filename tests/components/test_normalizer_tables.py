@@ -74,6 +74,7 @@ ACUTE, ZWJ, KA, VIRAMA = "\u0301", "\u200d", "\u0915", "\u094d"
 JAMO = "\u1100", "\u1161", "\u11a8"
 
 
+@pytest.mark.slow
 def test_grapheme_class_of_every_code_point() -> None:
     """Precompiled replaces a cluster of less than six bytes whole, so the probes tell what joins what."""
     component = precompiled({"a": "b", ACUTE: "!", "\u00a9": "Y", KA: "K", **{jamo: f"<{jamo}>" for jamo in JAMO}})

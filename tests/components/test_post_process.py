@@ -243,6 +243,7 @@ SIDES = ("right", "left")
 STRATEGIES = ("longest_first", "only_first", "only_second")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["none", "Bert", "template bert", "Roberta (True, True)", "ByteLevel (False, True) then template"]
 )

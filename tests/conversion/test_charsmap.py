@@ -54,6 +54,7 @@ def library(name: str) -> sentencepiece.SentencePieceNormalizer:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rules_are_read_as_the_library_applies_them(name):
     rules = rules_of(charsmap_of(name))
@@ -89,6 +90,7 @@ def test_components_do_what_the_rules_do(name):
     assert stock.normalize_str("\0".join(texts)).split("\0") == ours
 
 
+@pytest.mark.slow
 def test_every_character_alone_and_every_rule_alone():
     component, _ = normalizer_of("nmt_nfkc")
     rules = rules_of(charsmap_of("nmt_nfkc"))

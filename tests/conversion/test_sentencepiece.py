@@ -159,7 +159,10 @@ class Model:
         return texts
 
 
-@pytest.fixture(scope="module", params=TRAINED)
+EVERY_THIRD = [pytest.param(name, marks=[pytest.mark.slow] if i % 3 else []) for i, name in enumerate(TRAINED)]
+
+
+@pytest.fixture(scope="module", params=EVERY_THIRD)
 def model(request, sentences) -> Model:
     return Model(trained(sentences, request.param, **TRAINED[request.param]))
 

@@ -144,6 +144,7 @@ def test_special_tokens_of_a_text(shipped: Opened) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_special_token_inside_a_character(shipped: Opened) -> None:
     """The one difference of decoding that the docstring names."""
     first, *rest = (1000 + byte for byte in "é".encode())

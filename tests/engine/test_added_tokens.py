@@ -109,6 +109,7 @@ def test_with_prefix_space_and_normalizer(
         both.check([text, "<m>", "a", "", " "], is_pretokenized=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -362,6 +363,7 @@ def test_contents_that_the_normalizer_changes(both_with: Maker, name: str, speci
         both.check([*CONTENTS, " "], is_pretokenized=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGING)
 @pytest.mark.parametrize("content", CONTENTS)
 def test_one_content_that_the_normalizer_changes(both_with: Maker, name: str, content: str) -> None:

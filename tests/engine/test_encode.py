@@ -29,6 +29,7 @@ def gpt2_both(cpu: str) -> reference_impl.Both:
     return opened("gpt2", cpu)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     text=reference_impl.texts_of(PIECES, size=20),
@@ -58,6 +59,7 @@ def test_pieces_side_by_side(both: reference_impl.Both) -> None:
     both.check("".join(shuffled), "".join(shuffled[::-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 def test_documents(both: reference_impl.Both) -> None:
     """Text like that of the training, text of new words, and both a second time, when the thread's cache has them."""
@@ -73,6 +75,7 @@ def test_documents(both: reference_impl.Both) -> None:
         assert [flat[a:b].tolist() for a, b in pairwise(splits)] == want
 
 
+@pytest.mark.slow
 def test_all_code_points(both: reference_impl.Both) -> None:
     """Each between letters, a few at a time, so that a difference is found near."""
     points = [
@@ -224,6 +227,7 @@ def test_offsets_of_decomposed_text(cpu: str) -> None:
 # -- bytes
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     data=st.one_of(

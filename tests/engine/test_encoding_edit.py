@@ -67,6 +67,7 @@ def lookups(encoding: Any) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(states(depth=2), steps)
 def test_edits_one_after_the_other(state: Any, edits: Any) -> None:

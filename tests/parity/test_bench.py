@@ -38,6 +38,7 @@ def names(report: Report, scenario: str) -> list[str]:
     return [figure.engine for figure in report.figures if figure.scenario == scenario]
 
 
+@pytest.mark.slow
 def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> None:
     engines = [Engine("crayon"), Engine("tokenizers"), Engine("tiktoken")]
     options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 1, "sizes": TINY}

@@ -111,6 +111,7 @@ def test_stock_is_stock(directory: Path, stock: StockProcess) -> None:
     assert differing(stock.outcomes(PAIRS, Mode()), expected) == [set()] * len(PAIRS)
 
 
+@pytest.mark.slow
 def test_where_crayon_is_imported_stock_is_not_stock(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +123,7 @@ def test_where_crayon_is_imported_stock_is_not_stock(
         StockProcess(str(directory))
 
 
+@pytest.mark.slow
 def test_a_directory_that_stock_does_not_open(tmp_path: Path) -> None:
     with pytest.raises(ReferenceDiedError, match="does not open"):
         StockProcess(str(tmp_path))

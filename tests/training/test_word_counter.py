@@ -487,6 +487,7 @@ def for_ever(call: Callable[[], None]) -> None:
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["gpt2", "whitespace"])

@@ -84,6 +84,7 @@ def test_tokenizer_and_vocab(gpt2_like):
             assert list(pipeline.map(TEXTS)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("ordered", [True, False])
@@ -134,6 +135,7 @@ def test_completion_order_when_asked():
         assert pipeline.get_result(LONG)["id"] == "slow"
 
 
+@pytest.mark.slow
 def test_many_items_through_slow_stages():
     """Stages that yield at random places, several submitters, several takers: every item comes out once."""
 
@@ -387,6 +389,7 @@ def test_cancel_wakes_those_who_wait():
     assert undone == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, GeneratorExit])
 def test_error_of_the_consumer(kind):
     pipeline = Pipeline(lengths)
@@ -495,6 +498,7 @@ def test_fork_before_the_first_item():
         assert [result["id"] for result in pipeline.map("ab")] == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "del pipeline"])
 def test_interpreter_goes(end):
     program = (
@@ -557,6 +561,7 @@ def test_crayons_names():
     assert pipeline.is_closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "kind", "why"),
     [

@@ -79,6 +79,7 @@ def test_corpus(shared, name, profile, compatible, repaired):
     agree(profile, compatible, repaired, [text, *text[:300_000].splitlines()])
 
 
+@pytest.mark.slow
 def test_tokens(profile, compatible, repaired):
     strings = json.loads(profile.with_suffix(".json").read_bytes())
     assert compatible.vocab_size == len(compatible) == len(compatible.id_to_token) == len(strings)

@@ -56,6 +56,7 @@ def test_files_of_any_size(name: str, limit: int, tmp_path: Path) -> None:
     assert len(theirs) > 2 or limit > 300
 
 
+@pytest.mark.slow
 def test_files_of_the_default_size(tmp_path: Path) -> None:
     """Two files of 64 MiB and a rest."""
     chance = random.Random(5)
