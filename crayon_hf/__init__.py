@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
+    from crayon_hf.installing import install, installed, uninstall
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
-    from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast, install, uninstall
+    from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast
     from crayon_hf.xerv.pipeline import Pipeline
     from crayon_hf.xerv.vocab import CrayonVocab
 
@@ -81,6 +82,7 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "install",
+    "installed",
     "publish",
     "pull",
     "tiktoken",
@@ -99,10 +101,11 @@ _LAZY = {
     "CrayonTokenizerFast": "transformers_face",
     "CrayonVocab": "xerv.vocab",
     "Pipeline": "xerv.pipeline",
-    "install": "transformers_face",
+    "install": "installing",
+    "installed": "installing",
     "publish": "hub",
     "pull": "hub",
-    "uninstall": "transformers_face",
+    "uninstall": "installing",
     "tiktoken": "",
     "tokenize_corpus": "corpora.job.corpus",
     "tokenize_shard": "corpora.job.shard",

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crayon_hf.transformers_face.auto import AutoTokenizer, install, uninstall
+    from crayon_hf.transformers_face.auto import AutoTokenizer
     from crayon_hf.transformers_face.fast import CrayonTokenizerFast
 
-__all__ = ["AutoTokenizer", "CrayonTokenizerFast", "install", "uninstall"]
+__all__ = ["AutoTokenizer", "CrayonTokenizerFast"]
 
-_HOMES = {"AutoTokenizer": "auto", "CrayonTokenizerFast": "fast", "install": "auto", "uninstall": "auto"}
+_HOMES = {"AutoTokenizer": "auto", "CrayonTokenizerFast": "fast"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading
 from crayon_hf.transformers_face.backend import Backend, as_backend, report
-from crayon_hf.transformers_face.classes import CrayonMeta, class_for, derive_from, stock_class
+from crayon_hf.transformers_face.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
 
 
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
@@ -157,6 +157,21 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
 
 derive_from(CrayonTokenizerFast)
+
+
+def open_class(
+    from_pretrained: Callable[..., Any], cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the stock `from_pretrained` of a fast class gives, as ours."""
+    if isinstance(cls, CrayonMeta) or loading.is_loading():
+        return from_pretrained(name, *inputs, **kwargs)
+    return loading.load(from_pretrained, cls, name, inputs, kwargs)
+
+
+def adopt_new(tokenizer: Any) -> None:
+    """Make a tokenizer ours that a constructor of transformers has made; not if whoever opens it will do so."""
+    if not loading.is_loading():
+        adopt(tokenizer, keep=True)
 
 
 def _blank(cls: type[CrayonTokenizerFast]) -> CrayonTokenizerFast:

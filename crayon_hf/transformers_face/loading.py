@@ -16,6 +16,8 @@ from crayon_hf.util.hub_errors import is_unavailable
 CARTRIDGE = "tokenizer.dat"
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
+_thread = threading.local()
+
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ``stock(name, *inputs, **kwargs)`` returns, as ours.
@@ -30,13 +32,22 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         found = snapshots.restore(before)
         if found is not None:
             return found
-    with _Messages() as messages:
-        tokenizer = stock(name, *inputs, **kwargs)
+    outer, _thread.loads = is_loading(), True
+    try:
+        with _Messages() as messages:
+            tokenizer = stock(name, *inputs, **kwargs)
+    finally:
+        _thread.loads = outer
     beside = _cartridge(name, directory, kwargs)
     adopted = adopt(tokenizer, beside, keep=before is not None)
     if before is not None and directory is not None and before == snapshots.fingerprint(kind, name, directory, kwargs):
         snapshots.keep(before, adopted, directory, messages.seen)
     return adopted
+
+
+def is_loading() -> bool:
+    """Whether transformers is making a tokenizer in this thread that will be made ours when it is complete."""
+    return getattr(_thread, "loads", False)
 
 
 def _directory(name: Any, kwargs: dict[str, Any]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn, SupportsIndex
 
@@ -13,7 +12,6 @@ from crayon_hf.tokenizer import Tokenizer
 
 _home: Any = tokenizers.decoders
 _stock: Any = _home.DecodeStream
-_lock = threading.Lock()
 
 
 class DecodeStream:
@@ -54,19 +52,3 @@ class DecodeStream:
 
 DecodeStream.__module__ = _home.__name__
 DecodeStream.__doc__ = _stock.__doc__
-
-
-def install() -> None:
-    """Put it there."""
-    global _stock
-    with _lock:
-        if _home.DecodeStream is not DecodeStream:
-            _stock = _home.DecodeStream
-            _home.DecodeStream = DecodeStream
-
-
-def uninstall() -> None:
-    """Take it away again."""
-    with _lock:
-        if _home.DecodeStream is DecodeStream:
-            _home.DecodeStream = _stock

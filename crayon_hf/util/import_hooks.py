@@ -24,10 +24,27 @@ def when_imported(module: str, name: str, action: Callable[[], None]) -> None:
     """
     if hasattr(sys.modules.get(module), name):
         action()
-    elif not any(isinstance(finder, _Finder) and finder.module == module for finder in sys.meta_path):
+        return
+    finder = _waiting(module)
+    if finder is None:
         # What a copy of this package left that is dropped from sys.modules and imported again: it would act for that.
         sys.meta_path[:] = [finder for finder in sys.meta_path if not _is_of_a_copy(finder, module)]
         sys.meta_path.insert(0, _Finder(module, action))
+    elif action not in finder.actions:
+        finder.actions.append(action)
+
+
+def no_longer(module: str, action: Callable[[], None]) -> None:
+    """Undo `when_imported`, if it still waits."""
+    finder = _waiting(module)
+    if finder is not None and action in finder.actions:
+        finder.actions.remove(action)
+        if not finder.actions:
+            sys.meta_path.remove(finder)
+
+
+def _waiting(module: str) -> _Finder | None:
+    return next((finder for finder in sys.meta_path if isinstance(finder, _Finder) and finder.module == module), None)
 
 
 def _is_of_a_copy(finder: Any, module: str) -> bool:
@@ -39,7 +56,7 @@ def _is_of_a_copy(finder: Any, module: str) -> bool:
 class _Finder:
     def __init__(self, module: str, action: Callable[[], None]) -> None:
         self.module = module
-        self.action = action
+        self.actions = [action]
         self._busy = threading.local()
 
     def find_spec(
@@ -72,11 +89,12 @@ def _after_loading(loader: Any, finder: _Finder) -> None:
         load(module)
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
-        try:
-            finder.action()
-        except Exception as error:  # an unknown version of a library must not fail to import because of us
-            import logging
+        for action in finder.actions:
+            try:
+                action()
+            except Exception as error:  # an unknown version of a library must not fail to import because of us
+                import logging
 
-            logging.getLogger("crayon_hf").debug("after the import of %s: %r", finder.module, error)
+                logging.getLogger("crayon_hf").debug("after the import of %s: %r", finder.module, error)
 
     loader.exec_module = exec_module

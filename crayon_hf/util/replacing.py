@@ -1,0 +1,87 @@
+"""Attributes of another library in whose place something else stands for a while."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from crayon_hf.util.import_hooks import no_longer, when_imported
+
+_ABSENT: Any = object()
+_lock = threading.RLock()
+_replaced: dict[tuple[int, str], Replacement] = {}
+
+
+class Replacement:
+    """What stands in the place of one attribute, from `put` to `take_back`.
+
+    `module` is imported by whoever uses the library, now or later; never by us. `owner` is the name of a class in it,
+    or empty for the module's own attributes.
+    """
+
+    def __init__(self, module: str, owner: str, name: str, make: Callable[[Any], Any]) -> None:
+        """`make` takes what stood there (as it lies in the ``__dict__``), and gives what is to stand there."""
+        self.module = module
+        self.owner = owner
+        self.name = name
+        self._make = make
+        self._stock = self._ours = self._home = _ABSENT
+
+    def put(self) -> None:
+        """Put it there now, or as soon as the module is imported. Twice is as once."""
+        when_imported(self.module, self.owner or self.name, self._put)
+
+    def take_back(self) -> None:
+        """Undo `put`. What somebody else has put there since stays."""
+        no_longer(self.module, self._put)
+        with _lock:
+            if self._home is _ABSENT:
+                return
+            _replaced.pop((id(self._home), self.name), None)
+            if vars(self._home).get(self.name, _ABSENT) is self._ours:
+                if self._stock is _ABSENT:
+                    delattr(self._home, self.name)
+                else:
+                    setattr(self._home, self.name, self._stock)
+            self._stock = self._ours = self._home = _ABSENT
+
+    def state(self) -> str:
+        """How far it is, in words."""
+        if self.module not in sys.modules:
+            return f"waits for the import of {self.module.partition('.')[0]}"
+        if self._home is not _ABSENT and vars(self._home).get(self.name, _ABSENT) is self._ours:
+            return "in place"
+        return "not in place: something else stands there"
+
+    def _put(self) -> None:
+        module = sys.modules[self.module]
+        home: Any = getattr(module, self.owner) if self.owner else module
+        with _lock:
+            there = vars(home).get(self.name, _ABSENT)
+            if there is not _ABSENT and there is self._ours:
+                return
+            bases = home.__mro__ if isinstance(home, type) else (home,)
+            seen = next(vars(base)[self.name] for base in bases if self.name in vars(base))
+            self._home, self._stock, self._ours = home, there, self._make(seen)
+            _replaced[id(home), self.name] = self
+            setattr(home, self.name, self._ours)
+
+
+def stock(home: Any, name: str) -> Any:
+    """The attribute `name` of a class or a module, as it is where nothing of ours stands in its place."""
+    with _lock:
+        replacement = _replaced.get((id(home), name))
+        if replacement is None or replacement._stock is _ABSENT:
+            return getattr(home, name)
+        raw = replacement._stock
+    return raw.__get__(None, home) if isinstance(home, type) and hasattr(raw, "__get__") else raw
+
+
+def like(seen: Any, ours: Callable[..., Any]) -> Any:
+    """`ours` with the name, the documentation and the signature of `seen`, and the same kind of method."""
+    kind = type(seen) if isinstance(seen, (classmethod, staticmethod)) else None
+    named = wraps(seen.__func__ if kind else seen)(ours)
+    return kind(named) if kind else named

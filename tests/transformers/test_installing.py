@@ -1,0 +1,208 @@
+"""`install`: everything in transformers that opens or makes a fast tokenizer gives ours, until `uninstall`."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import transformers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import crayon_hf
+from tests.transformers.comparing import Raised, outcome, plain
+
+TEXTS = ["The quick brown <pad> fox </s> [SEP] déjà vu", "", "a"]
+NAMES = [
+    "transformers.AutoTokenizer.from_pretrained",
+    "tokenizers.decoders.DecodeStream",
+    "transformers.PreTrainedTokenizerFast.from_pretrained",
+    "transformers.PreTrainedTokenizerFast.__init__",
+]
+
+
+class Mine(PreTrainedTokenizerFast):
+    """What a project derives from the class of transformers."""
+
+    def __init__(self, *args: Any, shout: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, shout=shout, **kwargs)
+        self.shout = shout
+        self.backend_tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        return super().from_pretrained(*args, **kwargs)
+
+    def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(text.upper() if self.shout else text, *args, **kwargs)
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    crayon_hf.install()
+    yield
+    crayon_hf.uninstall()
+
+
+def ways(repository: Path) -> dict[str, Any]:
+    """How people open a fast tokenizer."""
+    file = str(repository / "tokenizer.json")
+    kind = type(AutoTokenizer.from_pretrained(repository)).__name__
+    return {
+        "auto": lambda: AutoTokenizer.from_pretrained(repository),
+        "auto, by a name": lambda: AutoTokenizer.from_pretrained(pretrained_model_name_or_path=str(repository)),
+        "its class": lambda: getattr(transformers, kind).from_pretrained(repository),
+        "the base": lambda: PreTrainedTokenizerFast.from_pretrained(repository),
+        "a derived class": lambda: Mine.from_pretrained(repository, shout=True),
+        "a file": lambda: PreTrainedTokenizerFast(tokenizer_file=file, eos_token="</s>"),
+        "an object": lambda: PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer.from_file(file)),
+        "a derived class of a file": lambda: Mine(tokenizer_file=file),
+        "a pickle": lambda: pickle.loads(pickle.dumps(PreTrainedTokenizerFast.from_pretrained(repository))),
+        "a copy": lambda: copy.deepcopy(PreTrainedTokenizerFast(tokenizer_file=file)),
+    }
+
+
+def test_every_way_to_open_one(repository: Path, tmp_path: Path) -> None:
+    for way, make in ways(repository).items():
+        stock = make()
+        assert not isinstance(stock, crayon_hf.CrayonTokenizerFast), way
+        crayon_hf.install()
+        try:
+            ours = make()
+        finally:
+            crayon_hf.uninstall()
+        assert isinstance(ours, crayon_hf.CrayonTokenizerFast), way
+        assert isinstance(ours, type(stock)), way
+        assert isinstance(ours._tokenizer, crayon_hf.Tokenizer), way
+        assert type(ours).__name__ == type(stock).__name__
+        for text in TEXTS:
+            assert plain(ours(text)) == plain(stock(text)), way
+            assert plain(ours(text, max_length=4, truncation=True)) == plain(stock(text, max_length=4, truncation=True))
+        assert json.loads(ours._tokenizer.to_str())["model"] == json.loads(stock._tokenizer.to_str())["model"]
+        stock.save_pretrained(tmp_path / "stock")
+        ours.save_pretrained(tmp_path / "ours")
+        for file in (tmp_path / "stock").iterdir():
+            assert (tmp_path / "ours" / file.name).read_bytes() == file.read_bytes(), (way, file.name)
+        shutil.rmtree(tmp_path / "stock")
+        shutil.rmtree(tmp_path / "ours")
+
+
+@pytest.mark.usefixtures("installed")
+def test_snapshots_are_used_by_every_class(repository: Path, settled: Path) -> None:
+    kind = getattr(transformers, type(AutoTokenizer.from_pretrained(repository)).__name__)
+    first = kind.from_pretrained(repository)
+    kept = len(list(settled.rglob("*.snapshot")))
+    assert kept == 2  # of AutoTokenizer, and of the class
+    second = kind.from_pretrained(repository)
+    assert len(list(settled.rglob("*.snapshot"))) == kept
+    assert plain(second(TEXTS)) == plain(first(TEXTS))
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_processor(repositories: dict[str, Path], tmp_path: Path) -> None:
+    directory = tmp_path / "processor"
+    shutil.copytree(repositories["byte_level"], directory)
+    config = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "processor_class": "Wav2Vec2Processor"}
+    (directory / "preprocessor_config.json").write_text(json.dumps(config))
+    for kind in (transformers.AutoProcessor, transformers.Wav2Vec2Processor):
+        assert isinstance(kind.from_pretrained(directory).tokenizer, crayon_hf.CrayonTokenizerFast)
+
+
+@pytest.mark.usefixtures("installed")
+def test_slow_tokenizers_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({"<pad>": 0, "<unk>": 1, "|": 2, "a": 3}))
+    slow = transformers.Wav2Vec2CTCTokenizer.from_pretrained(tmp_path)
+    assert type(slow) is transformers.Wav2Vec2CTCTokenizer
+    assert type(transformers.Wav2Vec2CTCTokenizer(str(tmp_path / "vocab.json"))) is type(slow)
+
+
+def test_what_is_covered() -> None:
+    assert crayon_hf.installed() == {}
+    before = [dict(vars(kind)) for kind in (AutoTokenizer, PreTrainedTokenizerFast)]
+    crayon_hf.install()
+    try:
+        assert crayon_hf.installed() == dict.fromkeys(NAMES, "in place")
+        AutoTokenizer.from_pretrained = classmethod(lambda cls: None)
+        said = crayon_hf.installed()
+        assert said.pop("transformers.AutoTokenizer.from_pretrained") == "not in place: something else stands there"
+        assert set(said.values()) == {"in place"}
+    finally:
+        crayon_hf.uninstall()
+    changed: Any = AutoTokenizer
+    assert changed.from_pretrained() is None  # what somebody put there afterwards stays
+    changed.from_pretrained = before[0]["from_pretrained"]
+    assert [dict(vars(kind)) for kind in (AutoTokenizer, PreTrainedTokenizerFast)] == before
+    assert crayon_hf.installed() == {}
+
+
+def test_what_is_seen_of_it() -> None:
+    import inspect
+
+    signatures = inspect.signature(PreTrainedTokenizerFast.from_pretrained), inspect.signature(PreTrainedTokenizerFast)
+    error = outcome(PreTrainedTokenizerFast)
+    assert isinstance(error, Raised)
+    documentation = AutoTokenizer.from_pretrained.__doc__
+    crayon_hf.install()
+    try:
+        assert inspect.signature(PreTrainedTokenizerFast.from_pretrained) == signatures[0]
+        assert inspect.signature(PreTrainedTokenizerFast) == signatures[1]
+        assert AutoTokenizer.from_pretrained.__doc__ == documentation
+        assert PreTrainedTokenizerFast.from_pretrained.__qualname__ == "PreTrainedTokenizerBase.from_pretrained"
+        assert outcome(PreTrainedTokenizerFast) == error
+    finally:
+        crayon_hf.uninstall()
+
+
+PROGRAM = """
+import sys
+{before}
+import crayon_hf
+crayon_hf.install()
+first = crayon_hf.installed()
+{after}
+assert set(crayon_hf.installed().values()) == {{"in place"}}, crayon_hf.installed()
+for kind in kinds:
+    assert isinstance(kind.from_pretrained(sys.argv[1]), crayon_hf.CrayonTokenizerFast), kind
+crayon_hf.uninstall()
+waiting = [finder.module for finder in sys.meta_path if "crayon" in type(finder).__module__]
+assert waiting == ["datasets.utils._dill"], waiting
+for kind in kinds:
+    assert not isinstance(kind.from_pretrained(sys.argv[1]), crayon_hf.CrayonTokenizerFast), kind
+"""
+NAMED = "from transformers import AutoTokenizer, BertTokenizerFast; kinds = AutoTokenizer, BertTokenizerFast"
+WAITS = "assert {value.partition(' for')[0] for value in first.values()} == {'waits'}, first"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f"{WAITS}\nassert 'transformers' not in sys.modules and 'tokenizers' not in sys.modules\n{NAMED}"),
+        ("import transformers", NAMED),
+        (NAMED, ""),
+        ("from transformers import BertTokenizerFast", NAMED),
+    ],
+    ids=["before", "between", "after", "one class before"],
+)
+def test_the_order_of_imports(repositories: dict[str, Path], before: str, after: str) -> None:
+    program = PROGRAM.format(before=before, after=after)
+    subprocess.run([sys.executable, "-c", program, str(repositories["bert"])], check=True)
+
+
+def test_uninstalled_before_anything_is_imported() -> None:
+    program = (
+        "import sys, crayon_hf\n"
+        "before = list(sys.meta_path)\n"
+        "crayon_hf.install()\n"
+        "crayon_hf.uninstall()\n"
+        "assert sys.meta_path == before and crayon_hf.installed() == {}\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
