@@ -58,9 +58,9 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, st
     if opening.is_version_2(cartridge):
         return open_any(cartridge, mode), cartridge
     if source is None:
-        return _open_plain(cartridge, mode), cartridge
+        return opening.open_cartridge(cartridge, mode), cartridge
     try:
-        state = _open_plain(cartridge, mode)
+        state = opening.open_cartridge(cartridge, mode)
         if cache.source_digest(source) == opening.source_digest(state):
             return state, cartridge
         refused = "it was compiled from another tokenizer.json"
@@ -107,11 +107,6 @@ def _plain_kind(path: str) -> str | None:
 
 
 # -- loaders
-
-
-def _open_plain(path: str, mode: Mode) -> TokenizerState:
-    """A cartridge of a profile. One that does not even begin as a cartridge is refused as no tokenizer.json."""
-    return _LOADERS[_plain_kind(path) or "TOKENIZER_JSON"](path, mode)
 
 
 def _open_ranks(path: str, mode: Mode) -> TokenizerState:
