@@ -271,19 +271,6 @@ class Engine:
         """`encode_ids` of many texts. Lists are made while other threads encode."""
     def encode_bytes(self, data: bytes) -> list[int]:
         """Any bytes at all, valid UTF-8 or not: no added tokens, no normalizer, no post-processor; lossless."""
-    class MergeWay:
-        """The ways of merging that must agree; `usual` chooses by length."""
-
-        usual: Engine.MergeWay
-        short_arrays: Engine.MergeWay
-        together: Engine.MergeWay
-        sweeps: Engine.MergeWay
-        heap: Engine.MergeWay
-
-    def merge_pretoken(self, pretoken: bytes, way: MergeWay) -> list[int]:
-        """What merging alone makes of one pretoken: the word table and added tokens are left out."""
-    def cuts(self, pretoken: bytes) -> list[int]:
-        """Where a pretoken is cut before it is merged."""
     def encode_ragged(
         self,
         texts: Sequence[str | bytes],
@@ -321,9 +308,6 @@ class Engine:
         threads: int = 0,
     ) -> list[int]: ...
     # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace/trace.h says what the fields are)
-    @property
-    def model_type(self) -> str:
-        """The type of the model, as a tokenizer.json calls it."""
     def trace_segments(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
         """Added tokens, and the stretches between them with the pieces that the model is given."""
     def trace_raw_segments(self, data: bytes) -> list[dict[str, Any]]:
@@ -335,9 +319,6 @@ class Engine:
         the last one, TRACE_STEPS."""
     # -- decoding. `ids` is any sequence of ints or an integer ndarray; `unknown_ids` is "error" (TokenIdError), "skip"
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str: ...
-    def decode_strings(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
-        """`decode` by the decoder's general way, which its quick ways must agree with; no bytes are joined. For
-        tests."""
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False) -> bytes:
         """Raises UnsupportedError where decoding is more than joining the tokens' bytes."""
     def decode_batch(
@@ -589,6 +570,31 @@ class _testing:
     def host_device(budget_bytes: int) -> Any:
         """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
         host's, of which it pretends to have so many bytes."""
+
+    class MergeWay:
+        """The ways of merging that must agree; `usual` chooses by length."""
+
+        usual: _testing.MergeWay
+        short_arrays: _testing.MergeWay
+        together: _testing.MergeWay
+        sweeps: _testing.MergeWay
+        heap: _testing.MergeWay
+
+    @staticmethod
+    def merge_pretoken(engine: Engine, pretoken: bytes, way: MergeWay) -> list[int]:
+        """What merging alone makes of one pretoken: the word table and added tokens are left out."""
+
+    @staticmethod
+    def cuts(engine: Engine, pretoken: bytes) -> list[int]:
+        """Where a pretoken is cut before it is merged."""
+
+    @staticmethod
+    def decode_strings(engine: Engine, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
+        """`Engine.decode` by the decoder's general way, which its quick ways must agree with; no bytes are joined."""
+
+    @staticmethod
+    def model_type(engine: Engine) -> str:
+        """The type of the model, as a tokenizer.json calls it."""
 
     @staticmethod
     def verify_cartridge(path: str | bytes | os.PathLike[str]) -> None:

@@ -5,7 +5,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 namespace gpu {

@@ -4,7 +4,7 @@
 
 #include "crayon/json/json.h"
 #include "crayon/normalizers/normalize.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 
@@ -23,7 +23,7 @@ bool is_nfc(const Engine& engine) {
 
 // The added tokens as the text has them, with their ids.
 std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine) {
-    const crayon::Vocabulary& vocabulary = *engine.parts().vocabulary;
+    const crayon::Vocabulary& vocabulary = *engine.impl().vocabulary;
     std::vector<std::pair<std::string, int32_t>> contents;
     for (const AddedToken& token : vocabulary.added())
         contents.emplace_back(
@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, int32_t>> added_contents(const Engine& engine
 bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, int32_t>>& contents,
                const DoubleArrayView& trie) {
     bool some_normalized = false, some_not = false;
-    for (const AddedToken& token : engine.parts().vocabulary->added()) {
+    for (const AddedToken& token : engine.impl().vocabulary->added()) {
         if (token.flags & (kSingleWord | kLstrip | kRstrip)) return false;
         (token.flags & kNormalized ? some_normalized : some_not) = true;
     }
@@ -63,7 +63,7 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
 }  // namespace
 
 std::string why_unsupported(const Engine& engine) {
-    const Engine::Parts& p = engine.parts();
+    const Engine::Impl& p = engine.impl();
     if (!p.on_bytes()) return "its model works on text, not on bytes";
     if (p.pipeline.matches && engine.cartridge().program().max_token_bytes > kLongestToken)
         return "it has tokens of more than " + std::to_string(kLongestToken) + " bytes";
@@ -104,7 +104,7 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     t.products = upload_all(c.merge_products);
     t.pair_filter = upload_all(c.pair_filter);
     t.pair_slots = upload_all(c.pair_table);
-    const MergeTables& merges = engine.parts().merges;
+    const MergeTables& merges = engine.impl().merges;
     t.filter_shift = merges.filter_shift;
     t.pair_mask = merges.slot_mask;
     t.pair_shift = merges.slot_shift;
@@ -126,18 +126,18 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
         for (const auto& key : keys) t.added_first[uint8_t(key.first[0]) / 32] |= uint32_t(1) << (key.first[0] & 31);
     }
     t.added_is_plain = is_plain && are_plain(engine, contents, view_of(trie));
-    const Engine::Parts& parts = engine.parts();
-    t.unknown_first = parts.unknown.first;
-    t.unknown_id = parts.unknown.id;
-    t.longest_match = parts.pipeline.matches;
+    const Engine::Impl& impl = engine.impl();
+    t.unknown_first = impl.unknown.first;
+    t.unknown_id = impl.unknown.id;
+    t.longest_match = impl.pipeline.matches;
     if (t.longest_match) {
         std::vector<uint32_t> never(c.program().n_ids / 32 + 1);
         for (uint32_t id = 0; id < c.program().n_ids; ++id)
-            never[id / 32] |= uint32_t(parts.pipeline.match.is_never(int32_t(id))) << (id % 32);
+            never[id / 32] |= uint32_t(impl.pipeline.match.is_never(int32_t(id))) << (id % 32);
         t.never = upload(never.data(), never.size());
         t.never_words = uint32_t(never.size());
     }
-    if (parts.pipeline.normalizer != nullptr) {
+    if (impl.pipeline.normalizer != nullptr) {
         std::vector<uint32_t> stable(kCodePoints / 32);
         for (uint32_t c = 0; c < kCodePoints; ++c) stable[c / 32] |= uint32_t(is_stable_in_nfc(c)) << (c % 32);
         t.stable_chars = upload(stable.data(), stable.size());

@@ -18,7 +18,7 @@ from tests.bpe import byte_cuts_reference as twin
 from tests.support import cartridge_reader as plain
 from tests.support import reference_impl
 
-Way = _core.Engine.MergeWay
+Way = _core._testing.MergeWay
 
 # Characters of each length whose bytes have ends and begins in common, and bytes that are no character.
 CHARACTERS = "ab éèЖ の子か本語 😀😁🂀"
@@ -46,11 +46,11 @@ def products_of(document: reference_impl.Document) -> set[bytes]:
 
 def check(engine: _core.Engine, words: list[int], data: bytes) -> list[int]:
     """The engine cuts where the page says, and the parts merge to what the whole merges to."""
-    at = engine.cuts(data)
+    at = _core._testing.cuts(engine, data)
     assert at == twin.cuts(words, data)
-    ids = engine.merge_pretoken(data, Way.usual)
+    ids = _core._testing.merge_pretoken(engine, data, Way.usual)
     parts = [data[start:end] for start, end in pairwise([0, *at, len(data)])]
-    assert [i for part in parts for i in engine.merge_pretoken(part, Way.usual)] == ids
+    assert [i for part in parts for i in _core._testing.merge_pretoken(engine, part, Way.usual)] == ids
     return ids
 
 
@@ -96,7 +96,7 @@ def test_few_cuts_are_missed() -> None:
         for a in CHARACTERS:
             for b in CHARACTERS:
                 if not (a + b).isascii():
-                    cut = engine.cuts((a + b).encode()) == [len(a.encode())]
+                    cut = _core._testing.cuts(engine, (a + b).encode()) == [len(a.encode())]
                     is_crossed = twin.is_crossed(products, a.encode(), b.encode())
                     assert not (cut and is_crossed), (seed, a, b)
                     crossed += is_crossed
@@ -109,15 +109,21 @@ def test_few_cuts_are_missed() -> None:
 def test_next_to_what_is_no_character() -> None:
     """Nothing is cut there, nor between ASCII, nor before the first character or after the last."""
     engine = reference_impl.open_engine(reference_impl.byte_level_document())
-    assert engine.cuts(b"") == engine.cuts(b"a") == engine.cuts("の".encode()) == engine.cuts(b"ab" * 40) == []
-    assert engine.cuts("aのéb😀c".encode()) == [1, 4, 6, 7, 11]
+    assert (
+        _core._testing.cuts(engine, b"")
+        == _core._testing.cuts(engine, b"a")
+        == _core._testing.cuts(engine, "の".encode())
+        == _core._testing.cuts(engine, b"ab" * 40)
+        == []
+    )
+    assert _core._testing.cuts(engine, "aのéb😀c".encode()) == [1, 4, 6, 7, 11]
     for bad in (b"\x80", b"\xe3\x81", b"\xf0\x9f\x98", b"\xc3", b"\xff", b"\xf8\x88\x80\x80\x80"):
         for before in ("a", "é", "の", "😀"):
             data = before.encode() + bad + "の子".encode()
-            assert engine.cuts(data) == [len(data) - 3], bad
-            assert engine.cuts(data[: len(before.encode()) + len(bad)]) == [], bad
+            assert _core._testing.cuts(engine, data) == [len(data) - 3], bad
+            assert _core._testing.cuts(engine, data[: len(before.encode()) + len(bad)]) == [], bad
     for size in range(1, 5):  # a character that the end cuts off
-        assert engine.cuts("a😀".encode()[: 1 + size]) == ([1] if size == 4 else [])
+        assert _core._testing.cuts(engine, "a😀".encode()[: 1 + size]) == ([1] if size == 4 else [])
 
 
 def test_a_part_is_not_what_ignore_merges_makes_of_a_pretoken() -> None:
@@ -146,7 +152,7 @@ def test_a_long_pretoken() -> None:
     last = "のあ子" * 2000 + "a" * 5000 + "の"
     for text, cuts in (("の" * 5000, 0), ("のか" * 3000, 2999), ("か" * 5000, 4999), (last, 4001)):
         assert both.engine.encode_ids(text) == both.reference.encode(text).ids
-        assert len(both.engine.cuts(text.encode())) == cuts
+        assert len(_core._testing.cuts(both.engine, text.encode())) == cuts
 
 
 # -- published vocabularies
@@ -167,10 +173,10 @@ def test_parts_that_come_again(seed: int) -> None:
 
     def want(data: bytes) -> list[int]:
         out: list[int] = []
-        for start, end in pairwise([0, *engine.cuts(data), len(data)]):
+        for start, end in pairwise([0, *_core._testing.cuts(engine, data), len(data)]):
             part = data[start:end]
             if part not in known:
-                known[part] = list(engine.merge_pretoken(part, Way.sweeps))
+                known[part] = list(_core._testing.merge_pretoken(engine, part, Way.sweeps))
             out += known[part]
         return out
 
@@ -234,4 +240,4 @@ def test_text_tables_are_not_cut() -> None:
         }
     }
     with pytest.raises(Exception, match="byte-level vocabularies with merges"):
-        reference_impl.open_engine(longest).cuts(b"a")
+        _core._testing.cuts(reference_impl.open_engine(longest), b"a")

@@ -16,7 +16,7 @@ from tests.support import reference_impl
 cpu = reference_impl.cpu
 pytestmark = pytest.mark.usefixtures("cpu")
 
-Way = _core.Engine.MergeWay
+Way = _core._testing.MergeWay
 WAYS = (Way.usual, Way.short_arrays, Way.together, Way.sweeps, Way.heap)
 LONGEST_TOGETHER = 15
 LONGEST_SHORT = 64
@@ -27,7 +27,7 @@ ALPHABETS = ([b"a"], [b"a", b"b"], [b"a", b"b", b"c", b" "], [b"\x00", b"\xff", 
 PREEMPTING = [(b"ab", b"c"), (b"abc", b"ab"), (b"c", b"abc"), (b"b", b"abc"), (b"ab", b"ab"), (b"a", b"b")]
 
 
-def ways_for(data: bytes) -> tuple[_core.Engine.MergeWay, ...]:
+def ways_for(data: bytes) -> tuple[_core._testing.MergeWay, ...]:
     limits = {Way.together: LONGEST_TOGETHER, Way.short_arrays: LONGEST_SHORT}
     return tuple(way for way in WAYS if len(data) <= limits.get(way, len(data)))
 
@@ -36,7 +36,7 @@ def check_all(both: reference_impl.Both, document: reference_impl.Document, data
     """All ways equal the twin; on text the whole engine equals the reference. The ranks of the merges, in order."""
     want, applied = reference_impl.merge(document, data)
     for way in ways_for(data):
-        assert both.engine.merge_pretoken(data, way) == want, way
+        assert _core._testing.merge_pretoken(both.engine, data, way) == want, way
     assert both.engine.encode_bytes(data) == want
     try:
         text = data.decode()
@@ -78,7 +78,7 @@ def test_every_short_pretoken(ordered: bool) -> None:
             for letters in product(b"ab", repeat=size):
                 want = reference_impl.merge(document, bytes(letters))[0]
                 for way in WAYS:
-                    assert engine.merge_pretoken(bytes(letters), way) == want, (bytes(letters), way)
+                    assert _core._testing.merge_pretoken(engine, bytes(letters), way) == want, (bytes(letters), way)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 15, 16, 17, 62, 63, 64, 65, 66, 127, 128, 129])
@@ -93,16 +93,16 @@ def test_around_the_limits_of_the_ways(size: int) -> None:
             check_all(both, document, b"".join(rng.choices(letters, k=size)))
     if size > LONGEST_SHORT:
         with pytest.raises(ValueError, match="at most 64 bytes"):
-            both.engine.merge_pretoken(b"a" * size, Way.short_arrays)
+            _core._testing.merge_pretoken(both.engine, b"a" * size, Way.short_arrays)
     if size > LONGEST_TOGETHER:
         with pytest.raises(ValueError, match="at most 15 bytes"):
-            both.engine.merge_pretoken(b"a" * size, Way.together)
+            _core._testing.merge_pretoken(both.engine, b"a" * size, Way.together)
 
 
 def test_nothing_is_merged_from_nothing() -> None:
     engine = reference_impl.open_engine(reference_impl.byte_level_document([(b"a", b"b")]))
     for way in WAYS:
-        assert engine.merge_pretoken(b"", way) == []
+        assert _core._testing.merge_pretoken(engine, b"", way) == []
 
 
 # -- merges that make pairs of lower rank
@@ -168,7 +168,9 @@ def test_windows_that_come_round(period: int) -> None:
         for at in rng.sample(range(len(run)), 3):
             changed[at] ^= 3
         for data in (run, bytes(changed), run[:4097], run[::-1]):
-            assert engine.merge_pretoken(data, Way.usual) == engine.merge_pretoken(data, Way.heap)
+            assert _core._testing.merge_pretoken(engine, data, Way.usual) == _core._testing.merge_pretoken(
+                engine, data, Way.heap
+            )
 
 
 # -- merges that never happen
@@ -264,7 +266,7 @@ def test_a_token_that_its_merges_do_not_make() -> None:
         both.check(text)
     assert both.engine.encode_ids("abc") == [whole]
     for way in WAYS:
-        assert len(both.engine.merge_pretoken(b"abc", way)) == 2
+        assert len(_core._testing.merge_pretoken(both.engine, b"abc", way)) == 2
 
 
 @pytest.mark.slow
@@ -280,9 +282,13 @@ def test_more_merges_than_three_levels_of_ranks() -> None:
     engine = reference_impl.open_engine(document)
     for size in (10, 40, 300, 3000):
         text = b"".join(rng.choices(twos, k=size))
-        want = engine.merge_pretoken(text, Way.heap)
-        assert engine.merge_pretoken(text, Way.sweeps) == engine.merge_pretoken(text, Way.usual) == want
-    assert engine.merge_pretoken(text[:80], Way.sweeps) == reference_impl.merge(document, text[:80])[0]
+        want = _core._testing.merge_pretoken(engine, text, Way.heap)
+        assert (
+            _core._testing.merge_pretoken(engine, text, Way.sweeps)
+            == _core._testing.merge_pretoken(engine, text, Way.usual)
+            == want
+        )
+    assert _core._testing.merge_pretoken(engine, text[:80], Way.sweeps) == reference_impl.merge(document, text[:80])[0]
 
 
 # -- long pretokens
@@ -308,7 +314,7 @@ def test_runs_of_one_letter(order: str) -> None:
     for size in (999, 1000, 4095, 4096, 4097, 19_999, 20_000):
         want = both.reference.encode("a" * size).ids
         for way in (Way.usual, Way.sweeps, Way.heap):
-            assert both.engine.merge_pretoken(b"a" * size, way) == want
+            assert _core._testing.merge_pretoken(both.engine, b"a" * size, way) == want
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -322,7 +328,7 @@ def test_long_random_pretokens_equal_the_reference(ordered: bool) -> None:
         text = b"".join(rng.choices(letters, k=20_000)).decode()
         want = both.reference.encode(text).ids
         for way in (Way.usual, Way.sweeps, Way.heap):
-            assert both.engine.merge_pretoken(text.encode(), way) == want
+            assert _core._testing.merge_pretoken(both.engine, text.encode(), way) == want
         both.check(text)
 
 
@@ -341,7 +347,9 @@ def test_around_the_borders_of_windows(ordered: bool) -> None:
         engine = reference_impl.open_engine(reference_impl.byte_level_document(merges, seed=2))
         for size in sorted({size + shift for size in sizes for shift in (-2, -1, 0, 1, 2)}):
             text = b"".join(rng.choices(letters, k=size))
-            assert engine.merge_pretoken(text, Way.usual) == engine.merge_pretoken(text, Way.heap)
+            assert _core._testing.merge_pretoken(engine, text, Way.usual) == _core._testing.merge_pretoken(
+                engine, text, Way.heap
+            )
 
 
 @pytest.mark.slow
@@ -355,8 +363,8 @@ def test_tokens_longer_than_what_windows_share(longest: int) -> None:
         both = reference_impl.Both(document)
         for size in (WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW + 5, 9 * WINDOW):
             for text in (b"a" * size, b"a" * size + b"b", b"b" + b"a" * size, (b"a" * 700 + b"b") * (size // 700)):
-                want = both.engine.merge_pretoken(text, Way.heap)
-                assert both.engine.merge_pretoken(text, Way.usual) == want
+                want = _core._testing.merge_pretoken(both.engine, text, Way.heap)
+                assert _core._testing.merge_pretoken(both.engine, text, Way.usual) == want
                 assert both.reference.encode(text.decode()).ids == want
 
 
@@ -373,8 +381,8 @@ def test_a_choice_that_reaches_back_through_many_windows() -> None:
     both = reference_impl.Both(document)
     starts = set()
     for piece in (text, text[:-1], text[1:-1], text * 3, (text + b" ") * 4 + text[:-1]):
-        want = both.engine.merge_pretoken(piece, Way.heap)
-        assert both.engine.merge_pretoken(piece, Way.usual) == want
+        want = _core._testing.merge_pretoken(both.engine, piece, Way.heap)
+        assert _core._testing.merge_pretoken(both.engine, piece, Way.usual) == want
         assert both.reference.encode(piece.decode()).ids == want
         starts.add(tuple(want[:50]))
     assert len(starts) > 1
@@ -392,9 +400,17 @@ def test_pretokens_of_a_megabyte(ordered: bool) -> None:
     phrase = b"".join(rng.choices(letters, k=50))
     noise = b"".join(rng.choices(letters, k=size))
     for text in (b"a" * size, phrase * (size // len(phrase)), noise):
-        usual = engine.merge_pretoken(text, Way.usual)
-        assert usual == engine.merge_pretoken(text, Way.sweeps) == engine.merge_pretoken(text, Way.heap)
+        usual = _core._testing.merge_pretoken(engine, text, Way.usual)
+        assert (
+            usual
+            == _core._testing.merge_pretoken(engine, text, Way.sweeps)
+            == _core._testing.merge_pretoken(engine, text, Way.heap)
+        )
         assert engine.decode_bytes(usual) == text
     run = reference_impl.open_engine(run_vocabulary())
     text = b"a" * (size + 31)
-    assert run.merge_pretoken(text, Way.sweeps) == run.merge_pretoken(text, Way.heap) == run.encode_bytes(text)
+    assert (
+        _core._testing.merge_pretoken(run, text, Way.sweeps)
+        == _core._testing.merge_pretoken(run, text, Way.heap)
+        == run.encode_bytes(text)
+    )

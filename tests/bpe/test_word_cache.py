@@ -58,7 +58,7 @@ def oracle(engine: _core.Engine) -> Callable[[Iterable[bytes]], list[int]]:
         out: list[int] = []
         for word in words:
             if word not in known:
-                known[word] = list(engine.merge_pretoken(word, _core.Engine.MergeWay.sweeps))
+                known[word] = list(_core._testing.merge_pretoken(engine, word, _core._testing.MergeWay.sweeps))
             out += known[word]
         return out
 

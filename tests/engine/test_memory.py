@@ -259,10 +259,10 @@ def test_a_preempted_sweep_of_a_megabyte(tmp_path: Path, cpu: str) -> None:
     path.write_bytes(reference_impl.compiled(reference_impl.byte_level_document([(b"ab", b"c"), (b"a", b"b")])))
     code = """
     engine = _core.Engine.open(path)
-    text = b"abc" * 500_000
-    sweeps, heap = engine.MergeWay.sweeps, engine.MergeWay.heap
-    assert engine.merge_pretoken(text, sweeps) == engine.merge_pretoken(text, heap) == engine.encode_bytes(text)
-    print(json.dumps(len(engine.encode_bytes(text))))
+    text, Way = b"abc" * 500_000, _core._testing.MergeWay
+    by = [_core._testing.merge_pretoken(engine, text, way) for way in (Way.sweeps, Way.heap)]
+    assert by[0] == by[1] == engine.encode_bytes(text)
+    print(json.dumps(len(by[0])))
     """
     assert run(code, path) == 500_000
 

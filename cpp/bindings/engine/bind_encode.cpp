@@ -168,28 +168,6 @@ void bind_encode(EngineClass& c) {
             return list_of_ids(ids.data(), ids.size());
         },
         py::arg("data"));
-    py::enum_<Engine::MergeWay>(c, "MergeWay")
-        .value("usual", Engine::MergeWay::usual)
-        .value("short_arrays", Engine::MergeWay::short_arrays)
-        .value("together", Engine::MergeWay::together)
-        .value("sweeps", Engine::MergeWay::sweeps)
-        .value("heap", Engine::MergeWay::heap);
-    c.def(
-        "merge_pretoken",
-        [](const Engine& self, const py::bytes& pretoken, Engine::MergeWay way) {
-            const std::string_view bytes(pretoken);
-            IdBuffer ids;
-            {
-                const py::gil_scoped_release release;
-                const Engine::Lease lease(self);
-                self.merge_pretoken(bytes, way, *lease, &ids);
-            }
-            return list_of_ids(ids.data(), ids.size());
-        },
-        py::arg("pretoken"), py::arg("way"));
-    c.def(
-        "cuts", [](const Engine& self, const py::bytes& pretoken) { return self.cuts(std::string_view(pretoken)); },
-        py::arg("pretoken"));
     c.def(
         "encode_ragged",
         [](const Engine& self, py::object texts, bool special, bool as_text, size_t threads) {

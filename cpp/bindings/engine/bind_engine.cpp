@@ -119,15 +119,6 @@ void bind_decode(EngineClass& c) {
         },
         py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
     c.def(
-        "decode_strings",
-        [](const Engine& self, py::object ids, bool skip, const std::string& unknown_ids) {
-            const Ids list = ids_from(ids);
-            std::string text;
-            self.decode_strings(list.view, skip, skips_unknown(unknown_ids), &text);
-            return py::str(text);
-        },
-        py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
-    c.def(
         "decode_bytes",
         [](const Engine& self, py::object ids, bool skip) {
             const Ids list = ids_from(ids);
@@ -319,6 +310,37 @@ void bind_engine(py::module_& m) {
             Engine::open(name, true);
         },
         py::arg("path"));
+    py::enum_<Engine::MergeWay>(testing, "MergeWay")
+        .value("usual", Engine::MergeWay::usual)
+        .value("short_arrays", Engine::MergeWay::short_arrays)
+        .value("together", Engine::MergeWay::together)
+        .value("sweeps", Engine::MergeWay::sweeps)
+        .value("heap", Engine::MergeWay::heap);
+    testing.def(
+        "merge_pretoken",
+        [](const Engine& engine, const py::bytes& pretoken, Engine::MergeWay way) {
+            const std::string_view bytes(pretoken);
+            IdBuffer ids;
+            {
+                const py::gil_scoped_release release;
+                const Engine::Lease lease(engine);
+                engine.merge_pretoken(bytes, way, *lease, &ids);
+            }
+            return list_of_ids(ids.data(), ids.size());
+        },
+        py::arg("engine"), py::arg("pretoken"), py::arg("way"));
+    testing.def(
+        "cuts", [](const Engine& engine, const py::bytes& pretoken) { return engine.cuts(std::string_view(pretoken)); },
+        py::arg("engine"), py::arg("pretoken"));
+    testing.def(
+        "decode_strings",
+        [](const Engine& engine, const py::object& ids, bool skip, const std::string& unknown_ids) {
+            const Ids list = ids_from(ids);
+            std::string text;
+            engine.decode_strings(list.view, skip, skips_unknown(unknown_ids), &text);
+            return py::str(text);
+        },
+        py::arg("engine"), py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
     m.def("with_certificate", &put_certificate, py::arg("cartridge"), py::arg("certificate"));
     m.def("cartridge_sections", &sections_of, py::arg("path"));
 }

@@ -172,7 +172,7 @@ void bind_trace(py::module_& m, EngineClass& c) {
             return dicts_of(trace_longest_match(self, std::string_view(run)));
         },
         py::arg("run"));
-    c.def_property_readonly("model_type", &trace_model_type);
+    testing.def("model_type", &trace_model_type, py::arg("engine"));
 }
 
 }  // namespace crayon::python

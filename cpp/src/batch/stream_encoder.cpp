@@ -60,7 +60,7 @@ void append(const std::vector<SpecialId>& specials, IdBuffer* ids, std::vector<O
 StreamEncoder::StreamEncoder(std::shared_ptr<const Engine> engine, const StreamOptions& options)
     : engine_(std::move(engine)),
       options_(options),
-      seams_(std::make_unique<const Seams>(engine_->parts(), engine_->cartridge().program().max_token_bytes,
+      seams_(std::make_unique<const Seams>(engine_->impl(), engine_->cartridge().program().max_token_bytes,
                                            options.special_as_text, options.offsets)),
       pool_(kKeptBlocks, kLargestBlock) {}
 

@@ -68,7 +68,7 @@ std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<Te
         // Cutting is for more threads, and for texts that would be copied whole.
         if (threads == 1 && text.width == 0) return nullptr;
         if (!seams)
-            seams.emplace(engine.parts(), engine.cartridge().program().max_token_bytes, options.special_as_text, false);
+            seams.emplace(engine.impl(), engine.cartridge().program().max_token_bytes, options.special_as_text, false);
         return &*seams;
     });
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "crayon/support/error.h"
+#include "crayon/support/xxh64.h"
 
 namespace crayon {
 namespace {

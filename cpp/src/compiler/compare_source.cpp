@@ -15,7 +15,7 @@
 #include "crayon/support/error.h"
 #include "engine/vocabulary.h"
 #include "json/json_difference.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "post/post_process_json.h"
 #include "unicode/byte_level.h"
 

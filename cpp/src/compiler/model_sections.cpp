@@ -12,7 +12,7 @@
 #include "crayon/cartridge/double_array.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "crayon/support/error.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "models/token_index.h"
 
 namespace crayon {

@@ -7,7 +7,7 @@
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
 #include "engine/pipeline.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "models/token_index.h"
 #include "unicode/byte_level.h"
 

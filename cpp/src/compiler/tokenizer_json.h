@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/model_spec.h"
-#include "crayon/engine/engine.h"
+#include "crayon/cartridge/cartridge.h"
 #include "crayon/normalizers/normalizers.h"
 
 namespace crayon {

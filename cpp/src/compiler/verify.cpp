@@ -15,10 +15,11 @@
 #include "crayon/json/json.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/error.h"
+#include "crayon/support/xxh64.h"
 #include "crayon/unicode/unicode.h"
 #include "engine/pipeline.h"
 #include "engine/vocabulary.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "unicode/byte_level.h"
 
 namespace crayon {

@@ -6,7 +6,7 @@
 #include "crayon/unicode/unicode.h"
 #include "decoders/fast_decode.h"
 #include "decoders/text_block.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 namespace {
@@ -21,7 +21,7 @@ Error unknown_id(int64_t id, const Engine& engine) {
 // Calls on_token(bytes, how many can be read from the first one on) for each token that is not left out.
 template <typename OnToken>
 void Engine::for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const {
-    const Vocabulary& vocabulary = *parts_->vocabulary;
+    const Vocabulary& vocabulary = *impl_->vocabulary;
     const uint64_t n_ids = vocabulary.n_ids();
     const uint32_t* const offsets = cartridge_.token_offsets.data;
     const Bytes all(cartridge_.token_bytes);
@@ -50,13 +50,13 @@ bool Engine::join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_u
 }
 
 void Engine::decode_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
-    if (!parts_->pipeline.joins_bytes)
+    if (!impl_->pipeline.joins_bytes)
         throw Error(ErrorKind::unsupported, "this vocabulary decodes to text: its tokens are not runs of bytes");
     join_bytes(ids, skip_special_tokens, skip_unknown, out);
 }
 
 void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unknown, DecodedText* out) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     out->bytes.clear();
     if (p.pipeline.joins_bytes) {
         out->is_ascii = join_bytes(ids, skip_special_tokens, skip_unknown, &out->bytes);
@@ -81,7 +81,7 @@ void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unkno
 }
 
 void Engine::decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     std::vector<std::string> tokens;
     tokens.reserve(ids.size);
     ids.for_each([&](int64_t id) {

@@ -4,7 +4,7 @@
 
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 #include "engine/text_walk.h"
 
 namespace crayon {
@@ -51,8 +51,8 @@ Range aligned_range(size_t base, const Alignment* alignments, size_t start, size
 // Makes the Encoding of one sequence.
 class FullEncoder {
   public:
-    FullEncoder(const Engine& engine, const Engine::Parts& parts, const EncodeOptions& options, Scratch& scratch)
-        : engine_(engine), p_(parts), options_(options), s_(scratch) {}
+    FullEncoder(const Engine& engine, const Engine::Impl& impl, const EncodeOptions& options, Scratch& scratch)
+        : engine_(engine), p_(impl), options_(options), s_(scratch) {}
 
     Encoding sequence(const Sequence& sequence, uint32_t type_id, bool continues = false) {
         out_ = Encoding();
@@ -182,7 +182,7 @@ class FullEncoder {
     }
 
     const Engine& engine_;
-    const Engine::Parts& p_;
+    const Engine::Impl& p_;
     const EncodeOptions& options_;
     Scratch& s_;
     Encoding out_;
@@ -195,7 +195,7 @@ class FullEncoder {
 }  // namespace
 
 Encoding Engine::encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& s) const {
-    FullEncoder encoder(*this, *parts_, options, s);
+    FullEncoder encoder(*this, *impl_, options, s);
     Encoding a = encoder.sequence(first, 0);
     if (pair == nullptr) return post_process(std::move(a), nullptr, options);
     Encoding b = encoder.sequence(*pair, 1);
@@ -204,13 +204,13 @@ Encoding Engine::encode(const Sequence& first, const Sequence* pair, const Encod
 
 void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,
                                   IdBuffer* out, std::vector<Offset>* offsets) const {
-    Encoding part = FullEncoder(*this, *parts_, options, s).sequence({{text}, false}, 0, continues);
+    Encoding part = FullEncoder(*this, *impl_, options, s).sequence({{text}, false}, 0, continues);
     // Post-processors ask whether a token is the first one, or begins where the text does. One character, and one token
     // if there was any, stand for all that there is before.
     const size_t n = part.size();
     const uint32_t shift = continues ? 1 : 0;
     for (Offset& offset : part.offsets) offset = {offset.start + shift, offset.end + shift};
-    size_t first = options.add_special_tokens ? parts_->single->before.size() : 0;
+    size_t first = options.add_special_tokens ? impl_->single->before.size() : 0;
     if (continues && has_tokens) {
         Encoding whole;
         whole.ids.assign(1, -1);
@@ -231,7 +231,7 @@ void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool
 }
 
 Encoding Engine::post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     if (options.truncation) {
         const size_t added = options.add_special_tokens ? special_tokens_added(pair != nullptr) : 0;
         truncate(&first, pair, *options.truncation, added);

@@ -5,10 +5,10 @@
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 #include "engine/seams.h"
 #include "engine/text_walk.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {
@@ -32,7 +32,7 @@ constexpr size_t kLargeText = size_t(1) << 28;
 constexpr size_t kLargePart = size_t(1) << 26;
 
 // Words that get a mark for the space before them, cut and looked up without it.
-void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out) {
+void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) {
     const uint32_t size = size_to_cut(text);
     PieceList& list = s.pieces;
     list.text.assign(text, false);
@@ -44,7 +44,7 @@ void encode_words(const Engine::Parts& p, Bytes text, Scratch& s, IdBuffer* out)
 }
 
 // Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
-void prepare_spaced(Engine::Parts* p) {
+void prepare_spaced(Engine::Impl* p) {
     const Pipeline& pipeline = p->pipeline;
     if (pipeline.model == nullptr || !pipeline.model->takes_spaced() || pipeline.normalizer == nullptr) return;
     const std::optional<SpaceMarks> marks = pipeline.normalizer->space_marks();
@@ -72,7 +72,7 @@ void prepare_spaced(Engine::Parts* p) {
 
 // A text between added tokens, without writing what the normalizer makes of it. False, with nothing done, where that is
 // needed.
-bool encode_spaced(const Engine::Parts& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
+bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
     if (!p.spaced || p.unspaced.finds(text)) return false;
     if (p.pipeline.pre_tokenizer != nullptr) {
         s.normalized.assign(text, false);
@@ -97,7 +97,7 @@ bool encode_spaced(const Engine::Parts& p, Bytes text, bool continues, Scratch& 
 Engine::Engine(const Cartridge& cartridge, Greedy greedy)
     : cartridge_(cartridge), components_(cartridge_.components.view()), greedy_(greedy) {
     prepare(special_ids(cartridge_.added_tokens));
-    parts_->vocabulary.emplace(cartridge_, parts_->pipeline.normalizer.get());
+    impl_->vocabulary.emplace(cartridge_, impl_->pipeline.normalizer.get());
     finish();
 }
 
@@ -105,7 +105,7 @@ Engine::Engine(const Cartridge& cartridge, std::string_view components, const st
                Greedy greedy)
     : cartridge_(cartridge), own_components_(components), components_(own_components_), greedy_(greedy) {
     prepare(special_ids(added));
-    parts_->vocabulary.emplace(cartridge_, added, parts_->pipeline.normalizer.get());
+    impl_->vocabulary.emplace(cartridge_, added, impl_->pipeline.normalizer.get());
     finish();
 }
 
@@ -114,8 +114,8 @@ void Engine::prepare(std::vector<uint32_t> specials) {
         for (const uint32_t id : control_ids(cartridge_)) specials.push_back(id);
     if (cartridge_.program().flavor >= kFlavorCount)
         throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
-    parts_ = std::make_unique<Parts>();
-    Parts& p = *parts_;
+    impl_ = std::make_unique<Impl>();
+    Impl& p = *impl_;
     p.level = selected_cpu_level();
     p.flavor = Flavor(cartridge_.program().flavor);
     try {
@@ -134,7 +134,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
 }
 
 void Engine::finish() {
-    Parts& p = *parts_;
+    Impl& p = *impl_;
     const Vocabulary& vocabulary = *p.vocabulary;
     prepare_spaced(&p);
     p.trim = [&vocabulary](uint32_t id) { return vocabulary.white_ends_of(id); };
@@ -182,20 +182,20 @@ std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) 
 
 std::pair<int64_t, size_t> Engine::longest_match(Bytes data, size_t start) const {
     if (start >= data.size) return {-1, 0};
-    const auto [bytes, id] = parts_->pipeline.match.at(data.slice(start, data.size));
-    return {id < 0 ? -1 : int64_t(parts_->unknown(uint32_t(id))), bytes};
+    const auto [bytes, id] = impl_->pipeline.match.at(data.slice(start, data.size));
+    return {id < 0 ? -1 : int64_t(impl_->unknown(uint32_t(id))), bytes};
 }
 
-Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.parts_->pool.take()) {
-    const Model* model = engine.parts_->pipeline.model.get();
+Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.impl_->pool.take()) {
+    const Model* model = engine.impl_->pipeline.model.get();
     if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
 }
 Engine::Lease::~Lease() {
-    engine_.parts_->pool.give(std::move(scratch_));
+    engine_.impl_->pool.give(std::move(scratch_));
 }
 
 void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     if (!p.single) {
         EncodeOptions plain = options;
         plain.truncation.reset();
@@ -210,7 +210,7 @@ void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, Id
 }
 
 void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBuffer* out, bool continues) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
     if (p.pipeline.scan == nullptr && text.size > kLargeText) {
         const Seams seams(p, cartridge_.program().max_token_bytes, special_as_text, false);
@@ -250,7 +250,7 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
 }
 
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
-    const Parts& p = *parts_;
+    const Impl& p = *impl_;
     if (!p.on_bytes())
         throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
     const SegmentTables tables = p.tables(cartridge_);
@@ -284,7 +284,7 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
         throw Error(ErrorKind::unsupported, "merge_pretoken is for byte-level vocabularies with merges");
     if (way == MergeWay::short_arrays && pretoken.size > Merger::kShort)
         throw Error(ErrorKind::argument, "short arrays merge at most " + std::to_string(Merger::kShort) + " bytes");
-    const MergeTables& merges = parts_->merges;
+    const MergeTables& merges = impl_->merges;
     out->reserve_more(pretoken.size);
     uint32_t* const to = reinterpret_cast<uint32_t*>(out->end());
     Merger& merger = scratch.merger;
@@ -319,29 +319,29 @@ std::vector<size_t> Engine::cuts(Bytes pretoken) const {
         throw Error(ErrorKind::unsupported, "cuts are of byte-level vocabularies with merges");
     if (pretoken.empty()) return {};
     std::vector<size_t> borders;
-    ByteCuts::Walk walk(parts_->cuts, pretoken.data, pretoken.size);
+    ByteCuts::Walk walk(impl_->cuts, pretoken.data, pretoken.size);
     for (size_t at; (at = walk.next()) < pretoken.size;) borders.push_back(at);
     return borders;
 }
 
 bool Engine::has_id(int64_t id) const {
-    return parts_->vocabulary->has(id);
+    return impl_->vocabulary->has(id);
 }
 
 std::string Engine::id_to_token(uint32_t id) const {
-    return parts_->vocabulary->text_of(id);
+    return impl_->vocabulary->text_of(id);
 }
 
 std::string Engine::id_to_bytes(uint32_t id) const {
-    return std::string(parts_->vocabulary->bytes_of(id).view());
+    return std::string(impl_->vocabulary->bytes_of(id).view());
 }
 
 int64_t Engine::token_to_id(std::string_view token) const {
-    return parts_->vocabulary->find(token);
+    return impl_->vocabulary->find(token);
 }
 
 std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added) const {
-    const Vocabulary& vocabulary = *parts_->vocabulary;
+    const Vocabulary& vocabulary = *impl_->vocabulary;
     const uint8_t wanted = with_added ? kPresent : kModel;
     std::vector<std::pair<std::string, uint32_t>> out;
     for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
@@ -350,39 +350,39 @@ std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added
 }
 
 uint32_t Engine::vocabulary_size(bool with_added) const {
-    return parts_->vocabulary->size(with_added);
+    return impl_->vocabulary->size(with_added);
 }
 
 std::vector<AddedTokenSpec> Engine::added_tokens() const {
     std::vector<AddedTokenSpec> out;
-    for (const AddedToken& token : parts_->vocabulary->added())
-        out.push_back({token.id, token.flags, parts_->vocabulary->content_of(token.id)});
+    for (const AddedToken& token : impl_->vocabulary->added())
+        out.push_back({token.id, token.flags, impl_->vocabulary->content_of(token.id)});
     return out;
 }
 
 size_t Engine::special_tokens_added(bool is_pair) const {
-    return count_added_tokens(parts_->pipeline.post_processor, is_pair);
+    return count_added_tokens(impl_->pipeline.post_processor, is_pair);
 }
 
 const SingleFrame* Engine::single_frame() const {
-    return parts_->single ? &*parts_->single : nullptr;
+    return impl_->single ? &*impl_->single : nullptr;
 }
 
 const PairFrame* Engine::pair_frame() const {
-    return parts_->pair ? &*parts_->pair : nullptr;
+    return impl_->pair ? &*impl_->pair : nullptr;
 }
 
 std::optional<Family> Engine::family() const {
-    if (parts_->pipeline.scan == nullptr) return std::nullopt;
-    return parts_->pipeline.family;
+    if (impl_->pipeline.scan == nullptr) return std::nullopt;
+    return impl_->pipeline.family;
 }
 
 bool Engine::is_random() const {
-    return parts_->pipeline.model != nullptr && parts_->pipeline.model->is_random();
+    return impl_->pipeline.model != nullptr && impl_->pipeline.model->is_random();
 }
 
 const char* Engine::cpu_level() const {
-    return cpu_level_name(parts_->level);
+    return cpu_level_name(impl_->level);
 }
 
 }  // namespace crayon

@@ -40,11 +40,11 @@ size_t steps_for(Bytes text) {
 
 }  // namespace
 
-Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets)
-    : Seams(parts, longest_token, special_as_text, with_offsets, false) {}
+Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets)
+    : Seams(impl, longest_token, special_as_text, with_offsets, false) {}
 
-Seams::Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only)
-    : p_(parts),
+Seams::Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only)
+    : p_(impl),
       longest_token_(longest_token),
       special_as_text_(special_as_text),
       words_only_(words_only),

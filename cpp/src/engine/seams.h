@@ -7,16 +7,16 @@
 
 #include "crayon/support/bytes.h"
 #include "crayon/unicode/border.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 
 class Seams {
   public:
-    // A view of the engine's parts, which it must not outlive. `longest_token` is in bytes.
-    Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets);
+    // A view of an engine, which it must not outlive. `longest_token` is in bytes.
+    Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets);
     // The seams between words alone: cutting there changes no word, whatever model and post-processor come after.
-    static Seams of_words(const Engine::Parts& parts) { return Seams(parts, 0, false, false, true); }
+    static Seams of_words(const Engine::Impl& impl) { return Seams(impl, 0, false, false, true); }
 
     // Whether there are any: false when some step has no proof for texts of any usual kind.
     bool exist() const { return exist_; }
@@ -33,7 +33,7 @@ class Seams {
     size_t before(Bytes text, size_t from, size_t to) const;
 
   private:
-    Seams(const Engine::Parts& parts, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
+    Seams(const Engine::Impl& impl, size_t longest_token, bool special_as_text, bool with_offsets, bool words_only);
 
     // The added tokens that are looked for in one of the two texts.
     struct Tokens {
@@ -56,7 +56,7 @@ class Seams {
     size_t last_match(Bytes text) const;
     std::vector<Segment> shifted_pieces(Bytes text, bool continues) const;
 
-    const Engine::Parts& p_;
+    const Engine::Impl& p_;
     const size_t longest_token_;
     const bool special_as_text_;
     const bool words_only_;

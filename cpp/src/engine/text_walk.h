@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "crayon/support/error.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 
 namespace crayon {
 
@@ -34,7 +34,7 @@ struct NeverRaw {
 };
 
 template <typename OnAdded, typename OnText, typename OnRaw = NeverRaw>
-void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
+void walk_text(const Engine::Impl& p, Bytes text, bool special_as_text, bool aligned, Scratch& s, OnAdded&& on_added,
                OnText&& on_text, bool continues = false, bool words_only = false, OnRaw&& on_raw = OnRaw()) {
     const Vocabulary& vocabulary = *p.vocabulary;
     const Normalizer* const normalizer = p.pipeline.normalizer.get();
@@ -88,7 +88,7 @@ void walk_text(const Engine::Parts& p, Bytes text, bool special_as_text, bool al
 
 // A piece as the scanner's segment: with the space in front that the reference puts there, if it does. In s.prefixed
 // then. A piece that continues begins with a space, so that none is put before it (Seams).
-inline Bytes prefixed(const Engine::Parts& p, Bytes piece, Scratch& s) {
+inline Bytes prefixed(const Engine::Impl& p, Bytes piece, Scratch& s) {
     if (!p.pipeline.add_prefix_space || piece[0] == ' ') return piece;
     s.prefixed.assign(1, ' ');
     s.prefixed.append(piece.view());
@@ -108,7 +108,7 @@ inline void join_pieces(std::vector<Piece>* pieces) {
 }
 
 // Cuts a piece of text as the pipeline's pre-tokenizer does, into s.pieces.
-inline const PieceList& cut_text(const Engine::Parts& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
+inline const PieceList& cut_text(const Engine::Impl& p, Bytes text, const Place& place, bool aligned, Scratch& s) {
     const PreTokenizer* const pre_tokenizer = p.pipeline.pre_tokenizer.get();
     // Of a text that no normalizer changed, alignments say nothing new to a pre-tokenizer that looks at them first.
     const bool with_alignments =

@@ -4,7 +4,7 @@
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {

@@ -12,7 +12,7 @@
 #include "bpe/spaced_pairs.h"
 #include "crayon/support/error.h"
 #include "models/model_cache.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "models/piece_ids.h"
 #include "support/bits.h"
 #include "unicode/utf8_chars.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "crayon/support/error.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "crayon/support/error.h"
 #include "models/model_cache.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {

@@ -1,6 +1,6 @@
 // WordLevel: a piece is a token or unknown.
 #include "crayon/support/error.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 namespace {

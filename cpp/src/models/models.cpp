@@ -4,7 +4,7 @@
 
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/error.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 #include "models/piece_ids.h"
 
 namespace crayon {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crayon/cartridge/cartridge.h"
-#include "models/model_parts.h"
+#include "models/model_common.h"
 
 namespace crayon {
 

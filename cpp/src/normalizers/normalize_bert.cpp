@@ -1,5 +1,5 @@
 // BertNormalizer.
-#include "normalizers/normalizer_parts.h"
+#include "normalizers/normalizer_common.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/char_kinds.h"
 #include "unicode/utf8_chars.h"

@@ -11,7 +11,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "normalizers/normalizer_parts.h"
+#include "normalizers/normalizer_common.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/char_kinds.h"
 #include "unicode/graphemes.h"

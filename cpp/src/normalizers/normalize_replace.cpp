@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "normalizers/normalizer_parts.h"
+#include "normalizers/normalizer_common.h"
 #include "support/bits.h"
 #include "support/size_limits.h"
 #include "unicode/utf8_chars.h"

@@ -6,7 +6,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "normalizers/normalizer_parts.h"
+#include "normalizers/normalizer_common.h"
 #include "support/base64.h"
 #include "support/size_limits.h"
 #include "unicode/byte_level.h"

@@ -2,7 +2,7 @@
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 
 #include "crayon/unicode/unicode.h"
-#include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "pre_tokenizers/pre_tokenizer_common.h"
 #include "support/size_limits.h"
 
 namespace crayon {

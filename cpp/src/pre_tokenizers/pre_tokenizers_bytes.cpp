@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "pre_tokenizers/pre_tokenizer_common.h"
 #include "scan/family_borders.h"
 #include "unicode/byte_level.h"
 

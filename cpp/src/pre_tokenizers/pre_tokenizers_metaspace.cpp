@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "pre_tokenizers/pre_tokenizer_common.h"
 #include "support/bits.h"
 #include "unicode/utf8_chars.h"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "crayon/regex/regex.h"
-#include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "pre_tokenizers/pre_tokenizer_common.h"
 #include "scan/family_borders.h"
 #include "unicode/class_lookup.h"
 

@@ -2,7 +2,7 @@
 // UnicodeScripts, FixedLength.
 #include <cstring>
 
-#include "pre_tokenizers/pre_tokenizer_parts.h"
+#include "pre_tokenizers/pre_tokenizer_common.h"
 #include "scan/scan_kernels.h"
 #include "support/bits.h"
 #include "unicode/char_flags.h"

@@ -3,9 +3,9 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 #include "engine/text_walk.h"
-#include "trace/trace_parts.h"
+#include "trace/trace_common.h"
 
 namespace crayon {
 namespace {
@@ -27,7 +27,7 @@ void check_size(Bytes text) {
 
 class SegmentTracer {
   public:
-    SegmentTracer(const Engine& engine, Scratch& scratch) : p_(engine.parts()), s_(scratch) {}
+    SegmentTracer(const Engine& engine, Scratch& scratch) : p_(engine.impl()), s_(scratch) {}
 
     std::vector<TraceSegment> text(Bytes text, bool special_as_text, bool joins) {
         const auto on_added = [&](uint32_t id, Bytes bytes, const Place& place) {
@@ -105,7 +105,7 @@ class SegmentTracer {
             add(base + piece.start, base + piece.end, {base + piece.start, base + piece.end});
     }
 
-    const Engine::Parts& p_;
+    const Engine::Impl& p_;
     Scratch& s_;
     std::vector<TraceSegment> out_;
 };
@@ -116,7 +116,7 @@ std::vector<TraceSegment> trace_segments(const Engine& engine, Bytes text, bool 
     check_exact(engine);
     check_size(text);
     const Engine::Lease lease(engine);
-    const bool joins = engine.greedy()->parts().pipeline.joins_pieces;
+    const bool joins = engine.greedy()->impl().pipeline.joins_pieces;
     return SegmentTracer(engine, *lease).text(text, special_as_text, joins);
 }
 

@@ -3,7 +3,7 @@
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
-#include "trace/trace_parts.h"
+#include "trace/trace_common.h"
 
 namespace crayon {
 namespace {
@@ -14,7 +14,7 @@ constexpr double kUnknownPenalty = 10;
 
 // What the engine itself makes of a piece.
 std::vector<TraceToken> engine_tokens(const Engine& engine, const TraceModel& model, Bytes piece) {
-    const Engine::Parts& p = engine.parts();
+    const Engine::Impl& p = engine.impl();
     const Engine::Lease lease(engine);
     Scratch& s = *lease;
     std::vector<TraceToken> out;
@@ -104,7 +104,7 @@ void trace_byte_bpe(const Engine& engine, const TraceModel& model, Bytes piece, 
     const Cartridge& cartridge = model.cartridge;
     for (size_t i = 0; i < piece.size; ++i)
         out->symbols.push_back({cartridge.byte_ids[piece[i]], i, i + 1, Kind::token});
-    merge_symbols(engine.parts().merges, out);
+    merge_symbols(engine.impl().merges, out);
     const int32_t whole = cartridge.trie.find(piece);
     if (whole >= 0 && (cartridge.program().flags & kIgnoreMerges)) {
         out->shortcut = PieceTrace::Shortcut::whole_token;

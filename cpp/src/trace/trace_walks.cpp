@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "crayon/support/error.h"
-#include "trace/trace_parts.h"
+#include "trace/trace_common.h"
 
 namespace crayon {
 
@@ -77,7 +77,7 @@ std::vector<TraceWalk> trace_longest_match(const Engine& engine, Bytes run) {
     const std::string prefix = model.on_bytes ? "" : model.options.continuing_subword_prefix.value_or("");
     const std::string suffix = model.on_bytes ? "" : model.options.end_of_word_suffix.value_or("");
     const auto greedy = engine.greedy();
-    const WalkRules rules{prefix, suffix, &greedy->parts().pipeline.match};
+    const WalkRules rules{prefix, suffix, &greedy->impl().pipeline.match};
     const bool fuses = model.options.fuses_unknown();
     const bool drops = model.options.type == ModelType::bpe && !model.options.unk_token;
     bool after_unknown = false;

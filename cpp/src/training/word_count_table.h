@@ -1,5 +1,5 @@
-// Words and how often they occur. A table has parts, by the first bits of a word's hash, so that threads can put tables
-// together part by part.
+// Words and how often they occur. A table has shards, by the first bits of a word's hash, so that threads can put
+// tables together shard by shard.
 #pragma once
 
 #include <algorithm>
@@ -63,11 +63,11 @@ class WordRecords {
     size_t left_ = 0, total_ = 0;
 };
 
-// Linear probing, at most three quarters full. A word's home is in proportion to its hash, so that a part can have any
+// Linear probing, at most three quarters full. A word's home is in proportion to its hash, so that a shard can have any
 // size and grows by half.
-class WordCountPart {
+class WordCountShard {
   public:
-    static constexpr uint32_t kBits = 6;  // of the hash, that choose the part
+    static constexpr uint32_t kBits = 6;  // of the hash, that choose the shard
 
     bool empty() const { return size_ == 0; }
     size_t size() const { return size_; }
@@ -97,8 +97,8 @@ class WordCountPart {
         insert({uint64_t(reinterpret_cast<uintptr_t>(records_.add(word))), hi, n}, hash);
     }
 
-    // Adds the counts of another part, word by word; `done` counts them, for take_back. Strong only for each word.
-    void absorb(const WordCountPart& from, size_t* done) {
+    // Adds the counts of another shard, word by word; `done` counts them, for take_back. Strong only for each word.
+    void absorb(const WordCountShard& from, size_t* done) {
         from.for_each([&](const WordCount& entry) {
             const uint64_t hash = hash_of(entry);
             if (entry.hi & kLongWord)
@@ -109,7 +109,7 @@ class WordCountPart {
         });
     }
     // Undoes the first `n` words of that. Cannot fail.
-    void take_back(const WordCountPart& from, size_t n) {
+    void take_back(const WordCountShard& from, size_t n) {
         from.for_each([&](const WordCount& entry) {
             if (n == 0) return;
             --n;
@@ -130,7 +130,7 @@ class WordCountPart {
     void clear() {
         if (size_ == 0) return;
         if (capacity_ > kKept) {
-            *this = WordCountPart();
+            *this = WordCountShard();
             return;
         }
         std::memset(slots_, 0, capacity_ * sizeof *slots_);
@@ -138,13 +138,13 @@ class WordCountPart {
         records_ = WordRecords();
     }
 
-    WordCountPart() = default;
-    WordCountPart(WordCountPart&& other) noexcept { swap(other); }
-    WordCountPart& operator=(WordCountPart&& other) noexcept {
-        WordCountPart(std::move(other)).swap(*this);
+    WordCountShard() = default;
+    WordCountShard(WordCountShard&& other) noexcept { swap(other); }
+    WordCountShard& operator=(WordCountShard&& other) noexcept {
+        WordCountShard(std::move(other)).swap(*this);
         return *this;
     }
-    void swap(WordCountPart& other) noexcept {
+    void swap(WordCountShard& other) noexcept {
         std::swap(memory_, other.memory_);
         std::swap(slots_, other.slots_);
         std::swap(capacity_, other.capacity_);
@@ -238,24 +238,24 @@ class WordCountPart {
 
 class WordCountTable {
   public:
-    static constexpr size_t kParts = size_t(1) << WordCountPart::kBits;
+    static constexpr size_t kShards = size_t(1) << WordCountShard::kBits;
 
     static uint64_t hash_long(Bytes word) { return PieceRing::hash(word); }
-    WordCountPart& part_of(uint64_t hash) { return parts_[hash >> (64 - WordCountPart::kBits)]; }
-    WordCountPart& part(size_t i) { return parts_[i]; }
-    const WordCountPart& part(size_t i) const { return parts_[i]; }
+    WordCountShard& shard_of(uint64_t hash) { return shards_[hash >> (64 - WordCountShard::kBits)]; }
+    WordCountShard& shard(size_t i) { return shards_[i]; }
+    const WordCountShard& shard(size_t i) const { return shards_[i]; }
 
     size_t size() const {
         size_t n = 0;
-        for (const WordCountPart& part : parts_) n += part.size();
+        for (const WordCountShard& shard : shards_) n += shard.size();
         return n;
     }
     void clear() {
-        for (WordCountPart& part : parts_) part.clear();
+        for (WordCountShard& shard : shards_) shard.clear();
     }
 
   private:
-    WordCountPart parts_[kParts];
+    WordCountShard shards_[kShards];
 };
 
 }  // namespace crayon

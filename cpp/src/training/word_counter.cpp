@@ -31,9 +31,9 @@ constexpr size_t kManyWords = size_t(1) << 15;
 
 }  // namespace
 
-struct WordCounter::Parts {
-    explicit Parts(std::shared_ptr<const Engine> e, size_t n)
-        : engine(std::move(e)), threads(thread_count(n)), seams(Seams::of_words(engine->parts())) {}
+struct WordCounter::Impl {
+    explicit Impl(std::shared_ptr<const Engine> e, size_t n)
+        : engine(std::move(e)), threads(thread_count(n)), seams(Seams::of_words(engine->impl())) {}
 
     const std::shared_ptr<const Engine> engine;
     const size_t threads;
@@ -47,7 +47,7 @@ struct WordCounter::Parts {
 class WordCounter::Call {
   public:
     Call(WordCounter* counter, const Progress& progress, uint64_t total)
-        : counter_(*counter), p_(*counter->parts_), progress_(progress), to_do_(total) {}
+        : counter_(*counter), p_(*counter->impl_), progress_(progress), to_do_(total) {}
     ~Call() {
         for (const auto& tally : p_.tallies)
             if (tally != nullptr) tally->clear();
@@ -75,7 +75,7 @@ class WordCounter::Call {
         Engine::Lease lease;
         Utf8Reader reader;
     };
-    // What was done to a part of the counter's table, so that it can be undone.
+    // What was done to a shard of the counter's table, so that it can be undone.
     struct Merge {
         bool is_adopted = false;   // it was empty, and is the largest of the tallies' now
         std::vector<size_t> done;  // words taken from each tally
@@ -87,42 +87,42 @@ class WordCounter::Call {
         p_.reported = now;
         if (progress_) progress_(stage, done, total);
     }
-    void merge(size_t part, Merge* merge);
-    void undo(size_t part, const Merge& merge);
+    void merge(size_t shard, Merge* merge);
+    void undo(size_t shard, const Merge& merge);
 
     WordCounter& counter_;
-    Parts& p_;
+    Impl& p_;
     const Progress& progress_;
     const uint64_t to_do_;
     std::atomic<uint64_t> done_{0};
 };
 
-void WordCounter::Call::merge(size_t part, Merge* merge) {
-    WordCountPart& into = p_.counted.part(part);
-    const auto has_words = [&](const auto& tally) { return tally != nullptr && !tally->table.part(part).empty(); };
+void WordCounter::Call::merge(size_t shard, Merge* merge) {
+    WordCountShard& into = p_.counted.shard(shard);
+    const auto has_words = [&](const auto& tally) { return tally != nullptr && !tally->table.shard(shard).empty(); };
     if (std::none_of(p_.tallies.begin(), p_.tallies.end(), has_words)) return;
     merge->done.assign(p_.tallies.size(), 0);
     if (into.empty()) {
-        WordCountPart* largest = &into;
+        WordCountShard* largest = &into;
         for (const auto& tally : p_.tallies)
-            if (tally != nullptr && tally->table.part(part).size() > largest->size())
-                largest = &tally->table.part(part);
+            if (tally != nullptr && tally->table.shard(shard).size() > largest->size())
+                largest = &tally->table.shard(shard);
         merge->is_adopted = true;
         into.swap(*largest);
     }
     for (size_t t = 0; t < p_.tallies.size(); ++t)
-        if (p_.tallies[t] != nullptr) into.absorb(p_.tallies[t]->table.part(part), &merge->done[t]);
+        if (p_.tallies[t] != nullptr) into.absorb(p_.tallies[t]->table.shard(shard), &merge->done[t]);
 }
 
-void WordCounter::Call::undo(size_t part, const Merge& merge) {
-    WordCountPart& into = p_.counted.part(part);
+void WordCounter::Call::undo(size_t shard, const Merge& merge) {
+    WordCountShard& into = p_.counted.shard(shard);
     if (merge.is_adopted) return into.clear();
     for (size_t t = 0; t < merge.done.size(); ++t)
-        if (merge.done[t] > 0) into.take_back(p_.tallies[t]->table.part(part), merge.done[t]);
+        if (merge.done[t] > 0) into.take_back(p_.tallies[t]->table.shard(shard), merge.done[t]);
 }
 
 void WordCounter::Call::commit() {
-    constexpr size_t kParts = WordCountTable::kParts;
+    constexpr size_t kShards = WordCountTable::kShards;
     uint64_t total = 0, bytes = 0;
     size_t unique = 0;
     for (const auto& tally : p_.tallies) {
@@ -134,20 +134,20 @@ void WordCounter::Call::commit() {
         bytes += tally->bytes;
         unique += tally->table.size();
     }
-    Merge merges[kParts];
+    Merge merges[kShards];
     std::atomic<uint64_t> merged{0};
-    const auto work = [&](size_t part, size_t, const Poll&) {
-        merge(part, &merges[part]);
+    const auto work = [&](size_t shard, size_t, const Poll&) {
+        merge(shard, &merges[shard]);
         ++merged;
     };
     try {
         // A small call is over before a thread is started, or anybody waits.
         if (unique < kManyWords)
-            for (size_t part = 0; part < kParts; ++part) merge(part, &merges[part]);
+            for (size_t shard = 0; shard < kShards; ++shard) merge(shard, &merges[shard]);
         else
-            run_watched(kParts, p_.threads, work, [&] { report("merging counts", merged, kParts); });
+            run_watched(kShards, p_.threads, work, [&] { report("merging counts", merged, kShards); });
     } catch (...) {
-        for (size_t part = 0; part < kParts; ++part) undo(part, merges[part]);
+        for (size_t shard = 0; shard < kShards; ++shard) undo(shard, merges[shard]);
         throw;
     }
     counter_.unique_ = p_.counted.size();
@@ -158,7 +158,7 @@ void WordCounter::Call::commit() {
 WordCounter::WordCounter(std::shared_ptr<const Engine> engine, size_t threads) {
     if (engine->is_greedy())
         throw Error(ErrorKind::argument, "an engine in greedy mode has no pretokens to count: use the exact one");
-    parts_ = std::make_unique<Parts>(std::move(engine), threads);
+    impl_ = std::make_unique<Impl>(std::move(engine), threads);
 }
 
 WordCounter::~WordCounter() = default;
@@ -167,8 +167,8 @@ void WordCounter::add(const std::vector<TextView>& texts, const Progress& progre
     uint64_t total = 0;
     for (const TextView& text : texts) total += text.bytes();
     Call call(this, progress, total);
-    const Engine& engine = *parts_->engine;
-    const std::vector<TextTask> tasks = make_word_tasks(parts_->seams, texts);
+    const Engine& engine = *impl_->engine;
+    const std::vector<TextTask> tasks = make_word_tasks(impl_->seams, texts);
     call.run(tasks.size(), [&](size_t t, WordTally& tally, Scratch& scratch, Utf8Reader* reader, const Poll& poll) {
         const TextTask& task = tasks[t];
         uint64_t done = 0;
@@ -227,8 +227,8 @@ class LineTasks {
 
 void WordCounter::add_lines(Bytes data, const Progress& progress) {
     Call call(this, progress, data.size);
-    const Engine& engine = *parts_->engine;
-    const LineTasks tasks(data, parts_->seams);
+    const Engine& engine = *impl_->engine;
+    const LineTasks tasks(data, impl_->seams);
     call.run(tasks.size(), [&](size_t i, WordTally& tally, Scratch& scratch, Utf8Reader*, const Poll& poll) {
         const std::optional<LineTasks::Cut> begin = tasks.begin(i);
         if (!begin) return;
@@ -267,9 +267,9 @@ void WordCounter::add_words(const std::vector<CountedWord>& words) {
 std::vector<CountedWord> WordCounter::words() const {
     std::vector<CountedWord> out;
     out.reserve(unique());
-    for (size_t part = 0; part < WordCountTable::kParts; ++part)
-        parts_->counted.part(part).for_each([&](const WordCount& entry) {
-            out.push_back({WordCountPart::text_of(entry), entry.count, (entry.hi & kTextWord) == 0});
+    for (size_t shard = 0; shard < WordCountTable::kShards; ++shard)
+        impl_->counted.shard(shard).for_each([&](const WordCount& entry) {
+            out.push_back({WordCountShard::text_of(entry), entry.count, (entry.hi & kTextWord) == 0});
         });
     return out;
 }

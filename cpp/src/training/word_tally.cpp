@@ -10,7 +10,7 @@
 namespace crayon {
 
 void WordTally::count(const Engine& engine, Bytes text, bool continues, Bytes readable, Scratch& s, const Poll& poll) {
-    const Engine::Parts& p = engine.parts();
+    const Engine::Impl& p = engine.impl();
     // Where 16 bytes may be read at a word: up to the end of what is readable if the piece lies there, else of the
     // piece.
     const auto limit_of = [&](Bytes piece) {
@@ -63,7 +63,7 @@ void WordTally::count_block(Bytes text, size_t n, uint64_t kind, const uint8_t* 
 
 inline void WordTally::wait_for(WordKey key, uint64_t kind) {
     const uint64_t hi = key.hi | kind, hash = word_hash(key.lo, hi);
-    prefetch(table.part_of(hash).home(hash));
+    prefetch(table.shard_of(hash).home(hash));
     waiting_[n_waiting_++] = {key.lo, hi, hash};
     if (n_waiting_ == kBlock) flush();
 }
@@ -71,7 +71,7 @@ inline void WordTally::wait_for(WordKey key, uint64_t kind) {
 void WordTally::flush() {
     for (size_t i = 0; i < n_waiting_; ++i) {
         const Waiting& word = waiting_[i];
-        table.part_of(word.hash).add(word.lo, word.hi, word.hash, 1);
+        table.shard_of(word.hash).add(word.lo, word.hi, word.hash, 1);
     }
     n_waiting_ = 0;
 }
@@ -79,14 +79,14 @@ void WordTally::flush() {
 void WordTally::add_long(Bytes word, uint64_t kind, uint64_t n) {
     if (word.empty()) return;
     const uint64_t hash = WordCountTable::hash_long(word);
-    table.part_of(hash).add_long(word, kind, hash, n);
+    table.shard_of(hash).add_long(word, kind, hash, n);
 }
 
 void WordTally::add(Bytes word, uint64_t kind, uint64_t n) {
     if (word.size - 1 < kWordKeyBytes) {
         const WordKey key = word_key(word.data, word.size, word.end());
         const uint64_t hi = key.hi | kind, hash = word_hash(key.lo, hi);
-        table.part_of(hash).add(key.lo, hi, hash, n);
+        table.shard_of(hash).add(key.lo, hi, hash, n);
     } else {
         add_long(word, kind, n);
     }

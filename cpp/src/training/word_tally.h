@@ -7,7 +7,7 @@
 #include "batch/watched_tasks.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/bytes.h"
-#include "engine/engine_parts.h"
+#include "engine/engine_impl.h"
 #include "engine/scratch.h"
 #include "training/word_count_table.h"
 

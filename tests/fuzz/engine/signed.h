@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crayon/cartridge/cartridge.h"
+#include "crayon/support/xxh64.h"
 
 namespace crayon::fuzz {
 

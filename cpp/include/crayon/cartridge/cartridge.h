@@ -99,6 +99,12 @@ struct AddedToken {
     uint32_t id;
     uint32_t flags;  // AddedFlag
 };
+// The same outside a cartridge, with its text.
+struct AddedTokenSpec {
+    uint32_t id;
+    uint32_t flags;
+    std::string content;
+};
 enum AddedFlag : uint32_t {
     kSingleWord = 1,
     kLstrip = 2,
@@ -223,8 +229,5 @@ Cartridge open_cartridge(const std::string& path);
 // Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the
 // first fault. After it no use of the cartridge can read outside it or loop without end.
 void verify_cartridge(const Cartridge& cartridge);
-
-// XXH64 (Y. Collet, the xxHash specification).
-uint64_t xxh64(Bytes data, uint64_t seed = 0);
 
 }  // namespace crayon

@@ -19,11 +19,6 @@
 
 namespace crayon {
 
-struct AddedTokenSpec {
-    uint32_t id, flags;  // AddedFlag
-    std::string content;
-};
-
 struct EncodeOptions {
     bool add_special_tokens = true;
     bool special_as_text = false;          // special added tokens in the text are plain text
@@ -162,8 +157,8 @@ class Engine {
     const Cartridge& cartridge() const { return cartridge_; }
     const char* cpu_level() const;
 
-    struct Parts;  // of the implementation
-    const Parts& parts() const { return *parts_; }
+    struct Impl;
+    const Impl& impl() const { return *impl_; }
 
   private:
     using Greedy = std::optional<UnknownIds>;  // nothing: exact mode
@@ -181,7 +176,7 @@ class Engine {
     std::string own_components_;  // in place of the section's
     std::string_view components_;
     Greedy greedy_;
-    std::unique_ptr<Parts> parts_;  // what is derived from the cartridge, in time that does not grow with its tables
+    std::unique_ptr<Impl> impl_;  // what is derived from the cartridge, in time that does not grow with its tables
 };
 
 }  // namespace crayon

@@ -16,7 +16,6 @@
 
 namespace crayon {
 
-struct Piece;
 class PieceIds;
 
 struct ModelToken {

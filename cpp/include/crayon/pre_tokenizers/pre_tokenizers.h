@@ -13,12 +13,6 @@
 
 namespace crayon {
 
-// Bytes [start, end) of a text.
-struct Piece {
-    uint32_t start;
-    uint32_t end;
-};
-
 // A text between added tokens, cut into pieces: in order, not empty, and disjoint. What lies between them was removed;
 // where nothing was, they touch each other.
 struct PieceList {

@@ -25,6 +25,12 @@ struct Bytes {
     std::string_view view() const { return {reinterpret_cast<const char*>(data), size}; }
 };
 
+// Bytes [start, end) of a text.
+struct Piece {
+    uint32_t start;
+    uint32_t end;
+};
+
 // A typed borrowed array, for sections of a mapped cartridge.
 template <typename T>
 struct Array {

@@ -28,7 +28,7 @@ class WordCounter {
     // Each view is one text. Large ones are cut where words end (seams.h), so that they, too, are work for all threads;
     // one that has no such place is one thread's work, and an interrupt may wait for its normalizer or pre-tokenizer.
     // `progress` (may be empty) is called in this thread, at most ten times a second, also when each call is short:
-    // with "counting words" and bytes of text, then with "merging counts" and parts of the table.
+    // with "counting words" and bytes of text, then with "merging counts" and shards of the table.
     // Error(utf8) names the text and the byte; NotUnicode as in text_view.h; Error(argument) for a text on which the
     // reference panics, or one of 4 GiB that has to be cut as a whole.
     void add(const std::vector<TextView>& texts, const Progress& progress);
@@ -48,10 +48,10 @@ class WordCounter {
     uint64_t bytes() const { return bytes_; }  // of text, in UTF-8; of add_words, of its words as often as they count
 
   private:
-    struct Parts;
+    struct Impl;
     class Call;
 
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Impl> impl_;
     std::atomic<uint64_t> unique_{0}, total_{0}, bytes_{0};
 };
 

@@ -6,8 +6,8 @@
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
 #include "crayon/trace/trace.h"
-#include "engine/engine_parts.h"
-#include "models/model_parts.h"
+#include "engine/engine_impl.h"
+#include "models/model_common.h"
 
 namespace crayon {
 

@@ -1,7 +1,7 @@
-// XXH64, after the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
-#include <cstring>
+// After the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+#include "crayon/support/xxh64.h"
 
-#include "crayon/cartridge/cartridge.h"
+#include <cstring>
 
 namespace crayon {
 namespace {

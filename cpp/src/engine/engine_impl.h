@@ -14,7 +14,7 @@
 
 namespace crayon {
 
-struct Engine::Parts {
+struct Engine::Impl {
     CpuLevel level;
     Flavor flavor;
     Pipeline pipeline;
