@@ -170,17 +170,17 @@ def find_published_file(name: str) -> str | None:
 def fetch_published_file(name: str) -> bytes:
     """The rank file of a known encoding, from the tiktoken library, which may fetch it from the network."""
     try:
-        import tiktoken
+        from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
     except ImportError as error:
         raise VocabularyError(
             f"the rank file of {name} is not in tiktoken's cache, and tiktoken is not installed: "
             "give the path of the file, or pip install 'crayon-hf[tiktoken]'"
         ) from error
     try:
-        encoding = tiktoken.get_encoding(name)
+        ranks: dict[bytes, int] = ENCODING_CONSTRUCTORS[name]()["mergeable_ranks"]
     except Exception as error:  # whatever fetching over a network can raise
         raise VocabularyError(f"tiktoken could not get the rank file of {name}: {error}") from error
-    return write_ranks(encoding._mergeable_ranks)
+    return write_ranks(ranks)
 
 
 def read_ranks(data: bytes) -> dict[bytes, int]:

@@ -21,6 +21,7 @@ from crayon_hf.conversion import tiktoken as conversion
 from crayon_hf.parity.harness.records import has_surrogates
 from crayon_hf.parity.harness.references import TIKTOKEN, find, tiktoken_pieces
 from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.tiktoken import core
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
 PATTERNS = {"r50k": conversion.R50K_PATTERN, "cl100k": conversion.CL100K_PATTERN, "o200k": conversion.O200K_PATTERN}
@@ -343,7 +344,7 @@ def test_the_published(shared: Path, tmp_path: Path, name: str, monkeypatch: pyt
     cached = tmp_path / conversion.KNOWN_FILES[file].cache_name
     cached.write_bytes(vocabulary.path.read_bytes())
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ours, "_REGISTRY", {})
+    monkeypatch.setattr(core, "ENCODINGS", {})
     reference = theirs.Encoding(**tiktoken_pieces(name, vocabulary.path))
     encoding = ours.get_encoding(name)
     assert encoding._tokenizer.engine == "native"

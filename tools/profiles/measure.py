@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tiktoken
-import tiktoken_ext.openai_public as published  # type: ignore[import-untyped]
+import tiktoken_ext.openai_public as published
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 

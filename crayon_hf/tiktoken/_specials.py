@@ -44,7 +44,7 @@ def common_beginning(texts: Collection[str]) -> str:
     return first[:same]
 
 
-def raise_disallowed(token: str) -> NoReturn:
+def raise_disallowed_special_token(token: str) -> NoReturn:
     """The error of tiktoken, in its words."""
     raise ValueError(
         f"Encountered text corresponding to disallowed special token {token!r}.\n"

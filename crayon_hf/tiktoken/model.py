@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from crayon_hf.tiktoken.core import Encoding, get_encoding
+
 # The facts of tiktoken 0.14, module tiktoken.model.
 _MODELS = {
     "gpt2": ("gpt2", "gpt-2"),
@@ -32,16 +34,23 @@ _PREFIXES = (
     ("cl100k_base", ("ft:gpt-4", "ft:gpt-3.5-turbo", "ft:davinci-002", "ft:babbage-002")),
 )
 
+MODEL_TO_ENCODING = {model: name for name, models in _MODELS.items() for model in models}
+MODEL_PREFIX_TO_ENCODING = {prefix: name for name, prefixes in _PREFIXES for prefix in prefixes}
+
 
 def encoding_name_for_model(model_name: str) -> str:
     """The name of the encoding that a model uses. KeyError for a model that is not known."""
-    for name, models in _MODELS.items():
-        if model_name in models:
-            return name
-    for name, beginnings in _PREFIXES:
-        if model_name.startswith(beginnings):
+    if model_name in MODEL_TO_ENCODING:
+        return MODEL_TO_ENCODING[model_name]
+    for prefix, name in MODEL_PREFIX_TO_ENCODING.items():
+        if model_name.startswith(prefix):
             return name
     raise KeyError(
         f"Could not automatically map {model_name} to a tokeniser. "
-        "Please use `crayon_hf.tiktoken.get_encoding` to explicitly get the tokeniser you expect."
+        "Please use `tiktoken.get_encoding` to explicitly get the tokeniser you expect."
     )
+
+
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding that a model uses. KeyError for a model that is not known."""
+    return get_encoding(encoding_name_for_model(model_name))

@@ -1,16 +1,8 @@
-"""The interface of the ``tiktoken`` library over our engine: ``from crayon_hf import tiktoken``.
-
->>> from crayon_hf import tiktoken
->>> encoding = tiktoken.get_encoding("cl100k_base")
->>> encoding.decode(encoding.encode("hello world"))
-'hello world'
-
-The library itself is needed for four things only: to fetch a rank file that is not in its cache, for
-``encode_with_unstable``, where one special token is the beginning of another, and for ranks without all 256 bytes.
-"""
+"""`Encoding`, and the encodings that are open by their names."""
 
 from __future__ import annotations
 
+import copy
 import os
 import tempfile
 import threading
@@ -22,8 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.loading import opening
-from crayon_hf.tiktoken_models import encoding_name_for_model
-from crayon_hf.tiktoken_specials import are_plain, common_beginning, is_ambiguous, pattern_of, raise_disallowed
+from crayon_hf.tiktoken import _plugins
+from crayon_hf.tiktoken._specials import (
+    are_plain,
+    common_beginning,
+    is_ambiguous,
+    pattern_of,
+    raise_disallowed_special_token,
+)
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.byte_level import spell
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+__all__ = ["ENCODINGS", "Encoding", "get_encoding", "raise_disallowed_special_token"]
 
 NOTHING: frozenset[str] = frozenset()
 Allowed = Literal["all"] | AbstractSet[str]
@@ -288,7 +286,7 @@ class Encoding:
     # -- pickling: a published encoding by its name, any other by its parts
 
     def __getstate__(self) -> object:
-        return self.name if self is _REGISTRY.get(self.name) else self._parts()
+        return self.name if self is ENCODINGS.get(self.name) else self._parts()
 
     def __setstate__(self, state: object) -> None:
         if isinstance(state, str):
@@ -330,7 +328,7 @@ class Encoding:
             match = pattern_of(disallowed).search(text) if disallowed else None
             found = match.group() if match else None
         if found is not None:
-            raise_disallowed(found)
+            raise_disallowed_special_token(found)
 
     def _known(self, allowed: AbstractSet[str]) -> AbstractSet[str]:
         for token in allowed:
@@ -369,6 +367,41 @@ class Encoding:
             ids.append(self._special_tokens[match.group()])
             start = match.end()
         return ids + encode_ids(text[start:], False, True)
+
+    # -- what the library calls private, and projects use
+
+    @property
+    def _core_bpe(self) -> Any:
+        return self._library._core_bpe
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        if not isinstance(text, bytes):
+            raise TypeError(f"text is {type(text).__name__}, expected bytes")
+        try:
+            return self.encode_ordinary(text.decode())
+        except UnicodeDecodeError:
+            found: list[int] = self._library._encode_bytes(text)
+            return found
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of what is one piece, whatever the pattern says."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        if self._tokenizer.engine == "native":
+            return self._uncut.encode_bytes(data)
+        found: list[int] = self._library._encode_single_piece(data)
+        return found
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        found: list[int] = self._library._encode_only_native_bpe(text)
+        return found
+
+    @cached_property
+    def _uncut(self) -> Tokenizer:
+        from tokenizers import pre_tokenizers
+
+        tokenizer = copy.copy(self._tokenizer)
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        return tokenizer
 
     # -- inside
 
@@ -428,29 +461,27 @@ def _check_threads(num_threads: int) -> None:
 
 # -- encodings by name
 
-_REGISTRY: dict[str, Encoding] = {}
-_LOCK = threading.RLock()
+ENCODINGS: dict[str, Encoding] = {}
+_lock = threading.RLock()
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """A published encoding by its name, the same object every time. ValueError for a name that is not known."""
+    """An encoding by its name, published or of a plugin (``tiktoken_ext``), the same object every time.
+
+    ValueError for a name that is not known.
+    """
     if not isinstance(encoding_name, str):
         raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")
-    with _LOCK:
-        if encoding_name not in _REGISTRY:
-            if encoding_name not in KNOWN_ENCODINGS:
-                raise ValueError(
-                    f"Unknown encoding {encoding_name}.\nKnown encodings: {', '.join(list_encoding_names())}"
-                )
-            _REGISTRY[encoding_name] = Encoding._published(encoding_name)
-        return _REGISTRY[encoding_name]
+    with _lock:
+        found = ENCODINGS.get(encoding_name)
+        if found is None:
+            found = ENCODINGS[encoding_name] = _open(encoding_name)
+        return found
 
 
-def list_encoding_names() -> list[str]:
-    """The names that `get_encoding` knows."""
-    return list(KNOWN_ENCODINGS)
-
-
-def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses. KeyError for a model that is not known."""
-    return get_encoding(encoding_name_for_model(model_name))
+def _open(name: str) -> Encoding:
+    constructor = _plugins.constructor_of(name)
+    if constructor is None:
+        known = ", ".join(_plugins.ENCODING_CONSTRUCTORS)
+        raise ValueError(f"Unknown encoding {name}.\nKnown encodings: {known}")
+    return Encoding._published(name) if _plugins.is_published(name) else Encoding(**constructor())
