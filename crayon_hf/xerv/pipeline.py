@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from crayon_hf.errors import CrayonError, PipelineClosedError
-from crayon_hf.xerv.stages import Claim, Failed, Stage, Stages, StageStatistics
+from crayon_hf.xerv.stages import Failed, Stage, Stages, StageStatistics
 
 __all__ = ["Failed", "Pipeline", "PipelineTimeoutError", "StageStatistics"]
 
@@ -24,8 +24,8 @@ class Pipeline:
     ...     for result in pipeline.map(texts):
     ...         ...
 
-    The queues between them are bounded: `submit` waits while they are full. What goes wrong with an item is its result,
-    a `Failed`, and hurts no other item. Threads start with the first item and end with `close` or `cancel`.
+    `submit` waits while too many items are on their way. What goes wrong with an item is its result, a `Failed`, and
+    hurts no other item. Threads start with the first item and end with `close` or `cancel`.
     """
 
     def __init__(
@@ -40,7 +40,8 @@ class Pipeline:
         """`tokenizer` has `encode` (as a `Tokenizer`), or `tokenize` (as a `CrayonVocab`), or is called with a text.
 
         What it gives goes to `format`; by default that makes a dict of ``id``, ``input_ids`` and ``length``. `workers`
-        threads encode. `depth` is how many items each queue holds. Results come in the order of the texts, unless
+        threads encode. `depth` is how many items may wait before each stage, and how many results for whoever fetches
+        them. Results come in the order of the texts, unless
         `ordered` is False.
         """
         encode = getattr(tokenizer, "encode", None) or getattr(tokenizer, "tokenize", None) or tokenizer
@@ -52,15 +53,14 @@ class Pipeline:
                 raise TypeError(f"{name} is {type(count).__name__}, expected int")
             if count < 1:
                 raise ValueError(f"{name} is {count}, expected 1 or more")
-        form = _record if format is None else format
         stages = [
-            Stage("encode", lambda _, text: encode(text), workers, ordered),
-            Stage("format", form),
+            Stage("encode", lambda _, text: encode(text), workers),
+            Stage("format", _record if format is None else format, sorts=ordered),
         ]
         if normalize is not None:
             stages.insert(0, Stage("normalize", lambda _, text: normalize(text)))
         self._stages = Stages(stages, depth)
-        self._claim: Claim | None = None
+        self._is_mapping = False
         # The threads know the stages, not this: when nobody has it any more they are told to end.
         weakref.finalize(self, self._stages.stop).atexit = False
 
@@ -71,7 +71,7 @@ class Pipeline:
 
         PipelineTimeoutError when that takes longer than `timeout` seconds.
         """
-        self._check_claim()
+        self._check_no_map()
         if not self._stages.put(key, text, timeout):
             raise PipelineTimeoutError(f"no room for an item within {timeout} seconds: fetch results")
 
@@ -80,7 +80,7 @@ class Pipeline:
 
         PipelineTimeoutError when none comes in time, PipelineClosedError when there will be no more.
         """
-        self._check_claim()
+        self._check_no_map()
         try:
             return self._stages.get(timeout)
         except TimeoutError:
@@ -98,7 +98,7 @@ class Pipeline:
         return self.results()
 
     def map(self, texts: Iterable[str]) -> Iterator[Any]:
-        """The result of each text; its key is its place. Takes from `texts` no more than the queues hold.
+        """The result of each text; its key is its place. Takes from `texts` no more than there is room for.
 
         The pipeline must have nothing else to do meanwhile. What is not fetched in the end is forgotten.
         """
@@ -107,11 +107,11 @@ class Pipeline:
 
     def _map(self, texts: Iterable[str]) -> Iterator[Any]:
         self._check_idle()
-        claim = self._claim = Claim()
+        self._is_mapping = True
         waiting = 0
         try:
             for key, text in enumerate(texts):
-                while not self._stages.put(key, text, 0, claim):
+                while not self._stages.put(key, text, 0):
                     yield self._stages.get(None)
                     waiting -= 1
                 waiting += 1
@@ -119,17 +119,17 @@ class Pipeline:
                 yield self._stages.get(None)
                 waiting -= 1
         finally:
-            self._claim = None
+            self._is_mapping = False
             if waiting:
-                self._stages.forget(claim)
+                self._stages.forget()
 
     def _check_idle(self) -> None:
-        self._check_claim()
+        self._check_no_map()
         if not self._stages.is_idle:
             raise RuntimeError("map needs a pipeline for itself: fetch the results of what was submitted first")
 
-    def _check_claim(self) -> None:
-        if self._claim is not None:
+    def _check_no_map(self) -> None:
+        if self._is_mapping:
             raise RuntimeError("a map is using this pipeline: finish it first")
 
     # -- life

@@ -1,17 +1,24 @@
-"""The threads of a `Pipeline` and the items that go through them."""
+"""The threads of a `Pipeline` and the items that go through them.
+
+Only `put` waits for room. It counts the items that have not passed each stage yet. So the queues between the stages
+need no bound, and no thread waits for the one after it. Executors of ``concurrent.futures`` would make a future of each
+item in each stage, which takes two to three times as long.
+"""
 
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import PipelineClosedError
-from crayon_hf.xerv.bounded_queue import Channel, Ended, OrderedChannel
 
 
 class Failed(NamedTuple):
@@ -30,60 +37,63 @@ class StageStatistics(NamedTuple):
     seconds: float
 
 
-class Claim:
-    """Whose items they are: those of one `map`. Nobody wants them any more once it was given up."""
-
-    is_given_up = False
-
-
 class Item:
     """A text on its way."""
 
-    __slots__ = ("claim", "key", "number", "value")
+    __slots__ = ("key", "number", "value")
 
-    def __init__(self, key: Any, value: Any, claim: Claim | None) -> None:
-        self.key, self.value, self.claim = key, value, claim
-        self.number = -1
-
-    @property
-    def is_wanted(self) -> bool:
-        return self.claim is None or not self.claim.is_given_up
+    def __init__(self, key: Any, value: Any, number: int) -> None:
+        self.key, self.value, self.number = key, value, number
 
 
 class Stage:
-    """One step. Its threads run `work(key, value)`; with `ordered` they hand items on in the order of their numbers."""
+    """One step: ``work(key, value)`` in `workers` threads. If it `sorts`, it takes items by their numbers."""
 
-    def __init__(self, name: str, work: Callable[[Any, Any], Any], workers: int = 1, ordered: bool = True) -> None:
+    def __init__(self, name: str, work: Callable[[Any, Any], Any], workers: int = 1, sorts: bool = False) -> None:
         self.name, self.workers = name, workers
-        self.is_ordered = ordered or workers == 1
-        self._work = work
+        self._work, self._sorts = work, sorts
+        self._queue: SimpleQueue[Item | None] = SimpleQueue()
         self._lock = threading.Lock()
+        self.passed = 0
+        """How many items it has handed on."""
         self._running = workers
         self._items = self._failed = 0
         self._seconds = 0.0
 
-    def run(self, source: Channel[Item], sink: Channel[Item], admit: Callable[[Item], bool] | None) -> None:
-        """What each of its threads does, until the source ends. `admit` is that of the sink's `put`."""
-        try:
-            while True:
-                item = source.get()
-                if item.is_wanted and not isinstance(item.value, Failed):
-                    self._do(item)
-                sink.put(item, None, admit)
-        except Ended:
-            pass
-        finally:
-            with self._lock:
-                self._running -= 1
-                is_last = self._running == 0
-            if is_last:
-                sink.end()
+    def put(self, item: Item) -> None:
+        self._queue.put(item)
 
-    def statistics(self) -> StageStatistics:
+    def end(self) -> None:
+        """No more items come."""
+        for _ in range(self.workers):
+            self._queue.put(None)
+
+    def arrivals(self) -> Iterator[Item]:
+        """The items, until the end."""
+        early: dict[int, Item] = {}
+        number = 0
+        for item in iter(self._queue.get, None):
+            if not self._sorts:
+                yield item
+                continue
+            early[item.number] = item
+            while number in early:
+                yield early.pop(number)
+                number += 1
+
+    def count(self) -> None:
+        """An item is handed on."""
         with self._lock:
-            return StageStatistics(self._items, self._failed, self._seconds)
+            self.passed += 1
 
-    def _do(self, item: Item) -> None:
+    def leave(self) -> bool:
+        """Called by each thread in the end; True for the last one."""
+        with self._lock:
+            self._running -= 1
+            return self._running == 0
+
+    def do(self, item: Item) -> None:
+        """Replace the item's value, by a `Failed` when the work fails."""
         began = time.perf_counter()
         try:
             item.value = self._work(item.key, item.value)
@@ -95,52 +105,74 @@ class Stage:
             self._failed += isinstance(item.value, Failed)
             self._seconds += seconds
 
+    def statistics(self) -> StageStatistics:
+        with self._lock:
+            return StageStatistics(self._items, self._failed, self._seconds)
+
 
 class Stages:
-    """The stages, the channels around them, and what is on its way."""
+    """The stages, their threads, and what is on its way."""
 
     def __init__(self, stages: Sequence[Stage], depth: int) -> None:
         self._stages = stages
-        self._input: Channel[Item] = Channel(depth)
-        self._sinks: list[Channel[Item]] = [
-            OrderedChannel(depth + stage.workers) if stage.workers > 1 and stage.is_ordered else Channel(depth)
-            for stage in stages
-        ]
-        self._output = self._sinks[-1]
-        self._lock = threading.RLock()
+        rooms = itertools.accumulate(depth + stage.workers for stage in stages)
+        self._rooms = [*zip(stages, rooms, strict=True)]
+        """How many items may not have passed each stage."""
+        self._room = self._rooms[-1][1] + depth
+        """How many may not have been fetched."""
+        self._count = self._fetched = self._waiting = 0
+        self._unfinished: dict[int, Item] = {}
+        """What was put and has no result yet, by its number."""
+        self._results: deque[Any] = deque()
+        # Reentrant, since the garbage collector may stop a pipeline wherever its thread happens to be.
+        lock = threading.RLock()
+        self._room_or_end, self._result_or_end = threading.Condition(lock), threading.Condition(lock)
         self._threads: list[threading.Thread] = []
         self._process: int | None = None
         """Where the threads are, once there are any."""
-        self._unfinished: dict[int, Item] = {}
-        """What was put and has no result yet, by its number."""
-        self._count = 0
-        self.is_closed = False
+        self.is_closed = self._is_cancelled = False
 
     @property
     def is_idle(self) -> bool:
         """True when nothing is on its way, and no result waits."""
-        return not self._wanted() and not len(self._output)  # looked at in the order in which an item is there
+        with self._result_or_end:
+            return not self._unfinished and not self._results
 
-    def put(self, key: Any, value: Any, timeout: float | None, claim: Claim | None = None) -> bool:
+    def put(self, key: Any, value: Any, timeout: float | None) -> bool:
         """False when there was no room in time."""
         self.start()
-        try:
-            return self._input.put(Item(key, value, claim), timeout, self._enter)
-        except Ended:
-            raise _closed() from None
+        with self._room_or_end:
+            self._waiting += 1
+            try:
+                if not self._room_or_end.wait_for(lambda: self.is_closed or self._has_room(), timeout):
+                    return False
+            finally:
+                self._waiting -= 1
+            self._check_open()
+            item = self._unfinished[self._count] = Item(key, value, self._count)
+            self._count += 1
+            self._stages[0].put(item)
+            return True
 
     def get(self, timeout: float | None) -> Any:
         """The next result. TimeoutError when none came in time."""
         self._check_process()
-        try:
-            return self._output.get(timeout).value
-        except Ended:
-            raise PipelineClosedError("the pipeline is closed, and all of its results were fetched") from None
+        with self._result_or_end:
+            if not self._result_or_end.wait_for(lambda: self._results or self._is_at_its_end(), timeout):
+                raise TimeoutError
+            if not self._results:
+                raise PipelineClosedError("the pipeline is closed, and all of its results were fetched")
+            self._fetched += 1
+            self._room_or_end.notify_all()
+            return self._results.popleft()
 
-    def forget(self, claim: Claim) -> None:
-        """Give no result of these items."""
-        claim.is_given_up = True
-        self._output.discard(lambda item: item.claim is claim)
+    def forget(self) -> None:
+        """Give no result of what was put so far."""
+        with self._room_or_end:
+            self._unfinished.clear()
+            self._fetched += len(self._results)
+            self._results.clear()
+            self._room_or_end.notify_all()
 
     def statistics(self) -> dict[str, StageStatistics]:
         return {stage.name: stage.statistics() for stage in self._stages}
@@ -152,42 +184,30 @@ class Stages:
         self._check_process()
         if self._threads and not self.is_closed:
             return
-        with self._lock:
-            if self.is_closed:
-                raise _closed()
+        with self._room_or_end:
+            self._check_open()
             if self._threads:
                 return
             _running.add(self)
             self._process = os.getpid()
-            source = self._input
-            for stage, sink in zip(self._stages, self._sinks, strict=True):
-                admit = self._leave if sink is self._output else None
+            for number, stage in enumerate(self._stages):
                 for _ in range(stage.workers):
                     name = f"crayon_hf pipeline: {stage.name}"
                     # A daemon, so that the interpreter can come to the function below that ends it.
-                    self._threads.append(
-                        threading.Thread(target=stage.run, args=(source, sink, admit), name=name, daemon=True)
-                    )
-                source = sink
+                    self._threads.append(threading.Thread(target=self._run, args=(number,), name=name, daemon=True))
             try:
                 for thread in self._threads:
                     thread.start()
             except BaseException:  # no more threads can be had
+                self._threads = [thread for thread in self._threads if thread.ident is not None]
                 self.stop()
-                self._output.end()
                 raise
 
     def close(self) -> None:
         """Finish what is on its way, and end the threads."""
-        if not self._is_here:
-            return
-        with self._lock:
-            self.is_closed = True
-            if not self._threads:
-                self._output.end()
-        self._input.end()
-        self._output.unbound()  # nobody may be there to fetch what is left
-        self._join()
+        if self._is_here:
+            self._end()
+            self._join()
 
     def cancel(self) -> list[Any]:
         """End the threads; the keys of what was not finished."""
@@ -195,26 +215,17 @@ class Stages:
             return []
         self.stop()
         self._join()
-        unfinished = self._wanted()
-        self._unfinished.clear()
-        return [item.key for item in unfinished]
+        with self._result_or_end:
+            undone = [item.key for item in self._unfinished.values()]
+            self._unfinished.clear()
+            self._result_or_end.notify_all()
+        return undone
 
     def stop(self) -> None:
         """Tell the threads to end, and wait for nothing: the garbage collector may call this in any thread."""
-        if not self._is_here:
-            return
-        self.is_closed = True
-        for channel in (self._input, *self._sinks[:-1]):
-            channel.cancel()
-        self._output.unbound()
-        if not self._threads:
-            self._output.end()
-
-    def _join(self) -> None:
-        for thread in self._threads:
-            if thread.ident is not None and thread is not threading.current_thread():
-                thread.join()
-        _running.discard(self)
+        if self._is_here:
+            self._is_cancelled = True
+            self._end()
 
     def stop_at_exit(self) -> None:
         """A thread that is still in the engine when the interpreter goes would be torn out of it."""
@@ -222,33 +233,70 @@ class Stages:
         if self._is_here:
             self._join()
 
-    def _enter(self, item: Item) -> bool:
-        item.number = self._count
-        self._count += 1
-        self._unfinished[item.number] = item
-        return True
+    def _end(self) -> None:
+        with self._room_or_end:
+            if not self.is_closed:
+                self.is_closed = True
+                self._stages[0].end()
+            self._room_or_end.notify_all()
+            self._result_or_end.notify_all()
 
-    def _leave(self, item: Item) -> bool:
-        del self._unfinished[item.number]
-        return item.is_wanted
+    def _join(self) -> None:
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+        _running.discard(self)
 
-    def _wanted(self) -> list[Item]:
-        return [item for item in list(self._unfinished.values()) if item.is_wanted]
+    def _run(self, number: int) -> None:
+        """What each thread of a stage does."""
+        stage, after = self._stages[number], self._stages[number + 1 : number + 2]
+        for item in stage.arrivals():
+            if self._is_cancelled:
+                continue
+            if item.number in self._unfinished and not isinstance(item.value, Failed):
+                stage.do(item)
+            stage.count()
+            if not after:
+                self._finish(item)
+            for each in after:
+                each.put(item)
+                if self._waiting:
+                    with self._room_or_end:
+                        self._room_or_end.notify_all()
+        if stage.leave():
+            for each in after:
+                each.end()
+
+    def _finish(self, item: Item) -> None:
+        with self._room_or_end:
+            if self._unfinished.pop(item.number, None) is None:
+                self._fetched += 1  # forgotten
+            else:
+                self._results.append(item.value)
+                self._result_or_end.notify_all()
+            self._room_or_end.notify_all()
+
+    def _has_room(self) -> bool:
+        has_room = all(self._count - stage.passed < room for stage, room in self._rooms)
+        return has_room and self._count - self._fetched < self._room
+
+    def _is_at_its_end(self) -> bool:
+        return self.is_closed and not self._unfinished
 
     @property
     def _is_here(self) -> bool:
         """False in a child of a fork that came later: it has none of the threads, and a lock may be held for ever."""
         return self._process in (None, os.getpid())
 
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise PipelineClosedError("the pipeline is closed: make another one")
+
     def _check_process(self) -> None:
         if not self._is_here:
             raise PipelineClosedError(
                 "the threads of this pipeline are in the parent process: make one in this process"
             )
-
-
-def _closed() -> PipelineClosedError:
-    return PipelineClosedError("the pipeline is closed: make another one")
 
 
 _running: weakref.WeakSet[Stages] = weakref.WeakSet()

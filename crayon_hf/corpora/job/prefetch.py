@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
-
-from crayon_hf.xerv.bounded_queue import Channel, Ended
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TypeVar
 
 Read = TypeVar("Read")
 Encoded = TypeVar("Encoded")
@@ -20,56 +20,47 @@ def overlap(
 ) -> None:
     """Give `write` what `encode` makes of all that `read` gives, in order; the first error of the three is raised.
 
-    What was read before an error is written. `encode` runs in the calling thread. At most five batches are about: being
-    read, waiting, being encoded, waiting, being written. When this returns or raises, `write` is not called any more.
+    What was read before an error is written. `encode` runs in the calling thread. At most four batches are about: being
+    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more.
     """
-    to_encode: Channel[Any] = Channel(1)
-    to_write: Channel[Any] = Channel(1)
-    errors: list[BaseException] = []
+    batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, is the end
+    may_wait = threading.Semaphore(1)  # one batch in `batches`
+    is_over = False
 
     def reading() -> None:
         try:
-            batches = read()
+            read_batches = read()
             try:
-                for batch in batches:
-                    to_encode.put(batch)
+                for batch in read_batches:
+                    may_wait.acquire()
+                    if is_over:
+                        break
+                    batches.put((batch,))
                     del batch  # its memory may be wanted for the next one
             finally:
-                close = getattr(batches, "close", None)
+                close = getattr(read_batches, "close", None)
                 if close is not None:
                     close()
-        except Ended:
-            pass
+            batches.put(None)
         except BaseException as error:
-            errors.append(error)
-        to_encode.end()
-
-    def writing() -> None:
-        try:
-            while True:
-                write(to_write.get())
-        except Ended:
-            pass
-        except BaseException as error:
-            errors.insert(0, error)
-            to_write.cancel()
-            to_encode.cancel()
+            batches.put(error)
 
     reader = threading.Thread(target=reading, name="crayon-reading", daemon=True)
-    writer = threading.Thread(target=writing, name="crayon-writing", daemon=True)
-    reader.start()
-    writer.start()
-    try:
-        while True:
-            to_write.put(encode(to_encode.get()))
-    except Ended:
-        to_write.end()
-    except BaseException:
-        to_write.cancel()
-        raise
-    finally:
-        to_encode.cancel()
-        writer.join()
-        reader.join(_PATIENCE)
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(1, "crayon-writing") as writer:
+        written: Future[None] = writer.submit(lambda: None)
+        written.result()  # its thread is there, and is waited for whatever interrupts us
+        reader.start()
+        try:
+            while isinstance(batch := batches.get(), tuple):
+                may_wait.release()
+                encoded = encode(*batch)
+                written.result()
+                written = writer.submit(write, encoded)
+                del batch, encoded
+            written.result()
+            if batch is not None:
+                raise batch
+        finally:
+            is_over = True
+            may_wait.release()
+            reader.join(_PATIENCE)
