@@ -41,7 +41,40 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import registration
 
 if TYPE_CHECKING:
-    from crayon_hf import tiktoken
+    from tokenizers import (
+        AddedToken,
+        BertWordPieceTokenizer,
+        ByteLevelBPETokenizer,
+        CharBPETokenizer,
+        EncodeInput,
+        InputSequence,
+        NormalizedString,
+        OffsetReferential,
+        Offsets,
+        OffsetType,
+        PreTokenizedEncodeInput,
+        PreTokenizedInputSequence,
+        PreTokenizedString,
+        Regex,
+        SentencePieceBPETokenizer,
+        SentencePieceUnigramTokenizer,
+        SplitDelimiterBehavior,
+        TextEncodeInput,
+        TextInputSequence,
+        Token,
+    )
+
+    from crayon_hf import (
+        decoders,
+        implementations,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+        tiktoken,
+        tools,
+        trainers,
+    )
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
@@ -52,9 +85,13 @@ if TYPE_CHECKING:
     from crayon_hf.xerv.vocab import CrayonVocab
 
 __all__ = [
+    "AddedToken",
     "AutoTokenizer",
     "BadRecordError",
+    "BertWordPieceTokenizer",
+    "ByteLevelBPETokenizer",
     "CartridgeError",
+    "CharBPETokenizer",
     "CorpusError",
     "CrayonError",
     "CrayonTokenizerFast",
@@ -66,53 +103,100 @@ __all__ = [
     "DeviceOutOfMemoryError",
     "DeviceUnavailableError",
     "DeviceWarning",
+    "EncodeInput",
     "Encoding",
     "FormatError",
     "HubError",
+    "InputSequence",
     "InvalidUtf8Error",
     "JobError",
+    "NormalizedString",
+    "OffsetReferential",
+    "OffsetType",
+    "Offsets",
     "Pipeline",
     "PipelineClosedError",
+    "PreTokenizedEncodeInput",
+    "PreTokenizedInputSequence",
+    "PreTokenizedString",
     "ProfileNotFoundError",
     "ProfileNotLoadedError",
+    "Regex",
+    "SentencePieceBPETokenizer",
+    "SentencePieceUnigramTokenizer",
     "SourceMissingError",
+    "SplitDelimiterBehavior",
+    "TextEncodeInput",
+    "TextInputSequence",
+    "Token",
     "TokenIdError",
     "Tokenizer",
     "UnsupportedError",
     "VocabularyError",
     "__version__",
+    "decoders",
+    "implementations",
     "install",
     "installed",
+    "models",
+    "normalizers",
+    "pre_tokenizers",
+    "processors",
     "publish",
     "pull",
     "tiktoken",
     "tokenize_corpus",
     "tokenize_shard",
+    "tools",
     "train_bpe",
     "train_unigram",
     "train_wordlevel",
     "train_wordpiece",
+    "trainers",
     "uninstall",
 ]
 
-# What needs other libraries, or is not for everybody, is imported when it is first used.
+# What needs other libraries, or is not for everybody, is imported when it is first used. A module is its own home.
 _LAZY = {
-    "AutoTokenizer": "transformers_face",
-    "CrayonTokenizerFast": "transformers_face",
-    "CrayonVocab": "xerv.vocab",
-    "Pipeline": "xerv.pipeline",
-    "install": "installing",
-    "installed": "installing",
-    "publish": "hub",
-    "pull": "hub",
-    "uninstall": "installing",
+    "AutoTokenizer": "crayon_hf.transformers_face",
+    "CrayonTokenizerFast": "crayon_hf.transformers_face",
+    "CrayonVocab": "crayon_hf.xerv.vocab",
+    "Pipeline": "crayon_hf.xerv.pipeline",
+    **dict.fromkeys(("install", "installed", "uninstall"), "crayon_hf.installing"),
+    **dict.fromkeys(("publish", "pull"), "crayon_hf.hub"),
+    "tokenize_corpus": "crayon_hf.corpora.job.corpus",
+    "tokenize_shard": "crayon_hf.corpora.job.shard",
+    **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),
     "tiktoken": "",
-    "tokenize_corpus": "corpora.job.corpus",
-    "tokenize_shard": "corpora.job.shard",
-    "train_bpe": "training",
-    "train_unigram": "training",
-    "train_wordlevel": "training",
-    "train_wordpiece": "training",
+    # What `import crayon_hf as tokenizers` finds as well.
+    **dict.fromkeys(
+        (
+            *("AddedToken", "NormalizedString", "PreTokenizedString", "Regex", "Token", "Offsets", "OffsetReferential"),
+            *(
+                "OffsetType",
+                "SplitDelimiterBehavior",
+                "InputSequence",
+                "TextInputSequence",
+                "PreTokenizedInputSequence",
+            ),
+            *("EncodeInput", "TextEncodeInput", "PreTokenizedEncodeInput"),
+        ),
+        "tokenizers",
+    ),
+    **dict.fromkeys(
+        (
+            *("BertWordPieceTokenizer", "ByteLevelBPETokenizer", "CharBPETokenizer", "SentencePieceBPETokenizer"),
+            "SentencePieceUnigramTokenizer",
+        ),
+        "crayon_hf.implementations",
+    ),
+    **dict.fromkeys(
+        (
+            *("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "tools"),
+            "trainers",
+        ),
+        "",
+    ),
 }
 
 
@@ -120,9 +204,13 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _LAZY[name]
-    value = getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
+    value = getattr(import_module(home), name) if home else import_module(f"{__name__}.{name}")
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 registration.watch()

@@ -1,0 +1,3 @@
+"""The models of ``tokenizers``."""
+
+from tokenizers.models import *  # noqa: F403

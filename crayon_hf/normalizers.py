@@ -1,0 +1,3 @@
+"""The normalizers of ``tokenizers``."""
+
+from tokenizers.normalizers import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The post-processors of ``tokenizers``."""
+
+from tokenizers.processors import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The tools of ``tokenizers``."""
+
+from tokenizers.tools import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The trainers of ``tokenizers``, which our `Tokenizer.train` takes."""
+
+from tokenizers.trainers import *  # noqa: F403
