@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.fallback import reference_errors
 from crayon_hf.fallback.delegated import DelegatedEngine, as_text
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import spell
+from crayon_hf.util.replacing import stock
+
+_Encoding = TypeVar("_Encoding")
+
+
+def stock_encoding(kind: type[_Encoding], *parts: Any, **named: Any) -> _Encoding:
+    """An instance of ``tiktoken.Encoding``, the library's own whatever `install` has put in the place of its parts."""
+    encoding = kind.__new__(kind)
+    stock(kind, "__init__")(encoding, *parts, **named)
+    return encoding
 
 
 class TiktokenEngine(DelegatedEngine):
@@ -23,7 +33,7 @@ class TiktokenEngine(DelegatedEngine):
         super().__init__(reason)
         self.arguments = (name, pattern, ranks, dict(special_tokens), reason)
         try:
-            import tiktoken
+            from tiktoken import Encoding
         except ImportError as error:
             raise UnsupportedError(
                 f"not native: {reason}; the tiktoken library could encode instead, but it is not installed: "
@@ -31,8 +41,8 @@ class TiktokenEngine(DelegatedEngine):
             ) from error
         try:
             with reference_errors.as_error(VocabularyError, "its Encoding"):
-                self._encoding = tiktoken.Encoding(
-                    name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
+                self._encoding = stock_encoding(
+                    Encoding, name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
                 )
         except Exception as error:
             raise VocabularyError(f"tiktoken does not accept this vocabulary: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from crayon_hf.util.import_hooks import no_longer, when_imported
@@ -43,50 +44,31 @@ def _decode_stream(seen: Any) -> Any:
     return DecodeStream
 
 
-_AUTO = Replacement("transformers.models.auto.tokenization_auto", "AutoTokenizer", "from_pretrained", _auto)
-_STREAM = Replacement("tokenizers.decoders", "", "DecodeStream", _decode_stream)
-_PLACES = {
-    "transformers.AutoTokenizer.from_pretrained": _AUTO,
-    "tokenizers.decoders.DecodeStream": _STREAM,
+class _OfFastClasses(Replacement):
+    """An attribute of the base of all fast classes, whose module has another name in transformers 4."""
+
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        super().__init__("transformers.tokenization_utils_tokenizers", "PreTrainedTokenizerFast", name, make)
+
+    def put(self) -> None:
+        self.is_wanted = True
+        when_imported("transformers", "__version__", self._choose)
+
+    def take_back(self) -> None:
+        no_longer("transformers", self._choose)
+        super().take_back()
+
+    def _choose(self) -> None:
+        if sys.modules["transformers"].__version__.startswith("4."):
+            self.module = "transformers.tokenization_utils_fast"
+        super().put()
+
+
+PLACES = {
+    "transformers.AutoTokenizer.from_pretrained": Replacement(
+        "transformers.models.auto.tokenization_auto", "AutoTokenizer", "from_pretrained", _auto
+    ),
+    "transformers.PreTrainedTokenizerFast.from_pretrained": _OfFastClasses("from_pretrained", _from_pretrained),
+    "transformers.PreTrainedTokenizerFast": _OfFastClasses("__init__", _init),
+    "tokenizers.decoders.DecodeStream": Replacement("tokenizers.decoders", "", "DecodeStream", _decode_stream),
 }
-# The base of all fast classes is in another module in transformers 4.
-_FAST = {
-    module: {
-        "transformers.PreTrainedTokenizerFast.from_pretrained": Replacement(
-            module, "PreTrainedTokenizerFast", "from_pretrained", _from_pretrained
-        ),
-        "transformers.PreTrainedTokenizerFast.__init__": Replacement(
-            module, "PreTrainedTokenizerFast", "__init__", _init
-        ),
-    }
-    for module in ("transformers.tokenization_utils_tokenizers", "transformers.tokenization_utils_fast")
-}
-
-
-def put() -> None:
-    """Now, or as the modules are imported."""
-    for place in _PLACES.values():
-        place.put()
-    when_imported("transformers", "__version__", _put_fast)
-
-
-def take_back() -> None:
-    """Undo `put`."""
-    no_longer("transformers", _put_fast)
-    for place in (*_PLACES.values(), *(place for places in _FAST.values() for place in places.values())):
-        place.take_back()
-
-
-def states() -> dict[str, str]:
-    """How far each place is."""
-    return {name: place.state() for name, place in (_PLACES | _fast()).items()}
-
-
-def _fast() -> dict[str, Replacement]:
-    new, old = _FAST.values()
-    return old if getattr(sys.modules.get("transformers"), "__version__", "5").startswith("4.") else new
-
-
-def _put_fast() -> None:
-    for place in _fast().values():
-        place.put()

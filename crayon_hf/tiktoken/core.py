@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.loading import opening
 from crayon_hf.tiktoken import _plugins
 from crayon_hf.tiktoken._specials import (
@@ -429,12 +430,12 @@ class Encoding:
     def _library(self) -> Any:
         """The same encoding of the tiktoken library."""
         try:
-            import tiktoken
+            from tiktoken import Encoding as Stock
         except ImportError as error:
             raise UnsupportedError(
                 "this takes the tiktoken library, which is not installed: pip install 'crayon-hf[tiktoken]'"
             ) from error
-        return tiktoken.Encoding(**self._parts())
+        return stock_encoding(Stock, **self._parts())
 
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:

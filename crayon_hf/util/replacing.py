@@ -27,15 +27,18 @@ class Replacement:
         self.module = module
         self.owner = owner
         self.name = name
+        self.is_wanted = False
         self._make = make
         self._stock = self._ours = self._home = _ABSENT
 
     def put(self) -> None:
         """Put it there now, or as soon as the module is imported. Twice is as once."""
+        self.is_wanted = True
         when_imported(self.module, self.owner or self.name, self._put)
 
     def take_back(self) -> None:
         """Undo `put`. What somebody else has put there since stays."""
+        self.is_wanted = False
         no_longer(self.module, self._put)
         with _lock:
             if self._home is _ABSENT:

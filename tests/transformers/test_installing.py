@@ -25,7 +25,7 @@ NAMES = [
     "transformers.AutoTokenizer.from_pretrained",
     "tokenizers.decoders.DecodeStream",
     "transformers.PreTrainedTokenizerFast.from_pretrained",
-    "transformers.PreTrainedTokenizerFast.__init__",
+    "transformers.PreTrainedTokenizerFast",
 ]
 
 

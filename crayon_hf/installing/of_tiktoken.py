@@ -1,0 +1,93 @@
+"""tiktoken's encodings, by name and by their parts: objects of the library's class that encode with our engine."""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+from functools import lru_cache
+from typing import Any
+
+from crayon_hf.util.replacing import Replacement, like
+
+
+def _stock() -> Any:
+    return sys.modules["tiktoken.core"].Encoding
+
+
+@lru_cache(maxsize=1)
+def _class() -> Any:
+    """Our `Encoding` as a subclass of the library's. It has its name, and its pickles do without us."""
+    from crayon_hf.tiktoken import Encoding
+
+    stock = _stock()
+
+    def reduce(self: Any) -> tuple[Any, ...]:
+        return copyreg._reconstructor, (stock, object, None), self.__getstate__()  # type: ignore[attr-defined]
+
+    names = {
+        **{name: getattr(stock, name) for name in ("__module__", "__qualname__", "__doc__", "__getstate__")},
+        "__reduce__": reduce,
+    }
+    return type(stock.__name__, (Encoding, stock), names)
+
+
+def _init(seen: Any) -> Any:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if type(self) is not _stock():  # a class that somebody derived from it
+            seen(self, *args, **kwargs)
+            return
+        from crayon_hf.errors import CrayonError
+        from crayon_hf.fallback.delegated import warn_delegated
+
+        self.__class__ = _class()
+        try:
+            self.__init__(*args, **kwargs)
+        except CrayonError as error:
+            warn_delegated(str(error), "tiktoken")
+            self.__class__ = _stock()
+            self.__dict__.clear()
+            seen(self, *args, **kwargs)
+
+    return like(seen, __init__)
+
+
+def _setstate(seen: Any) -> Any:
+    def __setstate__(self: Any, value: object) -> None:
+        if isinstance(value, str):
+            named = sys.modules["tiktoken.registry"].get_encoding(value)
+            self.__class__, self.__dict__ = type(named), named.__dict__
+        else:
+            seen(self, value)
+
+    return like(seen, __setstate__)
+
+
+def _get_encoding(seen: Any) -> Any:
+    def get_encoding(encoding_name: str) -> Any:
+        from crayon_hf.conversion.tiktoken import find_published_file
+
+        registry = sys.modules["tiktoken.registry"]
+        with registry._lock:
+            if (
+                isinstance(encoding_name, str)
+                and encoding_name not in registry.ENCODINGS
+                and find_published_file(encoding_name) is not None
+            ):  # the library would read it whole, and make its parts
+                registry.ENCODINGS[encoding_name] = _class()._published(encoding_name)
+        return seen(encoding_name)
+
+    return like(seen, get_encoding)
+
+
+def _without_those_open(seen: Any) -> Any:
+    return {}
+
+
+PLACES = {
+    "tiktoken.Encoding": Replacement("tiktoken.core", "Encoding", "__init__", _init),
+    "tiktoken.Encoding.__setstate__": Replacement("tiktoken.core", "Encoding", "__setstate__", _setstate),
+    "tiktoken.registry.ENCODINGS": Replacement("tiktoken.registry", "", "ENCODINGS", _without_those_open),
+    "tiktoken.registry.get_encoding": Replacement("tiktoken.registry", "", "get_encoding", _get_encoding),
+    "tiktoken.encoding_for_model": Replacement("tiktoken.model", "", "get_encoding", _get_encoding),
+    "tiktoken.get_encoding": Replacement("tiktoken", "", "get_encoding", _get_encoding),
+}
