@@ -158,14 +158,17 @@ class Encoding:
         if disallowed_special is None:
             raise TypeError("disallowed_special is None, expected 'all' or a collection of str")
         allowed, disallowed = self._rules(allowed_special, disallowed_special)
-        for one in texts:
-            self._refuse(one, disallowed)
+        _check_threads(num_threads)
+        if not texts:
+            return []
+        self._refuse(texts[0], disallowed)
         allowed = self._known(allowed)
+        for one in texts[1:]:
+            self._refuse(one, disallowed)
         if not allowed:
             return self._lists(texts, True, num_threads)
         if allowed >= self.special_tokens_set and all(map(self._knows_all_in, texts)):
             return self._lists(texts, False, num_threads)
-        _check_threads(num_threads)
         return [self._encode(one, allowed) for one in texts]
 
     def encode_with_unstable(
@@ -306,13 +309,11 @@ class Encoding:
 
     # -- special tokens
 
-    def _rules(self, allowed: Any, disallowed: Any) -> tuple[AbstractSet[str], frozenset[str]]:
+    def _rules(self, allowed: Any, disallowed: Any) -> tuple[Any, frozenset[str]]:
         if isinstance(allowed, str) and allowed == "all":
             allowed = self.special_tokens_set
         if isinstance(disallowed, str) and disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        if not isinstance(allowed, (set, frozenset)):
-            raise TypeError(f"allowed_special is {type(allowed).__name__}, expected 'all' or a set of str")
         return allowed, frozenset(disallowed or ())
 
     def _check(self, text: str, allowed_special: Allowed, disallowed_special: Disallowed) -> AbstractSet[str]:
@@ -331,7 +332,9 @@ class Encoding:
         if found is not None:
             raise_disallowed_special_token(found)
 
-    def _known(self, allowed: AbstractSet[str]) -> AbstractSet[str]:
+    def _known(self, allowed: Any) -> AbstractSet[str]:
+        if not isinstance(allowed, (set, frozenset)):
+            raise TypeError(f"allowed_special is {type(allowed).__name__}, expected 'all' or a set of str")
         for token in allowed:
             if not isinstance(token, str):
                 raise TypeError(f"allowed_special has {type(token).__name__} in it, expected str")

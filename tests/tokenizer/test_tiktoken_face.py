@@ -105,6 +105,9 @@ RULES: list[dict[str, Any]] = [
     {"allowed_special": ["<|endoftext|>"]},
     {"allowed_special": ["<|endoftext|>"], "disallowed_special": ()},
     {"allowed_special": None},
+    {"allowed_special": ()},
+    {"allowed_special": (), "disallowed_special": ()},
+    {"allowed_special": ["<|a|>"], "disallowed_special": ["word"]},
     {"allowed_special": {1}, "disallowed_special": ()},
     {"disallowed_special": ("",)},
     {"disallowed_special": None},
@@ -136,6 +139,9 @@ def test_the_rules_for_special_tokens(special_pair: Pair, rules: dict[str, Any])
             assert said[0].dtype == np.uint32
             assert not said[0].flags.writeable
         same(special_pair, "encode_batch", [text, "plain", text], **rules)
+        same(special_pair, "encode_batch", ["plain", text], **rules)
+    same(special_pair, "encode_batch", [], **rules)
+    same(special_pair, "encode_batch", [], num_threads=0, **rules)
 
 
 @given(
