@@ -14,6 +14,7 @@ from crayon_hf.cli.inspect import add_inspect
 from crayon_hf.cli.measuring import add_bench
 from crayon_hf.cli.parity import add_parity
 from crayon_hf.cli.publish import add_publish
+from crayon_hf.cli.running import add_run
 from crayon_hf.cli.tokenize import add_tokenize
 from crayon_hf.cli.training import add_train
 
@@ -32,6 +33,7 @@ examples:
   crayon-hf tokenize data/ -o tokens/ -t llama3  a corpus to token files, on all cores
   crayon-hf pull user/name                      a repository on the Hub becomes the profile "name"
   crayon-hf publish user/name --from my-model/  a repository with a cartridge and a model card
+  crayon-hf run script.py                       a program in which transformers opens our tokenizers
 
 A tokenizer (-t) is the name of a profile, or the path of whatever convert takes: a tokenizer.json, a directory, a
 cartridge (.dat), a GGUF file, a SentencePiece model, a rank file and so on; what it is, its content says. Without -t it
@@ -64,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_pull(subparsers)
     add_publish(subparsers)
     add_info(subparsers)
+    add_run(subparsers)
     add_bench(subparsers)
     add_parity(subparsers)
     return parser

@@ -1,0 +1,62 @@
+"""``crayon-hf run``: a Python program in which other libraries open our tokenizers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from crayon_hf.cli.arguments import UsageError, add_command
+
+_DESCRIPTION = """\
+Runs a program as "python SCRIPT ARGS", "python -m MODULE ARGS" or "python -c CODE ARGS" would, and all Pythons that it
+starts, with crayon_hf.install(): what opens a tokenizer in transformers, and by --install in tokenizers and tiktoken,
+gives ours. "python -m crayon_hf SCRIPT ARGS" is the same.
+"""
+
+
+def add_run(subparsers: Any) -> None:
+    """The command."""
+    command = add_command(subparsers, "run", run, "a Python program, with our tokenizers", _DESCRIPTION)
+    command.add_argument(
+        "--install",
+        metavar="LIBRARIES",
+        help="transformers, tokenizers, tiktoken, with commas between them, or all (default: $CRAYON_INSTALL, else "
+        "transformers)",
+    )
+    command.add_argument("--env", action="store_true", help="print what a shell has to export instead; run nothing")
+    command.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, and its arguments"
+    )
+    command.add_argument(
+        "-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE", help="a program, and its arguments"
+    )
+    command.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a file, and its arguments")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it."""
+    from crayon_hf.installing import startup
+
+    if arguments.env:
+        for name, value in startup.variables(arguments.install, os.environ).items():
+            print(f"export {name}={shlex.quote(value)}")
+        return 0
+    if arguments.module:
+        program = ["-m", *arguments.module]
+    elif arguments.code:
+        program = ["-c", *arguments.code]
+    else:
+        program = arguments.script
+    if not program:
+        raise UsageError("nothing to run: a SCRIPT, -m MODULE or -c CODE (try: crayon-hf run --help)")
+    return startup.run(program, arguments.install)
+
+
+def is_program(argv: Sequence[str]) -> bool:
+    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, or a file that cannot be a command."""
+    if not argv or argv[0] in ("-m", "-c"):
+        return bool(argv)
+    return os.path.isfile(argv[0]) and (argv[0].endswith((".py", ".pyz")) or os.path.basename(argv[0]) != argv[0])

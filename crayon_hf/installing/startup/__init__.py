@@ -1,0 +1,50 @@
+"""`install` in every Python that a command starts, by the environment: no line of a program is changed.
+
+The directory of this package stands on ``PYTHONPATH``, so that Python runs `sitecustomize` from it when it starts.
+``CRAYON_INSTALL`` says in which libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+LIBRARIES = ("transformers", "tokenizers", "tiktoken")
+DIRECTORY = os.path.dirname(os.path.abspath(__file__))
+
+
+def libraries(said: str | None) -> list[str]:
+    """The libraries that a value of ``CRAYON_INSTALL`` names. ValueError for a name that is not known.
+
+    Without a value, and for ``1``, it is transformers; for ``all`` all of them; for ``0`` none.
+    """
+    said = {None: "transformers", "1": "transformers", "all": ",".join(LIBRARIES), "0": ""}.get(said, said) or ""
+    names = [name.strip() for name in said.split(",") if name.strip()]
+    for name in names:
+        if name not in LIBRARIES:
+            raise ValueError(f"CRAYON_INSTALL: {name!r} is none of {', '.join(LIBRARIES)}, all, 1, 0")
+    return names
+
+
+def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """The two variables that have these libraries installed in what is started with them."""
+    inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", DIRECTORY)]
+    return {
+        "PYTHONPATH": os.pathsep.join([DIRECTORY, *inherited]),
+        "CRAYON_INSTALL": ",".join(libraries(said if said is not None else environment.get("CRAYON_INSTALL"))) or "0",
+    }
+
+
+def run(arguments: Sequence[str], said: str | None = None) -> int:
+    """Run ``python ARGUMENTS`` so, in place of this process where the system can do that; else its exit code."""
+    if sys.flags.ignore_environment or sys.flags.no_site:
+        raise ValueError("this Python was told to ignore its environment (-E, -I) or site (-S), which this takes")
+    command = [sys.executable, *subprocess._args_from_interpreter_flags(), *arguments]  # type: ignore[attr-defined]
+    environment = {**os.environ, **variables(said, os.environ)}
+    if os.name != "posix":  # elsewhere the caller would not wait for it
+        return subprocess.run(command, env=environment).returncode
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, command, environment)
