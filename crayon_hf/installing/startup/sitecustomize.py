@@ -36,9 +36,9 @@ class _FirstImport:
 
 def _run_the_next() -> None:
     here = os.path.realpath(os.path.dirname(__file__))
-    spec = PathFinder.find_spec("sitecustomize", [path for path in sys.path if os.path.realpath(path) != here])
+    spec = PathFinder.find_spec(__name__, [path for path in sys.path if os.path.realpath(path) != here])
     if spec is not None and spec.loader is not None:
-        module = sys.modules["sitecustomize"] = module_from_spec(spec)
+        module = sys.modules[__name__] = module_from_spec(spec)
         spec.loader.exec_module(module)
 
 
