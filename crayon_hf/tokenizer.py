@@ -515,7 +515,7 @@ class Tokenizer(Changes, AsyncMethods):
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[Any, ...]]:
         device = () if self._placement is None else (self._placement.requested,)
         with state.lock:
-            return _unpickle, (type(self), self._state.pickled(), self._settings(), *device)
+            return _unpickle, (type(self), self._state.pickled(), (False, *self._settings()[1:]), *device)
 
     def __getstate__(self) -> bytes:
         return self.to_str().encode()
@@ -541,7 +541,8 @@ class Tokenizer(Changes, AsyncMethods):
     def _twin(self, reopened: bool) -> Tokenizer:
         with state.lock:
             twin = self._of(self._state.copy(reopened))
-        twin._restore(self._settings())
+        as_text, *sizes = self._settings()
+        twin._restore((as_text and not reopened, *sizes))  # no tokenizer.json holds that one
         twin._placement = None if self._placement is None else self._placement.copy()
         return twin
 

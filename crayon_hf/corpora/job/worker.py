@@ -48,8 +48,10 @@ def main(setup: dict[str, Any]) -> NoReturn:
     threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
     warnings.simplefilter("ignore", DelegatedWarning)  # whoever started us has said it
     try:
-        pickled = setup["pickled"]
-        named = pickle.loads(base64.b64decode(pickled)) if pickled else setup["tokenizer"]
+        named = setup["tokenizer"]
+        if setup["pickled"]:
+            named, as_text = pickle.loads(base64.b64decode(setup["pickled"]))
+            named.encode_special_tokens = as_text  # which a pickle forgets
         tokenizer = job_tokenizer(named)
         if tokenizer.digest != setup["digest"]:
             raise JobError(f"the tokenizer {setup['tokenizer']!r} was replaced while the job began: start it again")

@@ -39,11 +39,13 @@ class Pool:
         lock: int,
     ) -> None:
         """`lock` is a descriptor that every worker holds open as long as it lives."""
+        opened = tokenizer.tokenizer
+        parcel = b"" if tokenizer.name else pickle.dumps((opened, opened.encode_special_tokens))
         self._setup = {
             "path": sys.path,
             "options": options._asdict(),
             "tokenizer": tokenizer.name,
-            "pickled": "" if tokenizer.name else base64.b64encode(pickle.dumps(tokenizer.tokenizer)).decode(),
+            "pickled": base64.b64encode(parcel).decode(),
             "digest": tokenizer.digest,
             "batch_bytes": batch_bytes,
             "threads": threads,

@@ -63,6 +63,17 @@ def test_processes_make_no_difference(inputs: Path, gpt2_like: Path, tmp_path: P
     assert summary.tasks > 1
 
 
+def test_processes_read_special_tokens_as_the_tokenizer_does(gpt2_like: Path, tmp_path: Path) -> None:
+    """Whether as text, a pickle does not say."""
+    text = "a fox<|endoftext|>and"
+    write_jsonl(tmp_path / "in" / "0.jsonl", [text])
+    opened = crayon_hf.Tokenizer.from_file(gpt2_like)
+    for as_text in (True, False):
+        opened.encode_special_tokens = as_text
+        job(tmp_path / "in", tmp_path / str(as_text), opened, workers=2)
+        assert rows_of(tmp_path / str(as_text) / "00000") == [opened.encode(text).ids]
+
+
 @pytest.mark.parametrize("format", ALL_FORMATS)
 def test_a_second_call_does_nothing(inputs: Path, gpt2_like: Path, tmp_path: Path, format: str) -> None:
     first = job(inputs, tmp_path / "out", gpt2_like, format, max_tokens_per_shard=2000)
