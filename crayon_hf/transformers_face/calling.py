@@ -177,7 +177,12 @@ def _ask_sizes(
     )
     if pad == _NO_PADDING and cut == _NO_TRUNCATION:
         return max_length, None, None
-    tokenizer.set_truncation_and_padding(
+    # On a copy that no other thread sees: one that encodes meanwhile would reset what is read here.
+    asked = object.__new__(type(tokenizer))
+    asked.__dict__.update(tokenizer.__dict__)
+    asked.__dict__["_tokenizer"] = own = Backend._of(backend._state)
+    own._restore(backend._settings())
+    asked.set_truncation_and_padding(
         padding_strategy=pad,
         truncation_strategy=cut,
         max_length=max_length,
@@ -185,7 +190,7 @@ def _ask_sizes(
         pad_to_multiple_of=kwargs.get("pad_to_multiple_of"),
         padding_side=kwargs.get("padding_side"),
     )
-    _, truncation, padding = backend._settings()
+    _, truncation, padding = own._settings()
     return max_length, truncation, padding
 
 

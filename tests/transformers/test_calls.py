@@ -346,3 +346,24 @@ def test_ids_that_are_none(repositories: dict[str, Path], ids: Any, message: str
             call(ours)
         with pytest.raises(TypeError):
             call(stock)
+
+
+def test_another_thread_resets_what_a_call_has_set(
+    repository: Path, pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sizes are those that it asked for, then and in later calls."""
+    from crayon_hf.transformers_face.backend import Backend
+
+    stock, ours = pair
+    shared, settings_of = ours._tokenizer, Backend._settings
+
+    def read_late(self: Backend) -> tuple[Any, ...]:
+        shared.no_truncation()  # as another thread would, with a call of its own
+        return settings_of(self)
+
+    expected = stock(LONG, truncation=True, max_length=8)["input_ids"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Backend, "_settings", read_late)
+        assert ours(LONG, truncation=True, max_length=8)["input_ids"] == expected
+    assert ours(LONG, truncation=True, max_length=8)["input_ids"] == expected
+    assert ours._tokenizer.truncation == stock._tokenizer.truncation
