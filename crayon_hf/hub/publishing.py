@@ -316,11 +316,11 @@ def _report(
     from crayon_hf.parity.report.model import Report, ReportError
 
     if given is None:
-        report = _kept(staged, before, speed)
-        if report is not None:
+        kept = _kept(staged, before, speed)
+        if kept is not None:
             say("the report that the repository has is of this tokenizer.json and this version: it stays")
-        else:
-            report = _run(staged, cartridge, found, speed, say)
+        report = kept or _run(staged, cartridge, found, speed, say)
+        speed = speed or kept is not None
         again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
     elif isinstance(given, Report):
         report, again = given, "run `crayon-hf parity` on what you publish"

@@ -169,6 +169,18 @@ def test_the_same_again_is_no_commit(hub: LocalHub, publish: Publish, source: Pa
     assert hub.head(REPO).sha == head
 
 
+@pytest.mark.slow
+def test_a_report_that_stays_keeps_its_speeds(hub: LocalHub, publish: Publish, source: Path, tmp_path: Path) -> None:
+    with_speeds = report_file(source, tmp_path / "with-speeds.json", agreeing())
+    publish(REPO, "--from", str(source), "--report", with_speeds)
+    head = hub.head(REPO)
+    assert set(PLOTS) <= head.files.keys()
+    kept = publish(REPO, "--no-speed", "--json")
+    assert "it stays" in kept.stderr
+    assert json.loads(kept.stdout)["files"] == []
+    assert hub.head(REPO).sha == head.sha
+
+
 def test_what_a_repository_has_stays(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     readme = b"---\nlanguage:\n- en\nlicense:   mit # ours\ntags:\n- mine\n---\n\n# My model\n\nIts text.\n"
     there = {"README.md": readme, "model.safetensors": b"\0weights", "config.json": b"{}", "notes.txt": b"x"}
