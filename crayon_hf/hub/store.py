@@ -66,9 +66,15 @@ class Installed(NamedTuple):
 
 
 def default_directory() -> Path:
-    """Where profiles are pulled to: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory."""
+    """Where profiles are pulled to: the first entry of ``CRAYON_PROFILE_DIR``, else the user's own directory.
+
+    HubError for a user without a home.
+    """
     override = [entry for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
-    return Path(override[0]) if override else home_directory()
+    directory = Path(override[0]) if override else home_directory()
+    if directory is None:
+        raise HubError("this user has no home directory: name a place with --directory or CRAYON_PROFILE_DIR")
+    return directory
 
 
 def describe(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Compile once: a cache of cartridges, addressed by the content that they were compiled from.
 
-Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``XDG_CACHE_HOME/crayon``, else ``~/.cache/crayon``)::
+Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``XDG_CACHE_HOME/crayon``, else ``~/.cache/crayon``, and for
+a user without a home ``/tmp/crayon-UID``)::
 
     <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
     <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
@@ -31,7 +32,7 @@ from typing import NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
-from crayon_hf.util.files import read_source, write_atomic
+from crayon_hf.util.files import home, read_source, write_atomic
 
 _binary = os.stat(_core.__file__)
 BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
@@ -70,8 +71,13 @@ def cache_directory() -> str:
     """Where compiled cartridges are kept. Nothing is created."""
     if explicit := os.environ.get("CRAYON_CACHE_DIR"):
         return explicit
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "crayon")
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return os.path.join(base, "crayon")
+    if (of_user := home()) is not None:
+        return os.path.join(of_user, ".cache", "crayon")
+    import tempfile
+
+    return os.path.join(tempfile.gettempdir(), f"crayon-{os.getuid()}")
 
 
 def open_source(path: str, recipe: Recipe) -> Opened:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from crayon_hf.errors import ProfileNotFoundError
+from crayon_hf.util.files import home
 
 _SUFFIXES = (".dat", ".json")
 
@@ -31,17 +32,19 @@ class Profile(NamedTuple):
 def search_path() -> list[Path]:
     """The directories that are searched, in order: an override comes first, since it must be able to override."""
     override = [Path(entry) for entry in os.environ.get("CRAYON_PROFILE_DIR", "").split(os.pathsep) if entry]
+    own = home_directory()
     return [
         *override,
         Path(__file__).parents[1] / "profiles",
-        home_directory(),
+        *([] if own is None else [own]),
         Path("/var/cache/crayon"),
     ]
 
 
-def home_directory() -> Path:
-    """The user's own profiles, which is CRAYON's place for them."""
-    return Path(os.path.expanduser("~")) / ".cache" / "xerv" / "crayon" / "profiles"
+def home_directory() -> Path | None:
+    """The user's own profiles, which is CRAYON's place for them; None for a user without a home."""
+    of_user = home()
+    return None if of_user is None else Path(of_user) / ".cache" / "xerv" / "crayon" / "profiles"
 
 
 def files_of(name: str, directory: Path) -> list[Path]:

@@ -64,6 +64,12 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
     sync_directory(os.path.dirname(target))
 
 
+def home() -> str | None:
+    """The user's home directory; None without HOME and without an entry in the list of users."""
+    path = os.path.expanduser("~")
+    return path if os.path.isabs(path) else None
+
+
 def remove_files(paths: Iterable[str]) -> None:
     """Remove files that may be there, durably."""
     directories = set()
