@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,7 @@ from typing import Any
 from ..harness.references import Vocabulary
 from ..inputs.texts import CORPUS, UnknownVocabularyError, find_text
 from .inputs import Inputs, Sizes, make_inputs
+from .jobs import JOBS, measure_job
 from .machine import machine_lines
 from .measuring import BenchError, measure
 from .options import add_options, thread_counts
@@ -79,15 +82,20 @@ def run_bench(
     rounds: int = 3,
     *,
     sizes: Sizes | None = None,
+    job_bytes: int | None = None,
+    job_engines: Sequence[str] | None = None,
     minutes: float | None = None,
     progress: Callable[[str], None] = lambda _: None,
     keep: Callable[[Bench], None] = lambda _: None,
 ) -> Bench:
     """Measure; ``minutes`` is how long it may take, as long as each vocabulary gets one round.
 
-    ``keep`` is given what there is after each vocabulary.
+    ``keep`` is given what there is after each vocabulary. Jobs have ``job_bytes`` of each text, and of their engines
+    those in ``job_engines``.
     """
     sizes = sizes or Sizes()
+    jobs = [scenario for scenario in scenarios if scenario in JOBS]
+    scenarios = [scenario for scenario in scenarios if scenario not in JOBS]
     if not vocabularies:
         raise BenchError("no vocabulary to measure")
     started = time.monotonic()
@@ -96,13 +104,30 @@ def run_bench(
         progress("texts")
         inputs = make_inputs([os.fspath(text) for text in texts], directory, sizes, scenarios)
         reports: list[Report] = []
+
+        def add_jobs(report: Report, vocabulary: Vocabulary | None, names: Sequence[str]) -> None:
+            options: dict[str, Any] = {"threads": max(threads), "rounds": rounds, "bytes": job_bytes}
+            for name in names:
+                measure_job(
+                    name, vocabulary, [os.fspath(text) for text in texts], report,
+                    engines=job_engines, progress=progress, **options,
+                )  # fmt: skip
+
         for number, vocabulary in enumerate(found):
             until = None
             if minutes is not None:
                 left = started + minutes * 60 - time.monotonic()
                 until = time.monotonic() + left / (len(found) - number)
             options: dict[str, Any] = {"until": until, "progress": progress}
-            reports.append(measure(vocabulary, engines, inputs, scenarios, threads, rounds, **options))
+            report = Report(vocabulary.name, vocabulary.reference_version)
+            if scenarios:
+                report = measure(vocabulary, engines, inputs, scenarios, threads, rounds, **options)
+            add_jobs(report, vocabulary, [job for job in jobs if job != "training"])
+            if report.figures or scenarios:
+                reports.append(report)
+            if "training" in jobs and vocabulary is found[-1]:
+                reports.append(Report("training", "tokenizers"))
+                add_jobs(reports[-1], None, ["training"])
             versions = {
                 name: standing.version
                 for report in reports
@@ -110,7 +135,7 @@ def run_bench(
                 if standing.version
             }
             settings = (
-                f"{rounds} round{'s'[: rounds != 1]} at most; {', '.join(scenarios)}; "
+                f"{rounds} round{'s'[: rounds != 1]} at most; {', '.join([*scenarios, *jobs])}; "
                 f"{(time.monotonic() - started) / 60:.1f} minutes"
             )
             bench = Bench(machine_lines(_sizes(inputs), versions), settings, list(reports))
@@ -133,7 +158,8 @@ def from_options(
     ours: str = "",
 ) -> Bench:
     """Measure what the options ask for. ``ours`` (``module:function``) stands in for crayon_hf.Tokenizer."""
-    engines = [Engine(name, stand_in=ours if name == "crayon" else "") for name in options.engines or PEERS]
+    peers = [name for name in options.engines or PEERS if name in PEERS]
+    engines = [Engine(name, stand_in=ours if name == "crayon" else "") for name in peers]
     engines += options.peer
     if options.prerelease_python or options.prerelease:
         if not options.prerelease_python:
@@ -162,6 +188,8 @@ def from_options(
         threads,
         rounds,
         sizes=sizes,
+        job_bytes=None if options.megabytes is None else int(options.megabytes * 1e6),
+        job_engines=options.engines,
         minutes=options.minutes,
         progress=progress,
         keep=keep,
@@ -232,6 +260,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.silent:
             print(f"{time.monotonic() - started:7.1f} s  {message}", file=sys.stderr, flush=True)
 
+    if threading.current_thread() is threading.main_thread():  # so that children end, and files go, with this process
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         if options.kept:
             bench = Bench.from_json(json.loads(Path(options.kept).read_text(encoding="utf-8")))

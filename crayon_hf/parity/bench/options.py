@@ -19,13 +19,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=_scenarios,
         metavar="LIST",
         help="some of first,repeated,new-words,long-document,lines,short,decode,open,memory,hostile,lists; default: "
-        "all, with --quick without long-document,lines,memory,lists",
+        "all, with --quick without long-document,lines,memory,lists. Or jobs: training,corpora,file,transformers",
     )
     add(
         "--engines",
         type=_engines,
         metavar="LIST",
-        help="some of crayon,tokenizers,tiktoken,gigatoken,fastokens,tokie; default: all that are installed",
+        help="some of crayon,tokenizers,tiktoken,gigatoken,fastokens,tokie; of jobs also rustbpe,datatrove,"
+        "crayon_in_datatrove; default: all that are installed",
     )
     add(
         "--peer",
@@ -40,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--threads", type=thread_counts, metavar="LIST", help="default: 1,all; with --quick 1")
     add("--rounds", type=int, metavar="N", help="default: 3; with --quick 1")
     add("--minutes", type=float, metavar="N", help="no further round where it would take longer than this in all")
-    add("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    add("--megabytes", type=float, metavar="MB", help="at most so much of each text; for jobs, so much")
     add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
     add("--json", metavar="FILE", help="write every round there; - is the standard output")
     add("--markdown", metavar="FILE", help="put the tables between the marks of this document")
@@ -68,15 +69,17 @@ def _known(text: str, known: tuple[str, ...], what: str) -> list[str]:
 
 
 def _scenarios(text: str) -> list[str]:
-    from .targets import SCENARIOS
+    from .targets import JOBS, SCENARIOS
 
-    return _known(text, SCENARIOS, "scenario")
+    return _known(text, (*SCENARIOS, *JOBS), "scenario")
 
 
 def _engines(text: str) -> list[str]:
+    from .jobs import JOBS
     from .processes import PEERS
 
-    return _known(text, PEERS, "engine")
+    of_jobs = tuple(engine for job in JOBS.values() for engine in job.engines)
+    return _known(text, tuple(dict.fromkeys((*PEERS, *of_jobs))), "engine")
 
 
 def _peer(text: str) -> Any:

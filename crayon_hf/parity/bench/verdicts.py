@@ -8,7 +8,7 @@ from typing import Any
 
 from .inputs import PROSE
 from .report import Cell, Figure, Report, Standing, ratio
-from .targets import HOSTILE_PROSE, MEMORY_MB, RATIOS
+from .targets import HOSTILE_PROSE, JOBS, MEMORY_MB, RATIOS
 
 __all__ = ["OURS", "Verdict", "is_exact", "memory_shortfalls", "reason_for", "verdicts"]
 
@@ -53,7 +53,8 @@ def cell_name(cell: Cell) -> str:
     scenario, text, threads = cell
     where = {"open": "", "short": "", "decode": ""}.get(scenario, f"{text}, ")
     titles = {"first": "first pass, ", "repeated": "repeated, ", "lists": "first pass as lists, "}
-    title = titles.get(scenario, "" if where else f"{scenario}, ")
+    is_job = scenario.partition(", ")[0] in JOBS
+    title = titles.get(scenario, "" if where and not is_job else f"{scenario}, ")
     return f"{title}{where}{threads} thread{'s'[: threads != 1]}"
 
 

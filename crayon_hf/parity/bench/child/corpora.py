@@ -21,15 +21,14 @@ from typing import Any
 def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
     """The ceiling: texts that lie in memory as str, ids that stay there. Only that is timed.
 
-    Of the ids and the documents' ends after each file it gives the digest, which every other engine's must have.
+    It gives the digest of the ids and of the documents' ends, which every other engine's must have.
     """
     from crayon_hf.loading.resolve import open_tokenizer
 
     opened = open_tokenizer(tokenizer)
     seconds = cpu = 0.0
     tokens = 0
-    ids_so_far, ends_so_far = sha256(), sha256()
-    digests = []
+    all_ids, all_ends = sha256(), sha256()
     for name in files:
         with open(name, encoding="utf-8") as lines:
             texts = [json.loads(line)["text"] for line in lines]
@@ -37,17 +36,11 @@ def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: in
         ids, splits = opened.encode_ragged(texts, threads=workers)
         seconds += time.perf_counter() - wall
         cpu += time.process_time() - processor
-        ids_so_far.update(ids.astype("<u4").tobytes())
-        ends_so_far.update((splits[1:] + tokens).astype("<u8").tobytes())
-        digests.append(f"{ids_so_far.hexdigest()} {ends_so_far.hexdigest()}")
+        all_ids.update(ids.astype("<u4").tobytes())
+        all_ends.update((splits[1:] + tokens).astype("<u8").tobytes())
         tokens += len(ids)
-    return {
-        "seconds": seconds,
-        "cpu": cpu,
-        "digests": digests,
-        "tokens": tokens,
-        "version": import_module("crayon_hf").__version__,
-    }
+    digest = f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
+    return {"seconds": seconds, "cpu": cpu, "digest": digest, "version": import_module("crayon_hf").__version__}
 
 
 def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
@@ -106,22 +99,23 @@ ENGINES = {
 }
 
 
-def read_back(output: str, width: int) -> tuple[str, int]:
+def read_back(output: str, width: int) -> str:
     """The digests of all ids that lie in a directory, each of `width` bytes there, and of the documents' ends among
-    them (a space between the two); and how many ids they are."""
+    them (a space between the two)."""
     import numpy as np
 
-    ids_so_far, ends_so_far, tokens = sha256(), sha256(), 0
+    all_ids, all_ends, tokens = sha256(), sha256(), 0
     for name in sorted(glob(os.path.join(escape(output), "**", "*.ds"), recursive=True)):
         ids = np.fromfile(name, f"<u{width}")
-        ids_so_far.update(ids.astype("<u4").tobytes())
-        ends_so_far.update((np.fromfile(f"{name}.index", "<u8") + np.uint64(tokens)).astype("<u8").tobytes())
+        all_ids.update(ids.astype("<u4").tobytes())
+        all_ends.update((np.fromfile(f"{name}.index", "<u8") + np.uint64(tokens)).astype("<u8").tobytes())
         tokens += len(ids)
-    return f"{ids_so_far.hexdigest()} {ends_so_far.hexdigest()}", tokens
+    return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
 
 
 if __name__ == "__main__":
     job = json.loads(sys.stdin.readline())
-    os.sched_setaffinity(0, job.pop("cores"))
-    result = ENGINES[job.pop("engine")](**job)
+    cores = job.pop("cores")
+    os.sched_setaffinity(0, cores)
+    result = ENGINES[job.pop("engine")](**job, workers=len(cores))
     print(json.dumps(result), flush=True)

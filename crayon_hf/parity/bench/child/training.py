@@ -1,0 +1,88 @@
+"""One training in this process, measured: run by its path, with a job on the standard input.
+
+Nothing but the trainer is imported, so that memory is the trainer's. The job names an engine, a text file, the size of
+the vocabulary and the cores; the answer is a line of JSON with a digest of the new tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""gpt2's, for those that take one."""
+
+Tokens = Callable[[], list[bytes]]
+"""The tokens that merges made, by id."""
+
+
+def crayon(path: str, vocab_size: int, threads: int) -> Tokens:
+    """Ours."""
+    import crayon_hf
+
+    tokenizer = crayon_hf.train_bpe(path, vocab_size=vocab_size, pattern="gpt2", format="text", threads=threads)
+    return lambda: _of_json(tokenizer.to_str())
+
+
+def tokenizers(path: str, vocab_size: int, threads: int) -> Tokens:
+    """The reference, with its own way to read files."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, initial_alphabet=alphabet)
+    tokenizer.train([path], trainer)
+    return lambda: _of_json(tokenizer.to_str())
+
+
+def rustbpe(path: str, vocab_size: int, threads: int) -> Tokens:
+    """From an iterator of lines, as it asks for."""
+    tokenizer = import_module("rustbpe").Tokenizer()
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        tokenizer.train_from_iterator(lines, vocab_size, pattern=PATTERN)
+
+    def tokens() -> list[bytes]:
+        ranked = sorted(tokenizer.get_mergeable_ranks(), key=lambda item: item[1])
+        return [bytes(token) for token, _ in ranked[256:]]
+
+    return tokens
+
+
+def gigatoken(path: str, vocab_size: int, threads: int) -> Tokens:
+    """From the file, which is one document."""
+    package = import_module("gigatoken")
+    _, merges = package.train_bpe(package.TextFileSource([path]), vocab_size, [])
+    return lambda: [left + right for left, right in merges]
+
+
+ENGINES = {"crayon": crayon, "tokenizers": tokenizers, "rustbpe": rustbpe, "gigatoken": gigatoken}
+
+
+def _of_json(text: str) -> list[bytes]:
+    vocab = json.loads(text)["model"]["vocab"]
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    bytes_of = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+    ordered = sorted(vocab, key=lambda token: vocab[token])
+    return [bytes(bytes_of[character] for character in token) for token in ordered[256:]]
+
+
+if __name__ == "__main__":
+    job: dict[str, Any] = json.loads(sys.stdin.readline())
+    os.sched_setaffinity(0, job["cores"])
+    engine = job["engine"]
+    import_module("crayon_hf.training" if engine == "crayon" else engine)  # takes no part in the time
+    start, cpu = time.perf_counter(), time.process_time()
+    tokens = ENGINES[engine](job["path"], job["vocab_size"], len(job["cores"]))
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    digest = hashlib.blake2b(json.dumps([token.hex() for token in tokens()]).encode(), digest_size=16).hexdigest()
+    number = import_module("crayon_hf").__version__ if engine == "crayon" else version(engine)
+    print("\n" + json.dumps({"version": number, "seconds": seconds, "cpu": cpu, "digest": digest}), flush=True)
