@@ -39,13 +39,14 @@ def _init(seen: Any) -> Any:
         from crayon_hf.errors import CrayonError
         from crayon_hf.fallback.delegated import warn_delegated
 
-        self.__class__ = _class()
         try:
-            self.__init__(*args, **kwargs)
+            ours = _class()(*args, **kwargs)
         except CrayonError as error:
             warn_delegated(str(error), "tiktoken")
-            self.__class__ = _stock()
-            self.__dict__.clear()
+            ours = None
+        if ours is not None and ours._tokenizer.engine == "native":
+            self.__class__, self.__dict__ = type(ours), ours.__dict__
+        else:
             seen(self, *args, **kwargs)
 
     return like(seen, __init__)

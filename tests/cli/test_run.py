@@ -22,7 +22,8 @@ def which():
     import tokenizers, tiktoken
     opened = tokenizers.Tokenizer.from_file(sys.argv[1])
     ranks = {bytes([byte]): byte for byte in range(256)}
-    encoding = tiktoken.Encoding("x", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
+    pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+    encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return ["crayon_hf" in str(kind.__mro__) for kind in (type(opened), type(encoding))]
 
 if __name__ == "__main__":

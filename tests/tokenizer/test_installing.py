@@ -120,7 +120,9 @@ def test_where_our_own_code_takes_the_library() -> None:
     nested = {**PARTS, "special_tokens": {"<|a|>": 300, "<|a|><|b|>": 301}}
     assert Encoding("nested", **nested).encode("ab<|a|>", allowed_special="all") == [256, 300]
     with pytest.warns(crayon_hf.DelegatedWarning, match="the tiktoken library encodes"):
-        assert Encoding("other", **{**PARTS, "pat_str": r"\w+|\W+"}).encode("abab") == [257]
+        other = Encoding("other", **{**PARTS, "pat_str": r"\w+|\W+", "special_tokens": {"end": 301}})
+    assert type(other) is tiktoken.Encoding
+    assert (other.encode("ababend", allowed_special="all"), other.name, other.n_vocab) == ([257, 301], "other", 302)
     with pytest.warns(crayon_hf.DelegatedWarning, match="it would be everywhere"):
         refused = Encoding("refused", **{**PARTS, "special_tokens": {"": 300}})
     assert type(refused) is tiktoken.Encoding
@@ -201,9 +203,10 @@ crayon_hf.install(tokenizers=True, tiktoken=True)
 assert not {"transformers", "tiktoken", "tokenizers"} & set(sys.modules)
 import tokenizers, tiktoken
 from tiktoken import Encoding, get_encoding, encoding_for_model
+from crayon_hf.conversion.tiktoken import R50K_PATTERN
 waiting = {name for name, state in crayon_hf.installed().items() if state != "in place"}
 assert {name.partition(".")[0] for name in waiting} == {"transformers"}, crayon_hf.installed()
-ours = Encoding("a", pat_str=r"\\\\w+|\\\\W+", mergeable_ranks={bytes([b]): b for b in range(256)}, special_tokens={})
+ours = Encoding("a", pat_str=R50K_PATTERN, mergeable_ranks={bytes([b]): b for b in range(256)}, special_tokens={})
 assert isinstance(ours, crayon_hf.tiktoken.Encoding)
 assert type(tokenizers.Tokenizer.from_file(sys.argv[1])) is crayon_hf.Tokenizer
 """
