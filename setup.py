@@ -39,7 +39,7 @@ if MACHINE == "universal2":
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
 CPU_MINUTES, GPU_MINUTES = 6, 2  # of one core; roughly
-VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION
+VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION and CRAYON_BUILD_ID
 COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
 
@@ -169,7 +169,8 @@ class BuildExt(build_ext):
             flags = [*ext.extra_compile_args, *native_build.simd_flags(source, MSVC)]
             with self.recorded() as command:
                 # The version is one file's: another version is no reason to compile the others again.
-                macros = [("CRAYON_VERSION", f'"{self.distribution.get_version()}"')] if source == VERSIONED else []
+                known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
+                macros = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items() if source == VERSIONED]
                 objects += self.compiler.compile(
                     [source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
                 )

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 __version__: str
+BUILD_ID: str
+"""A digest of the code that compiles vocabularies."""
 TRACE_PIECE_BYTES: int
 
 Truncation: TypeAlias = tuple[int, int, str, str]

@@ -13,6 +13,7 @@ Each of the first three has a build directory of its own.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
@@ -27,6 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDE_DIRS = ["cpp", "cpp/include", "cpp/src"]
 INCLUDES = [f"-I{path}" for path in INCLUDE_DIRS]
+CACHED_BY = ("conversion", "loading", "transformers_face")
+"""Folders of `crayon_hf` that decide what the cache of compiled vocabularies holds."""
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 # One source file per instruction set, compiled with that set's flags and nothing else.
@@ -59,6 +62,15 @@ def engine_sources(x86_64: bool, root: Path = ROOT) -> list[str]:
 
 def binding_sources() -> list[str]:
     return _sources(ROOT, "cpp/bindings/**/*.cpp")
+
+
+def build_id() -> str:
+    """A digest of all code that a compiled vocabulary depends on: equal builds share a cache."""
+    patterns = ("cpp/src/**/*", "cpp/include/**/*", *(f"crayon_hf/{name}/*.py" for name in CACHED_BY))
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:32]
 
 
 def is_debug() -> bool:

@@ -106,6 +106,7 @@ PYBIND11_MODULE(_core, m) {
     need_the_gil();
     m.doc() = "The compiled engine of crayon_hf.";
     m.attr("__version__") = CRAYON_VERSION;
+    m.attr("BUILD_ID") = CRAYON_BUILD_ID;
     m.def_submodule("_testing", "Parts of the engine one by one, for tests alone.");
     py::register_exception_translator(&crayon::python::translate);
     bind_structures(m);

@@ -12,6 +12,10 @@ Thanks to the index a second opening reads and hashes nothing. An entry is writt
 for some seconds at the time it was read, since a change within the resolution of the clock would leave its stat alone
 (git's index has the same race: see "racy-git" in its technical documentation).
 
+When a cartridge is written and the directory has more than ``CRAYON_CACHE_BYTES`` (2 GiB), the files that were not used
+for the longest time are removed, until it has nine tenths of that. By the time of the last access, which systems note
+once a day or not at all, and of the last change.
+
 Everything here may fail without harm: a cache that cannot be written means a cartridge in memory, a damaged file in it
 is compiled again. One that somebody else owns or may write is not used at all: a cartridge in it may be whole, carry
 the right digest, and have other merges. What stands in the index is believed, and written there, only when nobody else
@@ -34,9 +38,13 @@ from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
 from crayon_hf.util.files import home, read_source, write_atomic
 
-_binary = os.stat(_core.__file__)
-BUILD = f"{_core.__version__} {_binary.st_size} {_binary.st_mtime_ns}"
-"""Which build of the engine this is: what another one compiled is not used, lest its faults outlive it."""
+BUILD = f"{_core.__version__} {_core.BUILD_ID}"
+"""Which code this is: what other code compiled is not used, lest its faults outlive it. Equal installations share."""
+
+MOST_BYTES = 2 << 30
+"""How large the cache may become, unless ``CRAYON_CACHE_BYTES`` says it. A vocabulary has some 20 MB."""
+
+_KEPT_IN = ("", "index", "transformers", "shipped")
 
 SETTLED_NS = 2_000_000_000
 """A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
@@ -181,7 +189,29 @@ class _Cache:
         if self.trusted:  # so it is the file that was just written
             with contextlib.suppress(OSError):
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
+        self._remove_oldest({cartridge, source})
         return Opened(engine, cartridge, origin if compiled.source is None else source)
+
+    def _remove_oldest(self, but: set[str]) -> None:
+        most = _most_bytes()
+        found = []
+        for folder in _KEPT_IN:
+            with contextlib.suppress(OSError), os.scandir(os.path.join(self.directory, folder)) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):  # another process has just removed it
+                        if entry.is_file(follow_symlinks=False):
+                            stat = entry.stat(follow_symlinks=False)
+                            found.append((max(stat.st_atime_ns, stat.st_mtime_ns), stat.st_size, entry.path))
+        total = sum(size for _, size, _ in found)
+        if total <= most:
+            return
+        for _, size, path in sorted(found):
+            if path not in but:
+                with contextlib.suppress(OSError):
+                    os.remove(path)
+                total -= size
+                if total <= most * 0.9:
+                    return
 
     def open_verified(self, path: str) -> _core.Engine:
         before = os.stat(path)
@@ -271,6 +301,15 @@ def read_ours(directory: str, name: str) -> bytes | None:
             return file.read()
     except OSError:
         return None
+
+
+def _most_bytes() -> int:
+    given = os.environ.get("CRAYON_CACHE_BYTES")
+    if not given:
+        return MOST_BYTES
+    if not given.isdecimal():
+        raise ValueError(f"CRAYON_CACHE_BYTES is {given!r}, expected a number of bytes")
+    return int(given)
 
 
 def _debug(message: str, *arguments: object) -> None:

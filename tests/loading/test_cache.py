@@ -296,6 +296,46 @@ def test_processes_at_once(source, directory):
     assert not list(directory.rglob("*.tmp"))
 
 
+def test_another_installation_shares_it(source: Path, directory: Path, tmp_path: Path) -> None:
+    """The same code elsewhere, with other times of modification, compiles nothing again."""
+    Tokenizer.from_file(source)
+    made = cartridges(directory)
+    package = Path(_core.__file__).parent
+    shutil.copytree(package, tmp_path / "site" / "crayon_hf", copy_function=shutil.copy)
+    program = "import sys, crayon_hf; crayon_hf.Tokenizer.from_file(sys.argv[1]); print(crayon_hf.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(source)], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert Path(done.stdout.strip()).parents[1] == tmp_path / "site", done.stderr
+    assert cartridges(directory) == made
+
+
+def test_what_was_not_used_for_longest_is_removed(
+    gpt2_like: Path, llama3_like: Path, wordpiece_like: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But what is open goes on, and what was just compiled stays, however small the limit."""
+    first = Tokenizer.from_file(gpt2_like)
+    ids = first.encode(TEXT).ids
+    (oldest,) = set(cartridges(directory))
+    Tokenizer.from_file(llama3_like)
+    (second,) = cartridges(directory).keys() - {oldest}
+    for age, name in ((7200, oldest), (3600, second)):
+        os.utime(directory / name, (time.time() - age,) * 2)
+    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", str(size + 1000))
+    Tokenizer.from_file(wordpiece_like)
+    assert oldest not in cartridges(directory)
+    assert second in cartridges(directory)
+    assert first.encode(TEXT).ids == ids
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", "0")
+    assert Tokenizer.from_file(gpt2_like).encode(TEXT).ids == ids
+    assert cartridges(directory).keys() == {oldest}
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", "2 GB")
+    with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES is '2 GB', expected a number of bytes"):
+        Tokenizer.from_file(llama3_like)
+
+
 def test_directories(monkeypatch, tmp_path):
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "a"))
     assert Path(cache.cache_directory()) == tmp_path / "a"
