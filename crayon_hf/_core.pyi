@@ -187,7 +187,8 @@ class Engine:
         """JSON: the tokenizer.json without added tokens, vocabulary and merges."""
     def with_components(self, components: str, added_tokens: list[dict[str, Any]] | None = None) -> Engine:
         """Another engine over the same cartridge, with other components (JSON as above) and other added tokens (as
-        `added_tokens()` gives them; None keeps them). This engine stays as it is.
+        `added_tokens()` gives them; None keeps them; ``respelled`` may be among the flags of one that is not
+        normalized, but spelled as the normalizer leaves it). This engine stays as it is.
 
         Raises UnsupportedError for what is not native over this cartridge's tables, VocabularyError for what is
         malformed."""

@@ -103,7 +103,7 @@ class Tokenizer(Changes, AsyncMethods):
         except Exception as error:  # the library raises Exception itself
             raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
         tokenizer = cls._of(opening.open_buffer(source.encode()))
-        tokenizer.encode_special_tokens = reference.encode_special_tokens
+        tokenizer._take_marks(reference)
         return tokenizer
 
     @staticmethod

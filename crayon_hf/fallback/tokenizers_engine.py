@@ -201,6 +201,9 @@ class TokenizersEngine(DelegatedEngine):
         stock.model = self._model
         for name, component in self._components.items():
             setattr(stock, name, component)
+        respelled = set(self._added.lasting_spellings())
+        stock.add_tokens([tokenizers.AddedToken(content, normalized=True) for content in respelled])
+        stock.add_tokens([token for token in self._added.decoder().values() if token.content in respelled])
         if padding is not None:
             check_reference_pads(padding)
             names = ("length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")

@@ -1,7 +1,8 @@
 """The added tokens of a tokenizer: which there are, and what adding one does.
 
 The rules are those of the reference. A token that is there already keeps its id and takes the new flags; one that the
-model knows takes the model's id; what was special once is left out by `decode` for ever, though its flag may change.
+model knows takes the model's id; what was special once is left out by `decode` for ever, though its flag may change;
+what was normalized once stays spelled as the normalizer leaves it, until another normalizer is set.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class AddedTokens:
         self._tokens: dict[int, Token] = {}
         self._ids: dict[str, int] = {}
         self._specials: set[str] = set()
+        self._normalized: set[str] = set()
         self._last = -1
         for fields in tokens:
             token = Token(**{name: fields[name] for name in Token._fields})
@@ -40,14 +42,27 @@ class AddedTokens:
     def copy(self) -> AddedTokens:
         """Another one with the same tokens."""
         twin = AddedTokens(())
-        twin._tokens, twin._ids, twin._specials = dict(self._tokens), dict(self._ids), set(self._specials)
-        twin._last = self._last
+        twin._tokens, twin._ids, twin._last = dict(self._tokens), dict(self._ids), self._last
+        twin._specials, twin._normalized = set(self._specials), set(self._normalized)
         return twin
 
     def reopened(self) -> AddedTokens:
         """What is left of them when they have been written and read: only the flag says what is special."""
         twin = self.copy()
         twin._specials = {token.content for token in self._tokens.values() if token.special}
+        return twin.normalized_anew()
+
+    def normalized_anew(self) -> AddedTokens:
+        """What is left of them when a normalizer has been set: only the flag says what is spelled as it leaves it."""
+        twin = self.copy()
+        twin._normalized = {token.content for token in self._tokens.values() if token.normalized}
+        return twin
+
+    def marked(self, special: Iterable[str], normalized: Iterable[str]) -> AddedTokens:
+        """The same, of which these contents were special, or normalized, once."""
+        twin = self.copy()
+        twin._specials.update(special)
+        twin._normalized.update(normalized)
         return twin
 
     def add(self, tokens: Iterable[Token], find: Callable[[str], int | None], size: int) -> int:
@@ -71,13 +86,30 @@ class AddedTokens:
 
     def for_engine(self) -> list[dict[str, Any]]:
         """Dicts as the engine takes them: `special` is what it goes by when it decodes and when it reads text."""
-        return [{"id": id, **token._asdict(), "special": self._is_special(token)} for id, token in self._tokens.items()]
+        respelled = set(self.lasting_spellings())
+        return [
+            {"id": id, **token._asdict(), "special": token.content in self._specials}
+            | ({"respelled": True} if token.content in respelled else {})
+            for id, token in self._tokens.items()
+        ]
 
     def lasting_specials(self) -> list[str]:
         """The contents that count as special although their flag no longer says so."""
         return [
             token.content for token in self._tokens.values() if token.content in self._specials and not token.special
         ]
+
+    def lasting_spellings(self) -> list[str]:
+        """The contents that are spelled as the normalizer leaves them although their flag no longer says so."""
+        return [
+            token.content
+            for token in self._tokens.values()
+            if token.content in self._normalized and not token.normalized
+        ]
+
+    def lasts(self) -> bool:
+        """True when there is something that no tokenizer.json holds."""
+        return bool(self.lasting_specials() or self.lasting_spellings())
 
     def for_json(self) -> list[dict[str, Any]]:
         """The list that a ``tokenizer.json`` holds."""
@@ -89,15 +121,34 @@ class AddedTokens:
 
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
 
-    def _is_special(self, token: Token) -> bool:
-        return token.content in self._specials
-
     def _put(self, id: int, token: Token) -> None:
         if token.special:
             self._specials.add(token.content)
+        if token.normalized:
+            self._normalized.add(token.content)
         self._last = max(self._last, id)
         self._ids[token.content] = id
         self._tokens[id] = token
+
+
+def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:
+    """What the flags of a reference's added tokens no longer say: contents that were special, and normalized, once.
+
+    No tokenizer.json of it holds that; what it decodes tells.
+    """
+    tokens = reference.get_added_tokens_decoder()
+    other = next((id for id in range(len(tokens) + 1) if id not in tokens and reference.id_to_token(id)), None)
+    special = [t.content for id, t in tokens.items() if not t.special and _is_skipped(reference, id, other)]
+    normalized = [t.content for id, t in tokens.items() if not t.normalized and reference.id_to_token(id) != t.content]
+    return special, normalized
+
+
+def _is_skipped(reference: tokenizers.Tokenizer, id: int, other: int | None) -> bool:
+    if reference.decode([id], skip_special_tokens=False):
+        return not reference.decode([id], skip_special_tokens=True)
+    # Its decoder takes the text away where the token is alone: perhaps not among others.
+    rows = ([id] * 3, [id] if other is None else [other, id, other])
+    return any(len({reference.decode(row, skip_special_tokens=skip) for skip in (True, False)}) > 1 for row in rows)
 
 
 def tokens_of(tokens: Any, special: bool) -> list[Token]:

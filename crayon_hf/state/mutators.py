@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Changes:
     """What `Tokenizer` inherits. A change takes hold at the next use; one that is refused changes nothing.
 
-    The tokenizer is then as if it had been saved and opened again. The reference may go on from before for a while: it
-    remembers words when an attribute of its model changes, and how it normalized an added token.
+    The tokenizer is then as if it had been saved and opened again. The reference may go on from before for a while when
+    an attribute of a component changes: its model remembers words, and its added tokens how they were normalized.
     """
 
     __slots__ = ("_engine", "_padding", "_placement", "_special_as_text", "_state", "_truncation")
@@ -224,6 +224,24 @@ class Changes:
         )
 
     # -- inside
+
+    def _take_marks(self, reference: tokenizers.Tokenizer) -> None:
+        """Take over from the reference that this was made of what no tokenizer.json holds."""
+        self._special_as_text = reference.encode_special_tokens
+        self._mark(*added_tokens.lasting_of(reference))
+
+    def _marks(self) -> tuple[list[str], list[str]]:
+        """What `_mark` takes to make one that was read from the same file the same."""
+        with state.lock:
+            added = self._state.added()
+            return added.lasting_specials(), added.lasting_spellings()
+
+    def _mark(self, special: list[str], normalized: list[str]) -> None:
+        """Have these added tokens count as special, and be spelled as normalized ones, whatever their flags say."""
+        if special or normalized:
+            with state.lock:
+                self._state.mark_added(special, normalized)
+                self._engine = None
 
     def _add(self, tokens: Any, special: bool) -> int:
         checked = added_tokens.tokens_of(tokens, special)

@@ -118,7 +118,7 @@ class TokenizerState:
         twin.refused = self.refused
         twin.is_modified, twin._metadata = self.is_modified, self._metadata
         twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
-        if reopened and self._added is not None and self._added.lasting_specials():
+        if reopened and self._added is not None and self._added.lasts():
             twin.change(self._read_parts(), self._added.reopened())
         return twin
 
@@ -157,6 +157,8 @@ class TokenizerState:
         check_kind(kind, component)
         self._look()
         live = component is not None and has_no_json(component)
+        if kind == "normalizer" and self._added is not None:
+            self._added = self._added.normalized_anew()
         if kind == "model":
             self._put_model(json_of(component))
         else:
@@ -167,6 +169,12 @@ class TokenizerState:
             self._live[kind] = component
         elif component is not None:
             self._handed[kind] = Handed(component)
+
+    def mark_added(self, special: Iterable[str], normalized: Iterable[str]) -> None:
+        """Take over what the flags of added tokens no longer say: see `AddedTokens.marked`."""
+        marked = self.added().marked(special, normalized)
+        if marked.lasts():
+            self.change(self._read_parts(), marked)
 
     def _put(self, kind: str, part: Any) -> None:
         self._parts = self._read_parts() | {kind: part}

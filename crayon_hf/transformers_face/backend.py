@@ -113,7 +113,7 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         if path is not None:
             kept[tokenizer] = path
         tokenizer._state.refused = refused
-        tokenizer.encode_special_tokens = reference.encode_special_tokens
+        tokenizer._take_marks(reference)
         return _with_extras(tokenizer, reference)
     except CrayonError as error:
         from crayon_hf.fallback.delegated import warn_delegated

@@ -31,7 +31,7 @@ from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 3
+_FORMAT = 4
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
@@ -152,6 +152,7 @@ def _write_snapshot(
         "backend": os.path.abspath(source),
         "refused": backend._state.refused,
         "special_as_text": bool(backend.encode_special_tokens),
+        "marks": backend._marks(),
         "state": state,
         "late": list(late),
         "messages": messages,
@@ -219,6 +220,7 @@ def restore(made_of: Fingerprint) -> Any:
         backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))
         backend._state.refused = snapshot["refused"]
         backend.encode_special_tokens = snapshot["special_as_text"]
+        backend._mark(*snapshot["marks"])
         state = {key: _decode(value) for key, value in snapshot["state"]}
         late = snapshot["late"]
     except FileNotFoundError:

@@ -186,6 +186,30 @@ def test_snapshots_are_only_believed_when_sound(
     assert not opened
 
 
+@pytest.mark.parametrize("flags", [{"special": False}, {"normalized": True}, {"special": False, "lstrip": True}])
+def test_flags_that_two_files_give_in_two_ways(
+    repositories: dict[str, Path], settled: Path, opened: list[Any], tmp_path: Path, flags: dict[str, bool]
+) -> None:
+    """What is special in one of them is left out by `decode`, whatever the other says; with a snapshot, too."""
+    directory = tmp_path / "repository"
+    directory.mkdir()
+    shutil.copy(repositories["byte_level"] / "tokenizer.json", directory)
+    token = {"content": "<|endoftext|>", "special": True, "normalized": False, "lstrip": False, "rstrip": False}
+    id = crayon_hf.Tokenizer.from_file(directory / "tokenizer.json").token_to_id("<|endoftext|>")
+    config = {"added_tokens_decoder": {str(id): token | {"single_word": False} | flags}}
+    (directory / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    stock = AutoTokenizer.from_pretrained(directory)
+    ids = [*stock("The fox")["input_ids"], id]
+    for restored in (False, True):
+        ours = crayon_hf.AutoTokenizer.from_pretrained(directory)
+        assert len(opened) == restored
+        for one in (ours, copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+            same = stock if one is ours else copy.deepcopy(stock)
+            for skip in (True, False):
+                assert one.decode(ids, skip_special_tokens=skip) == same.decode(ids, skip_special_tokens=skip)
+            assert plain(one("The <|endoftext|> fox")) == plain(same("The <|endoftext|> fox"))
+
+
 def test_fresh_files_get_no_snapshot(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)  # type: ignore[attr-defined]

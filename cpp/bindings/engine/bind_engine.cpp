@@ -170,6 +170,7 @@ std::vector<AddedTokenSpec> added_tokens_from(const py::list& rows) {
         AddedTokenSpec token{row["id"].cast<uint32_t>(), 0, row["content"].cast<std::string>()};
         for (const AddedFlagName& flag : kAddedFlags)
             if (row[flag.name].cast<bool>()) token.flags |= flag.bit;
+        if (row.contains("respelled") && row["respelled"].cast<bool>()) token.flags |= kRespelled;
         out.push_back(std::move(token));
     }
     return out;

@@ -124,7 +124,7 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenS
 void Vocabulary::spell_normalized(const Normalizer* normalizer) {
     if (normalizer == nullptr) return;
     for (const AddedToken& token : added_) {
-        if (!(token.flags & kNormalized)) continue;
+        if (!(token.flags & (kNormalized | kRespelled))) continue;
         const std::string content = content_of(token.id);
         std::string text = normalized_text(content, normalizer), bytes;
         if (text == content) continue;

@@ -111,6 +111,8 @@ enum AddedFlag : uint32_t {
     kRstrip = 4,
     kNormalized = 8,
     kSpecialToken = 16,
+    // Spelled as the normalizer leaves it, though no longer looked for in normalized text. Only an engine's own has it.
+    kRespelled = 32,
 };
 
 // Collects sections and lays them out. The result is a function of its inputs alone.
