@@ -4,7 +4,7 @@ A snapshot is a file in the cache, named by a digest of everything that the resu
 the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance and the
 name of the tokenizer.json of its backend, whose cartridge the cache has too. It is plain JSON: nothing in it is run. As
 with the index of the cache, one is kept only when no file has changed in the last seconds, and believed only when
-nobody else can have written it.
+nobody else can have written it. Where somebody has replaced code of transformers, none is kept or believed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from crayon_hf.loading import cache
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
+from crayon_hf.transformers_face.pristine import is_pristine
 from crayon_hf.util.files import HeldFile, write_atomic
 
 _FORMAT = 4
@@ -146,6 +147,8 @@ def _write_snapshot(
         return None
     if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
         return None
+    if not is_pristine(stock):
+        return None
     path = os.path.join(backends.cache_directory(), made_of.key)
     snapshot = {
         "class": [stock.__module__, stock.__qualname__],
@@ -214,7 +217,7 @@ def restore(made_of: Fingerprint) -> Any:
         if not module.startswith("transformers."):  # before it is imported
             return None
         stock = getattr(import_module(module), name)
-        if not issubclass(stock, PreTrainedTokenizerFast):
+        if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
             return None
         cls = class_for(stock)
         backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))

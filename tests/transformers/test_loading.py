@@ -210,6 +210,50 @@ def test_flags_that_two_files_give_in_two_ways(
             assert plain(one("The <|endoftext|> fox")) == plain(same("The <|endoftext|> fox"))
 
 
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (PreTrainedTokenizerFast, "_from_pretrained"),
+        (transformers.PreTrainedTokenizerBase, "init_kwargs_of_mine"),
+        (transformers.tokenization_utils_base, "cached_file"),
+        (transformers.models.auto.tokenization_auto, "get_tokenizer_config"),
+    ],
+)
+def test_replaced_code_of_transformers_has_no_part_in_snapshots(
+    repository: Path, settled: Path, opened: list[Any], owner: Any, name: str
+) -> None:
+    """Neither is what it made kept for others, nor what the original made given to it."""
+
+    def count() -> int:
+        return len(list((settled / "transformers").glob("*.snapshot")))
+
+    original = getattr(owner, name, None)
+
+    def replaced(*arguments: Any, **keywords: Any) -> Any:
+        return (
+            original.__func__(*arguments, **keywords)
+            if hasattr(original, "__func__")
+            else original(*arguments, **keywords)
+        )
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            owner, name, classmethod(replaced) if hasattr(original, "__func__") else replaced, raising=False
+        )
+        crayon_hf.AutoTokenizer.from_pretrained(repository)
+        assert count() == 0
+    expected = crayon_hf.AutoTokenizer.from_pretrained(repository)(TEXT)["input_ids"]
+    assert count() == 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            owner, name, classmethod(replaced) if hasattr(original, "__func__") else replaced, raising=False
+        )
+        crayon_hf.AutoTokenizer.from_pretrained(repository)
+        assert opened == []
+    assert crayon_hf.AutoTokenizer.from_pretrained(repository)(TEXT)["input_ids"] == expected
+    assert len(opened) == 1
+
+
 def test_fresh_files_get_no_snapshot(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)  # type: ignore[attr-defined]

@@ -1,0 +1,104 @@
+"""Whether the code of transformers that opens a tokenizer is its own: others replace methods and functions of it.
+
+What was opened by replaced code must not be kept for a process that has the original, nor the other way round.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from types import FunctionType, MethodType
+from typing import Any
+
+import transformers.models.auto.tokenization_auto as tokenization_auto
+from transformers import PreTrainedTokenizerFast
+
+_MODULES = (
+    "transformers.convert_slow_tokenizer",
+    "transformers.dynamic_module_utils",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.tokenization_utils_base",
+    "transformers.tokenization_utils_tokenizers",
+    "transformers.utils.hub",
+)
+_PACKAGES = (
+    *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
+    *("requests", "httpx", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
+)
+"""What transformers itself imports, and ours, which stands in for it."""
+
+_known: dict[int, tuple[Any, list[int], list[Any]]] = {}
+"""By the id of a class or module: it, and what was in it when all of that was found to be theirs, with their ids."""
+
+
+def is_pristine(stock: type = PreTrainedTokenizerFast) -> bool:
+    """True when no code on the way to a tokenizer of the class `stock` is from elsewhere."""
+    return all(map(_holds_its_own, _places(stock)))
+
+
+@functools.cache
+def _places(stock: type) -> tuple[Any, ...]:
+    """The classes and modules where that code is."""
+    classes = [cls for cls in (*stock.__mro__, tokenization_auto.AutoTokenizer) if cls is not object]
+    names = dict.fromkeys((*_MODULES, *(cls.__module__ for cls in stock.__mro__[:-1])))
+    return *classes, *map(import_module, names)
+
+
+def _holds_its_own(place: Any) -> bool:
+    ids = list(map(id, vars(place).values()))
+    known = _known.get(id(place))
+    if known is not None and known[1] == ids:
+        return True
+    values = list(vars(place).values())
+    if not all(_is_theirs(function) for value in values for function in _functions(value)):
+        return False
+    _known[id(place)] = place, list(map(id, values)), values
+    return True
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    """The functions that a value of a class or module calls."""
+    parts: Iterable[Any] = ()
+    if isinstance(value, FunctionType):
+        yield value
+        parts = [vars(value).get("__wrapped__")]
+    elif isinstance(value, (staticmethod, classmethod, MethodType)):
+        parts = [value.__func__]
+    elif isinstance(value, property):
+        parts = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, (functools.partial, functools.cached_property)):
+        parts = [value.func]
+    elif callable(value) and not isinstance(value, type):
+        yield type(value)  # of an object that can be called its class decides, as a mock's
+    for part in parts:
+        if part is not None:
+            yield from _functions(part)
+
+
+def _is_theirs(found: Any) -> bool:
+    if isinstance(found, FunctionType):
+        return found.__code__.co_filename.startswith(_directories())
+    root = found.__module__.partition(".")[0]
+    return root in _PACKAGES or (root in sys.stdlib_module_names and root != "unittest")
+
+
+@functools.cache
+def _directories() -> tuple[str, ...]:
+    """Where the code of the packages is, and that of Python's library: site-packages are inside that, too."""
+    found = ["<frozen", "<string>"]  # named tuples and data classes
+    for name in _PACKAGES:
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            directory = os.path.dirname(spec.origin)
+            is_module = os.path.basename(spec.origin) != "__init__.py"
+            found.append(spec.origin if is_module else directory + os.sep)
+    library = sysconfig.get_paths()["stdlib"]
+    for entry in os.scandir(library):
+        if entry.name not in ("site-packages", "dist-packages", "unittest"):
+            found.append(entry.path + os.sep if entry.is_dir() else entry.path)
+    return tuple(found)
