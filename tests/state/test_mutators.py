@@ -263,3 +263,21 @@ def test_what_is_padded_with_has_32_bits(ours, id, side):
         columns = ours.encode_columns(texts, padding=(9, side, None, id, id), as_arrays=as_arrays)
         assert [list(row) for row in columns["input_ids"]] == [encoding["ids"] for encoding in expected]
         assert [list(row) for row in columns["token_type_ids"]] == [encoding["type_ids"] for encoding in expected]
+
+
+@pytest.mark.parametrize("has_bytes", [True, False])
+@pytest.mark.parametrize("suffix", [None, "</w>"])
+def test_byte_fallback_that_the_cartridge_was_compiled_without(has_bytes, suffix):
+    document = json.loads(trained("llama"))
+    model = document["model"]
+    model["byte_fallback"] = False
+    if not has_bytes:
+        model["vocab"] = {token: id for token, id in model["vocab"].items() if not token.startswith("<0x")}
+    both = []
+    for kind in (Tokenizer, tokenizers.Tokenizer):
+        tokenizer = kind.from_str(json.dumps(document))
+        held = tokenizer.model
+        held.byte_fallback = True
+        held.end_of_word_suffix = suffix
+        both.append([*(fields(tokenizer.encode(text)) for text in (*TEXTS, "☃ \x01")), tokenizer.to_str()])
+    assert both[0] == both[1]

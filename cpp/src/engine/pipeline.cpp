@@ -6,6 +6,7 @@
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
+#include "models/model_common.h"
 #include "post/post_process_json.h"
 
 namespace crayon {
@@ -101,6 +102,16 @@ void check_byte_model(const Value* model, const Cartridge& cartridge) {
         unsupported("ignore_merges changed");
 }
 
+// The options that need tables, or that nothing is compiled with.
+void check_text_model(const Value& model, const Cartridge& cartridge) {
+    const ModelOptions options = read_typed_options(model);
+    if (!options.byte_fallback) return;
+    if (cartridge.byte_ids.empty())
+        throw Error(ErrorKind::unsupported, "tables without the tokens of bytes with the model option byte_fallback");
+    if (options.has_affixes())
+        throw Error(ErrorKind::unsupported, "model BPE with byte_fallback and a prefix or suffix");
+}
+
 // A byte has no other token: it stays itself.
 std::vector<uint32_t> without_bytes(std::vector<uint32_t> ids, const Cartridge& cartridge) {
     const auto is_byte = [&](uint32_t id) {
@@ -178,6 +189,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
                                         : LongestMatch(cartridge.trie);
     } else {
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
+        check_text_model(*model, cartridge);
         if (specials == nullptr) {
             out.model = make_model(*model, cartridge);
             out.match = LongestMatch(cartridge.trie);
