@@ -107,7 +107,7 @@ void check_text_model(const Value& model, const Cartridge& cartridge) {
     const ModelOptions options = read_typed_options(model);
     if (!options.byte_fallback) return;
     if (cartridge.byte_ids.empty())
-        throw Error(ErrorKind::unsupported, "tables without the tokens of bytes with the model option byte_fallback");
+        throw Error(ErrorKind::unsupported, "the model option byte_fallback without a section byte_ids");
     if (options.has_affixes())
         throw Error(ErrorKind::unsupported, "model BPE with byte_fallback and a prefix or suffix");
 }
