@@ -15,6 +15,7 @@ from crayon_hf.conversion.beside import Beside
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.conversion.special_tokens import SpecialTokens, special_tokens
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.util.reference import reference_class
 
 _END = "<|endoftext|>"
 _GPT2 = {"bos_token": _END, "eos_token": _END, "unk_token": _END}
@@ -59,7 +60,7 @@ def _assemble(model: Callable[[], Any], name: str, cls: _Class, beside: Beside) 
     config = {key: value for key, value in beside.config.items() if key != "added_tokens_decoder"}
     tokens = special_tokens(beside, cls.defaults)
     try:
-        tokenizer = tokenizers.Tokenizer(model())
+        tokenizer = reference_class()(model())
         cls.build(tokenizer, config)
         if tokens.to_add:
             tokenizer.add_tokens(tokens.to_add)

@@ -13,6 +13,7 @@ from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.truncation_padding import Truncation, check_reference_pads
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -163,11 +164,9 @@ class TokenizersEngine(DelegatedEngine):
             yield bytes(byte_of[ord(char)] for char in token) if spelled else token.encode()
 
     def _load(self) -> tokenizers.Tokenizer:
-        import tokenizers
-
         try:
             with reference_errors.as_error(VocabularyError, "its reader"):
-                stock = tokenizers.Tokenizer.from_str(self._json)
+                stock = reference_class().from_str(self._json)
         except Exception as error:  # the library raises Exception itself
             raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
         return stock
@@ -192,10 +191,10 @@ class TokenizersEngine(DelegatedEngine):
         # A token that the model knows gets the model's id: so they get those that they must have.
         tokens = self._added.for_json()
         ids = tokenizers.models.WordLevel({token["content"]: token["id"] for token in tokens})
-        stock = tokenizers.Tokenizer(ids)
+        stock = reference_class()(ids)
         if truncation is not None:  # as a file has it: `enable_truncation` refuses strides that a file may have
             document = {**json.loads(stock.to_str()), "truncation": Truncation(*truncation).as_json()}
-            stock = tokenizers.Tokenizer.from_str(json.dumps(document))
+            stock = reference_class().from_str(json.dumps(document))
         stock.add_special_tokens(self._added.lasting_specials())
         stock.add_tokens(list(self._added.decoder().values()))
         stock.model = self._model

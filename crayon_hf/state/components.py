@@ -11,6 +11,8 @@ import struct
 import sys
 from typing import Any
 
+from crayon_hf.util.reference import reference_class
+
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
@@ -104,10 +106,8 @@ def object_of(kind: str, document: Any) -> Any:
     """The object of what a ``tokenizer.json`` says: the inverse of `json_of`."""
     import json
 
-    import tokenizers
-
     text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
-    return getattr(tokenizers.Tokenizer.from_str(text), kind)
+    return getattr(reference_class().from_str(text), kind)
 
 
 def model_attributes(model: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from crayon_hf.errors import VocabularyError
+from crayon_hf.util.reference import reference_class
 
 _LARGE = ("vocab", "merges")
 
@@ -122,10 +123,8 @@ def _pretty(document: dict[str, Any], spelled: dict[str, Any]) -> str:
 
 
 def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
-    import tokenizers
-
     try:
-        text: str = tokenizers.Tokenizer.from_str(dump(document)).to_str(pretty)
+        text: str = reference_class().from_str(dump(document)).to_str(pretty)
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
     return text

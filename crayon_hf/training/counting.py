@@ -13,6 +13,7 @@ from crayon_hf.state.source_json import REFERENCE_METADATA, compile_json
 from crayon_hf.training.batches import Batch, Corpus, Lines
 from crayon_hf.training.progress import Report
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -134,13 +135,11 @@ def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, repor
 
 
 def _reference(untrained: Untrained) -> tokenizers.Tokenizer:
-    import tokenizers
-
     parts = {kind: untrained.parts[kind] for kind in ("normalizer", "pre_tokenizer")}
     model = {"type": "WordLevel", "vocab": {}, "unk_token": ""}
     document = {"version": "1.0", "added_tokens": [], **parts, "model": model}
     try:
-        stock = tokenizers.Tokenizer.from_str(json.dumps(document))
+        stock = reference_class().from_str(json.dumps(document))
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
     for kind in parts.keys() & untrained.live.keys():

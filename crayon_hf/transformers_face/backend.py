@@ -15,6 +15,7 @@ from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
+from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,9 +90,7 @@ def as_backend(value: Any) -> Any:
         if type(value) is Tokenizer:
             value.__class__ = Backend  # the same object: whoever shares it sees the same changes
         return value
-    import tokenizers
-
-    return from_reference(value) if isinstance(value, tokenizers.Tokenizer) else value
+    return from_reference(value) if isinstance(value, reference_class()) else value
 
 
 def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizerFast
 
+from crayon_hf.util.reference import reference_class
+
 if TYPE_CHECKING:
     from crayon_hf.transformers_face.fast import CrayonTokenizerFast
 
@@ -106,12 +108,10 @@ def adopt(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> A
 
 def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
     """Make the `_tokenizer` of one of our instances ours."""
-    import tokenizers
-
     from crayon_hf.transformers_face.backend import as_backend, from_reference
 
     backend = tokenizer.__dict__.get("_tokenizer")
-    if isinstance(backend, tokenizers.Tokenizer):
+    if isinstance(backend, reference_class()):
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
             return tokenizer  # nobody knows what it does: the reference stays

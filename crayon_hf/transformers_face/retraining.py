@@ -11,12 +11,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import tokenizers
-
 from crayon_hf.loading import opening
 from crayon_hf.state import truncation_padding
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face.backend import model_kind
+from crayon_hf.util.reference import reference_class
 
 _NAME = "TokenizerFast"
 
@@ -42,7 +41,7 @@ def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     """The bound `method` of transformers so that it trains natively; as it is where there is no native way."""
     function = getattr(method, "__func__", None)
     names = getattr(function, "__globals__", {})
-    if names.get(_NAME) is not tokenizers.Tokenizer or model_kind(tokenizer._tokenizer) != "BPE":
+    if names.get(_NAME) is not reference_class() or model_kind(tokenizer._tokenizer) != "BPE":
         return method
     assert isinstance(function, FunctionType)
     ours = FunctionType(

@@ -9,6 +9,7 @@ import tokenizers
 
 from crayon_hf.decode_stream import DecodeStream as OurStream
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.reference import reference_class
 
 _home: Any = tokenizers.decoders
 _stock: Any = _home.DecodeStream
@@ -34,7 +35,7 @@ class DecodeStream:
                 f"this stream was begun with another kind of tokenizer than {type(tokenizer).__qualname__}, "
                 "and cannot go on with it"
             )
-        self._started = self._started or is_ours or isinstance(tokenizer, tokenizers.Tokenizer)
+        self._started = self._started or is_ours or isinstance(tokenizer, reference_class())
         text: str | None = self._stream.step(tokenizer, id)
         return text
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import typing
 from importlib import import_module
 from pathlib import Path
@@ -107,3 +109,48 @@ def test_a_program_of_the_library() -> None:
         return encoding.ids, encoding.offsets, encoding.tokens, [stream.step(tokenizer, id) for id in encoding.ids]
 
     assert program(crayon_hf) == program(tokenizers)
+
+
+def _seen(kind: Any, path: Path) -> list[Any]:
+    """What goes through the library somewhere inside."""
+    tokenizer = kind.from_file(str(path))
+    model = tokenizer.model
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([tokenizer.pre_tokenizer])
+    said = [tokenizer.to_str(), tokenizer.to_str(True), type(model).__name__, tokenizer.encode(TEXTS[0]).ids]
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(_Cuts())
+    said.append(tokenizer.encode(TEXTS[1]).tokens)
+    trained = kind(tokenizers.models.Unigram())
+    trainer = tokenizers.trainers.UnigramTrainer(vocab_size=60, show_progress=False, special_tokens=["<unk>"])
+    trained.train_from_iterator(TEXTS, trainer)
+    return [*said, trained.encode(TEXTS[0]).tokens]
+
+
+class _Cuts:
+    def pre_tokenize(self, text: Any) -> None:
+        text.split(lambda _, part: part.split(" ", "isolated"))
+
+
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_ours_under_its_name(gpt2_like: Path, wordpiece_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = [_seen(tokenizers.Tokenizer, path) for path in (gpt2_like, wordpiece_like)]
+    stock = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    monkeypatch.setattr(tokenizers, "Tokenizer", crayon_hf.Tokenizer)
+    assert [_seen(tokenizers.Tokenizer, path) for path in (gpt2_like, wordpiece_like)] == expected
+    assert crayon_hf.Tokenizer.from_tokenizers(stock).encode(TEXTS[0]).ids == stock.encode(TEXTS[0]).ids
+
+
+@pytest.mark.slow
+def test_ours_under_its_name_before_transformers(gpt2_like: Path) -> None:
+    script = f"""
+import tokenizers, crayon_hf
+stock = tokenizers.Tokenizer.from_file({str(gpt2_like)!r})
+tokenizers.Tokenizer = crayon_hf.Tokenizer
+from transformers import PreTrainedTokenizerFast
+for kind in (PreTrainedTokenizerFast, crayon_hf.CrayonTokenizerFast):
+    tokenizer = kind(tokenizer_file={str(gpt2_like)!r})
+    assert isinstance(tokenizer._tokenizer, crayon_hf.Tokenizer)
+    assert tokenizer({TEXTS[1]!r}).input_ids == stock.encode({TEXTS[1]!r}).ids
+    assert tokenizer.decode(stock.encode({TEXTS[1]!r}).ids) == stock.decode(stock.encode({TEXTS[1]!r}).ids)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
