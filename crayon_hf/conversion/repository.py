@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from crayon_hf.util.files import write_atomic
 JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat"
 
 _DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+_SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _PLAIN_TEMPLATE = {
     "type": "TemplateProcessing",
     "single": [{"Sequence": {"id": "A", "type_id": 0}}],
@@ -33,8 +34,8 @@ _PLAIN_TEMPLATE = {
 def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool) -> list[str]:
     """See `crayon_hf.conversion.write`."""
     folder = os.fspath(directory)
-    source = as_transformers_saves(converted.tokenizer_json)
     config = {**_DEFAULTS, **read_object(os.path.join(folder, CONFIG)), **converted.config}
+    source = as_transformers_saves(converted.tokenizer_json, config)
     files = {JSON: source, CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n"}
     if cartridge:
         files[CARTRIDGE] = cartridge_of(converted, source)
@@ -63,18 +64,35 @@ def read_cartridge(path: str) -> Converted:
     return Converted(source.read(), {}, reference, name, MappingProxyType(metadata))
 
 
-def as_transformers_saves(data: bytes) -> bytes:
-    """The same ``tokenizer.json``, byte for byte as transformers saves it once it has opened it.
+def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
+    """A ``tokenizer.json``, byte for byte as transformers saves it once it has opened it beside that config.
 
-    That is how its cartridge is found to be the right one. Transformers puts a template that adds nothing where there
-    is no post-processor. The scores of a Unigram model stay as they are spelled: the library would read back others.
+    So every way to open the two files gives the same tokenizer, and its cartridge is found to be the right one. The
+    special tokens that the config names become added tokens: they are found in texts, and left out by `decode`.
+    Transformers puts a template that adds nothing where there is no post-processor. The scores of a Unigram model are
+    what the library reads, spelled so that it reads them again; the few that it cannot read become their neighbours.
     """
-    document = _parsed(data)
-    if isinstance(document["model"].get("vocab"), list):
-        return data
+    document = _parsed(data, tokenizer_json.as_the_library_reads if b'"Unigram"' in data else None)
+    named = _named_tokens(document, config)
+    added = sorted([*(document.get("added_tokens") or []), *named], key=lambda token: token["id"])
+    document["added_tokens"] = added
     if document.get("post_processor") is None:
         document["post_processor"] = _PLAIN_TEMPLATE
+    if isinstance(vocab := document["model"].get("vocab"), list):
+        document["model"]["vocab"] = [[piece, tokenizer_json.settled(score)] for piece, score in vocab]
+        return tokenizer_json.dump(document).encode()
     return _written(document)
+
+
+def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The special tokens of a config that the vocabulary has and that are no added tokens yet."""
+    vocab = document["model"].get("vocab")
+    ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
+    known = {token["content"] for token in document.get("added_tokens") or []}
+    named = {config.get(f"{name}_token") for name in _SPECIAL}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    found = {ids[content]: content for content in named if isinstance(content, str) and content in ids}
+    return [{"id": id, "content": found[id], **flags} for id in sorted(found) if found[id] not in known]
 
 
 def as_the_library_writes(data: bytes) -> bytes:
@@ -82,9 +100,9 @@ def as_the_library_writes(data: bytes) -> bytes:
     return _written(_parsed(data))
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes, read_float: Callable[[str], float] | None = None) -> dict[str, Any]:
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_float=read_float)
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"the tokenizer.json is not JSON: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):

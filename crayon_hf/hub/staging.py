@@ -160,7 +160,7 @@ def _converted(path: str) -> Staged:
     converted = convert(path)
     kind = recognise(path) if os.path.exists(path) else None
     is_whole = kind in (Kind.TOKENIZER_JSON, Kind.CARTRIDGE)  # somebody's tokenizer.json stays what it is
-    data = converted.tokenizer_json if is_whole else as_transformers_saves(converted.tokenizer_json)
+    data = converted.tokenizer_json if is_whole else as_transformers_saves(converted.tokenizer_json, converted.config)
     return Staged({JSON: data}, converted.config, metadata_of(converted), None, None, None)
 
 

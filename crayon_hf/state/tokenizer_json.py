@@ -79,7 +79,7 @@ def spell(score: float) -> str:
     at most 1.8, as 10^16 has 1.11; beyond, it is missing for about one in a hundred, which then is a neighbour.
     """
     text = repr(score)
-    if not math.isfinite(score) or _as_the_library_reads(text) == score:
+    if not math.isfinite(score) or as_the_library_reads(text) == score:
         return text
     for power in range(1, 23):
         whole = score * 10.0**power
@@ -91,13 +91,24 @@ def spell(score: float) -> str:
     return text
 
 
-def _as_the_library_reads(text: str) -> float:
-    mantissa, _, power = text.partition("e")
+def settled(score: float) -> float:
+    """The score, or the nearest neighbour found that the library reads back as it was written."""
+    while math.isfinite(score) and (read := as_the_library_reads(spell(score))) != score:
+        score = read
+    return score
+
+
+def as_the_library_reads(text: str) -> float:
+    """The double that the library takes the spelling of a number for: its digits, scaled by a power of ten.
+
+    The nearest one, as in Python, for more than 19 digits and beyond 308 powers of ten.
+    """
+    mantissa, _, power = text.lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     exponent = int(power or 0) - len(fraction)
+    if abs(exponent) > 308 or len(whole + fraction) > 19:
+        return float(text)
     digits = float(int(whole + fraction))
-    if abs(exponent) > 308:
-        return math.nan
     value = digits * float(f"1e{exponent}") if exponent >= 0 else digits / float(f"1e{-exponent}")
     return -value if mantissa.startswith("-") else value
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import CrayonError, Tokenizer, UnsupportedError, VocabularyError
-from crayon_hf.conversion import piece_texts
+from crayon_hf.conversion import convert, piece_texts, write
 from crayon_hf.conversion.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
 
@@ -243,6 +243,33 @@ def test_control_pieces_are_text(sentences):
         "eos_token": "</s>",
         "unk_token": "<unk>",
     }
+
+
+@pytest.mark.parametrize("name", ["bpe", "unigram", "unigram_nfkc", "char"])
+def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
+    """However it is opened: the special tokens that its config names are found in texts, and its cartridge is used."""
+    import transformers
+
+    import crayon_hf
+
+    (tmp_path / "x.model").write_bytes(trained(sentences, name, **TRAINED[name]))
+    write(convert(tmp_path / "x.model"), tmp_path / "converted")
+    folder = tmp_path / "converted"
+    ours = crayon_hf.AutoTokenizer.from_pretrained(folder)
+    stock = transformers.AutoTokenizer.from_pretrained(folder)
+    report = ours.engine_report()
+    assert (report["cartridge"], report["refused"]) == (str(folder / "tokenizer.dat"), None)
+    plain = [Tokenizer.from_file(folder / end) for end in ("", "tokenizer.json", "tokenizer.dat")]
+    reference = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    for text in (f"{ours.bos_token}Hi{ours.eos_token}", "Hi <unk> there", " the  end </s>", sentences[0]):
+        ids = reference.encode(text).ids
+        assert ours(text)["input_ids"] == stock(text)["input_ids"] == ids
+        assert all(tokenizer.encode(text).ids == ids for tokenizer in plain)
+        for skip in (True, False):
+            decoded = reference.decode(ids, skip_special_tokens=skip)
+            assert ours.decode(ids, skip_special_tokens=skip) == stock.decode(ids, skip_special_tokens=skip) == decoded
+            assert all(tokenizer.decode(ids, skip) == decoded for tokenizer in plain)
+    assert reference.encode(f"{ours.bos_token}Hi{ours.eos_token}").ids[0] == ours.bos_token_id
 
 
 def test_what_is_not_expressible(sentences):
