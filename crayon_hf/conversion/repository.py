@@ -73,14 +73,16 @@ def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
     what the library reads, spelled so that it reads them again; the few that it cannot read become their neighbours.
     """
     document = _parsed(data, tokenizer_json.as_the_library_reads if b'"Unigram"' in data else None)
-    named = _named_tokens(document, config)
-    added = sorted([*(document.get("added_tokens") or []), *named], key=lambda token: token["id"])
-    document["added_tokens"] = added
-    if document.get("post_processor") is None:
-        document["post_processor"] = _PLAIN_TEMPLATE
-    if isinstance(vocab := document["model"].get("vocab"), list):
-        document["model"]["vocab"] = [[piece, tokenizer_json.settled(score)] for piece, score in vocab]
-        return tokenizer_json.dump(document).encode()
+    try:
+        added = [*(document.get("added_tokens") or []), *_named_tokens(document, config)]
+        document["added_tokens"] = sorted(added, key=lambda token: token["id"])
+        if document.get("post_processor") is None:
+            document["post_processor"] = _PLAIN_TEMPLATE
+        if isinstance(vocab := document["model"].get("vocab"), list):
+            document["model"]["vocab"] = [[piece, tokenizer_json.settled(score)] for piece, score in vocab]
+            return tokenizer_json.dump(document).encode()
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
     return _written(document)
 
 
