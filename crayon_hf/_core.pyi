@@ -13,6 +13,10 @@ BUILD_ID: str
 """A digest of the code that compiles vocabularies."""
 TRACE_PIECE_BYTES: int
 
+def type_version(type: type, /) -> int:
+    """A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where
+    there is none yet: the version by which CPython's own caches of methods go."""
+
 Truncation: TypeAlias = tuple[int, int, str, str]
 Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[int | None, str, int | None, int, int]
 

@@ -100,6 +100,20 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
+// A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
+// none yet: the version by which CPython's own caches of methods go.
+PyObject* type_version(PyObject*, PyObject* type) {
+    if (!PyType_Check(type)) return PyErr_Format(PyExc_TypeError, "a class is wanted, got %R", type);
+    auto* const found = reinterpret_cast<PyTypeObject*>(type);
+    bool is_valid = found->tp_version_tag != 0;
+#if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
+    is_valid = is_valid && PyType_HasFeature(found, Py_TPFLAGS_VALID_VERSION_TAG);
+#endif
+    return PyLong_FromLong(is_valid ? long(found->tp_version_tag) : -1);
+}
+
+PyMethodDef kTypeVersion{"type_version", &type_version, METH_O, nullptr};
+
 }  // namespace crayon::python
 
 PYBIND11_MODULE(_core, m) {
@@ -107,6 +121,7 @@ PYBIND11_MODULE(_core, m) {
     m.doc() = "The compiled engine of crayon_hf.";
     m.attr("__version__") = CRAYON_VERSION;
     m.attr("BUILD_ID") = CRAYON_BUILD_ID;
+    m.attr("type_version") = py::reinterpret_steal<py::object>(PyCFunction_New(&crayon::python::kTypeVersion, nullptr));
     m.def_submodule("_testing", "Parts of the engine one by one, for tests alone.");
     py::register_exception_translator(&crayon::python::translate);
     bind_structures(m);

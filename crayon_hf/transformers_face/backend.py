@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -15,7 +16,6 @@ from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
-from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,6 +66,14 @@ def _refusal(ids: Any) -> TypeError:
     return TypeError(f"ids[{wrong[0]}] is {validation.kind(wrong[1])}, expected int")
 
 
+_ALONE = 3
+"""References to an object that is in one dictionary and one variable, and is an argument."""
+
+_HELD = (
+    "the tokenizer that was assigned to _tokenizer may still be changed by whoever holds it; assign "
+    "crayon_hf.Tokenizer.from_tokenizers(it) instead"
+)
+
 kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """Where the file is that opens a backend again."""
 
@@ -85,12 +93,27 @@ def model_kind(backend: Any) -> str:
 
 
 def as_backend(value: Any) -> Any:
-    """What to keep as `_tokenizer`: ours for a tokenizer of the reference, anything else as it is."""
-    if isinstance(value, Tokenizer):
-        if type(value) is Tokenizer:
-            value.__class__ = Backend  # the same object: whoever shares it sees the same changes
-        return value
-    return from_reference(value) if isinstance(value, reference_class()) else value
+    """What to keep as `_tokenizer`: a tokenizer of ours as a `Backend`, anything else as it is."""
+    if type(value) is Tokenizer:
+        value.__class__ = Backend  # the same object: whoever shares it sees the same changes
+    return value
+
+
+def settle(state: dict[str, Any]) -> Any:
+    """The `_tokenizer` among the attributes of a tokenizer to which somebody assigned one of the reference's.
+
+    It becomes ours as soon as nobody else holds it. Until then it may change, and encodes itself.
+    """
+    reference = state["_tokenizer"]
+    if sys.getrefcount(reference) <= _ALONE:
+        del state["_crayon_assigned"]
+        reference = state["_tokenizer"] = from_reference(reference)
+    elif state["_crayon_assigned"] is True:
+        from crayon_hf.fallback.delegated import warn_delegated
+
+        state["_crayon_assigned"] = "warned"
+        warn_delegated(_HELD, "tokenizers")
+    return reference
 
 
 def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:

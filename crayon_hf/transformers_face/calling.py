@@ -18,6 +18,7 @@ from transformers.utils.generic import PaddingStrategy
 from crayon_hf.state.truncation_padding import Padding, Truncation
 from crayon_hf.transformers_face.backend import Backend, model_kind
 from crayon_hf.transformers_face.encodings import LazyEncodings, Recipe, TextRecipe
+from crayon_hf.transformers_face.replaced import decodes_plainly, encodes_plainly
 
 _KNOWN = frozenset(
     (
@@ -62,7 +63,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     """``tokenizer(text)``."""
     state = tokenizer.__dict__
     backend = state["_tokenizer"]
-    if type(backend) is not Backend or not tokenizer._crayon_plain_calls:
+    if type(backend) is not Backend or not encodes_plainly(tokenizer, backend):
         return None
     engine = backend._current_engine()
     special_as_text = state["split_special_tokens"]
@@ -86,7 +87,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
 def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
     """``tokenizer(text, *args, **kwargs)``."""
     backend = tokenizer.__dict__["_tokenizer"]
-    if type(backend) is not Backend or not tokenizer._crayon_plain_calls or len(args) > 1:
+    if type(backend) is not Backend or not encodes_plainly(tokenizer, backend) or len(args) > 1:
         return None
     if kwargs and (not kwargs.keys() <= _ALL or any(kwargs.get(name) for name in _OFF)):
         return None
@@ -197,8 +198,7 @@ def _ask_sizes(
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
     """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
     backend = tokenizer.__dict__["_tokenizer"]
-    cls = type(tokenizer)
-    if type(backend) is not Backend or not _decodes_plainly(cls) or "decode" in vars(backend):
+    if type(backend) is not Backend or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
         return None
     options = dict(zip(("skip_special_tokens", "clean_up_tokenization_spaces"), args, strict=False))
     if len(args) > 2 or options.keys() & kwargs.keys():
@@ -283,12 +283,3 @@ def _batch(columns: dict[str, Any], encodings: list[Any], n_sequences: int) -> B
     attributes["_encodings"] = encodings
     attributes["_n_sequences"] = n_sequences
     return batch
-
-
-def _decodes_plainly(cls: Any) -> bool:
-    return all(
-        next(base for base in cls.__mro__ if name in base.__dict__).__module__.startswith(
-            ("transformers.tokenization_", "crayon_hf.")
-        )
-        for name in ("decode", "_decode", "batch_decode")
-    )

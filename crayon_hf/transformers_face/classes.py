@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizerFast
 
+from crayon_hf.transformers_face.replaced import note_replaced
 from crayon_hf.util.reference import reference_class
 
 if TYPE_CHECKING:
@@ -21,28 +22,11 @@ _base: type[CrayonTokenizerFast] | None = None
 _classes: dict[type, type[CrayonTokenizerFast]] = {}
 _lock = threading.Lock()
 
-_CALLS = (
-    *("_encode_plus", "_batch_encode_plus", "_call_one", "encode_plus", "batch_encode_plus", "_convert_encoding"),
-    *("set_truncation_and_padding", "_get_padding_truncation_strategies", "_eventual_warn_about_too_long_sequence"),
-    "_switch_to_input_mode",
-)
-"""The methods that a plain call goes through. A class that overrides one is not short-circuited."""
-
-_HARMLESS = frozenset(
-    f"{name}TokenizerFast"
-    for name in (
-        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED", "Longformer", "Mvp"),
-        *("Roberta", "Whisper"),
-    )
-)
-"""Classes of transformers 4 that override two of them only to refuse `is_split_into_words` without a prefix space."""
-
 
 class CrayonMeta(type):
     """Builds a tokenizer with the reference's objects, and changes to ours when it is complete."""
 
     _crayon_stock: type | None
-    _crayon_plain_calls: bool
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an instance as the class that `cls` stands for makes it."""
@@ -90,7 +74,6 @@ def class_for(stock: type) -> type[CrayonTokenizerFast]:
                     "__qualname__": stock.__qualname__,
                     "__doc__": stock.__doc__,
                     "_crayon_stock": stock,
-                    "_crayon_plain_calls": _has_plain_calls(stock),
                 }
                 new: Any = CrayonMeta(stock.__name__, bases, names)
                 made = _classes[stock] = new
@@ -110,6 +93,7 @@ def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = F
     """Make the `_tokenizer` of one of our instances ours."""
     from crayon_hf.transformers_face.backend import as_backend, from_reference
 
+    note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
     if isinstance(backend, reference_class()):
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
@@ -121,14 +105,3 @@ def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = F
     elif backend is not None:
         tokenizer.__dict__["_tokenizer"] = as_backend(backend)
     return tokenizer
-
-
-def _has_plain_calls(stock: type) -> bool:
-    for name in _CALLS:
-        owner = next((cls for cls in stock.__mro__ if name in cls.__dict__), None)
-        if owner is None or owner.__module__.startswith("transformers.tokenization_"):
-            continue
-        if owner.__module__.startswith("transformers.models.") and owner.__name__ in _HARMLESS:
-            continue
-        return False
-    return True

@@ -12,8 +12,10 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading
-from crayon_hf.transformers_face.backend import Backend, as_backend, report
+from crayon_hf.transformers_face.backend import Backend, as_backend, report, settle
 from crayon_hf.transformers_face.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
+from crayon_hf.transformers_face.replaced import NAMES, decodes_plainly, encodes_plainly, methods_of, note_replaced
+from crayon_hf.util.reference import reference_class
 
 
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
@@ -25,7 +27,6 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     """
 
     _crayon_stock: type | None = None
-    _crayon_plain_calls = True
 
     # -- opening and saving
 
@@ -64,15 +65,36 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             return names  # the cartridge saves time; without it everything works
         return (*names, cartridge)
 
+    # -- what others replace
+
+    @property
+    def _crayon_plain_calls(self) -> bool:
+        return encodes_plainly(self, self._tokenizer)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        super().__setattr__(key, value)  # type: ignore[no-untyped-call]
+        if key in NAMES:
+            note_replaced(self)
+
+    def __delattr__(self, key: str) -> None:
+        super().__delattr__(key)
+        if key in NAMES:
+            note_replaced(self)
+
     # -- the backend
 
     @property
     def _tokenizer(self) -> Any:
-        return self.__dict__.get("_tokenizer")
+        state = self.__dict__
+        return settle(state) if "_crayon_assigned" in state else state.get("_tokenizer")
 
     @_tokenizer.setter
     def _tokenizer(self, value: Any) -> None:
         building = "_crayon_building" in self.__dict__  # transformers is still putting it together
+        if isinstance(value, reference_class()) and not building:
+            self.__dict__["_crayon_assigned"] = True
+        else:
+            self.__dict__.pop("_crayon_assigned", None)
         self.__dict__["_tokenizer"] = value if building else as_backend(value)
 
     def __getattr__(self, key: str) -> Any:
@@ -112,6 +134,9 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         clean_up_tokenization_spaces: bool | None = None,
         **kwargs: Any,
     ) -> str:
+        if not methods_of(type(self)).base_is_own:
+            options = kwargs | {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
+            return str(super()._decode(token_ids, skip_special_tokens=skip_special_tokens, **options))
         text: str = super()._decode(
             token_ids, skip_special_tokens=skip_special_tokens, clean_up_tokenization_spaces=False, **kwargs
         )
@@ -121,7 +146,8 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def decode(self, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
         """The text of some ids, as `PreTrainedTokenizerFast.decode` gives it."""
-        if type(token_ids) is list and token_ids and type(token_ids[0]) is int and len(args) <= 1:
+        is_row = type(token_ids) is list and token_ids and type(token_ids[0]) is int
+        if is_row and len(args) <= 1 and decodes_plainly(self):
             # What follows in transformers asks of every id whether it is a tensor.
             options = dict(kwargs)
             if args:

@@ -55,10 +55,15 @@ def _holds_its_own(place: Any) -> bool:
     if known is not None and known[1] == ids:
         return True
     values = list(vars(place).values())
-    if not all(_is_theirs(function) for value in values for function in _functions(value)):
+    if not all(map(is_own, values)):
         return False
     _known[id(place)] = place, list(map(id, values)), values
     return True
+
+
+def is_own(value: Any) -> bool:
+    """True for a value of a class or module when it calls no function from elsewhere."""
+    return all(map(_is_theirs, _functions(value)))
 
 
 def _functions(value: Any) -> Iterator[Any]:

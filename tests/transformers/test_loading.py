@@ -315,7 +315,7 @@ def test_building_one(repository: Path) -> None:
         other = crayon_hf.CrayonTokenizerFast(tokenizer_object=backend)
         assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
         assert other(TEXT)["input_ids"] == twin(TEXT)["input_ids"]
-    other._tokenizer = twin._tokenizer
+    other._tokenizer = copy.deepcopy(twin._tokenizer)
     assert isinstance(other._tokenizer, crayon_hf.Tokenizer)
     assert isinstance(outcome(PreTrainedTokenizerFast), Raised)
     assert outcome(crayon_hf.CrayonTokenizerFast) == outcome(PreTrainedTokenizerFast)

@@ -181,6 +181,6 @@ def test_target_mode_classes(tmp_path: Path, repositories: dict[str, Path]) -> N
     (tmp_path / "tokenizer.json").write_bytes((repositories["t5"] / "tokenizer.json").read_bytes())
     stock = AutoTokenizer.from_pretrained(tmp_path)
     ours = crayon_hf.AutoTokenizer.from_pretrained(tmp_path)
-    assert not type(ours)._crayon_plain_calls
+    assert not ours._crayon_plain_calls
     for arguments in ({"text": TEXT}, {"text": TEXT, "text_target": TEXT}, {"text_target": [TEXT, "a"]}):
         assert plain(ours(**arguments)) == plain(stock(**arguments))

@@ -1,0 +1,133 @@
+"""What others put in the place of transformers' methods, and of its `_tokenizer`, counts in every call."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import pytest
+import tokenizers
+from tokenizers import normalizers
+from transformers import PreTrainedTokenizerFast
+
+import crayon_hf
+from crayon_hf.transformers_face.replaced import decodes_plainly
+from tests.transformers.comparing import outcome
+
+TEXT = "The quick  brown fox."
+METHODS = ("__call__", "encode", "_encode_plus", "set_truncation_and_padding", "decode", "_decode", "batch_decode")
+
+
+def said(tokenizer: Any, calls: list[str]) -> list[Any]:
+    """What some calls give, and which of the replaced methods each of them went through."""
+    ids = tokenizer.encode(TEXT, add_special_tokens=False)
+    results = []
+    for call in (
+        lambda: tokenizer(TEXT),
+        lambda: tokenizer(TEXT, truncation=True, max_length=4),
+        lambda: tokenizer([TEXT, "b"], return_tensors="np", padding=True),
+        lambda: tokenizer.encode(TEXT),
+        lambda: tokenizer.encode(TEXT, add_special_tokens=False),
+        lambda: tokenizer.tokenize(TEXT),
+        lambda: tokenizer.decode(ids),
+        lambda: tokenizer.decode(ids, skip_special_tokens=True),
+        lambda: tokenizer.decode(ids, clean_up_tokenization_spaces=True),
+        lambda: tokenizer.batch_decode([ids, ids[:2]]),
+    ):
+        calls.clear()
+        results.append((outcome(call), list(calls)))
+    return results
+
+
+def recording(original: Any, name: str, calls: list[str]) -> Any:
+    def replaced(*arguments: Any, **keywords: Any) -> Any:
+        calls.append(name)
+        return original(*arguments, **keywords)
+
+    return replaced
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_of_a_class(pair: tuple[Any, Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [said(tokenizer, []) for tokenizer in pair]
+    calls: list[str] = []
+    owner = next(cls for cls in PreTrainedTokenizerFast.__mro__ if name in cls.__dict__)
+    monkeypatch.setattr(owner, name, recording(getattr(owner, name), name, calls))
+    stock, ours = (said(tokenizer, calls) for tokenizer in pair)
+    assert ours == stock
+    assert any(called for _, called in stock)
+    monkeypatch.undo()
+    assert [said(tokenizer, calls) for tokenizer in pair] == before
+    assert pair[1]._crayon_plain_calls
+    assert decodes_plainly(pair[1])
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "__call__"])
+def test_a_method_of_an_instance(pair: tuple[Any, Any], name: str) -> None:
+    results = []
+    for tokenizer in pair:
+        calls: list[str] = []
+        setattr(tokenizer, name, recording(getattr(tokenizer, name), name, calls))
+        results.append(said(tokenizer, calls))
+        delattr(tokenizer, name)
+        results.append(said(tokenizer, calls))
+    assert results[2:] == results[:2]
+    assert any(called for _, called in results[0])
+    assert pair[1]._crayon_plain_calls
+    assert decodes_plainly(pair[1])
+
+
+def test_a_method_of_the_backend(pair: tuple[Any, Any]) -> None:
+    results = []
+    for tokenizer in pair:
+        calls: list[str] = []
+        backend = tokenizer.backend_tokenizer
+        for name in ("encode_batch", "decode"):
+            setattr(backend, name, recording(getattr(backend, name), name, calls))
+        results.append(said(tokenizer, calls))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("name", ["_encode_plus", "decode", "_decode"])
+def test_a_method_of_a_subclass(repository: Any, name: str) -> None:
+    results = []
+    for base in (PreTrainedTokenizerFast, crayon_hf.CrayonTokenizerFast):
+        calls: list[str] = []
+        derived: Any = type("Derived", (base,), {name: recording(getattr(base, name), name, calls)})
+        results.append(said(derived.from_pretrained(repository), calls))
+    assert results[0] == results[1]
+    assert any(called for _, called in results[0])
+
+
+def test_a_reference_that_is_assigned(pair: tuple[Any, Any]) -> None:
+    """While somebody holds it, what they change in it counts; from then on it is ours."""
+    stock, ours = pair
+    references = [copy.deepcopy(stock.backend_tokenizer) for _ in pair]
+    for tokenizer, reference in zip(pair, references, strict=True):
+        tokenizer._tokenizer = reference
+    with pytest.warns(crayon_hf.DelegatedWarning, match="whoever holds it"):
+        assert ours._tokenizer is ours.backend_tokenizer is references[1]
+    for reference in references:
+        reference.add_tokens(["quick"])
+        reference.normalizer = normalizers.Replace("o", "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert said(ours, []) == said(stock, [])
+    assert ours.engine_report()["engine"] == "delegated"
+    del reference
+    references.clear()
+    assert said(ours, []) == said(stock, [])
+    assert ours.engine_report()["engine"] == "native"
+    assert isinstance(copy.deepcopy(ours)._tokenizer, crayon_hf.Tokenizer)
+
+
+def test_a_reference_that_nobody_holds(pair: tuple[Any, Any], recwarn: pytest.WarningsRecorder) -> None:
+    """It is ours at once."""
+    stock, ours = pair
+    for tokenizer in pair:
+        document = tokenizer.backend_tokenizer.to_str()
+        tokenizer._tokenizer = tokenizers.Tokenizer.from_str(document)
+    assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
+    assert said(ours, []) == said(stock, [])
+    assert not [warning for warning in recwarn if warning.category is crayon_hf.DelegatedWarning]
