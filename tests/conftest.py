@@ -6,6 +6,7 @@ that is native. Each fixture is the path of a ``tokenizer.json``.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -57,6 +58,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Python's collector need not look through all that was imported and collected, again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

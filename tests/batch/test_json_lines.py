@@ -331,6 +331,7 @@ def test_lines_that_end_where_a_part_does(size: int) -> None:
     assert read(data, ["text"], threads=4)[1:] == [["\ny"], *[BLANK] * 5, ["\n"]]
 
 
+@pytest.mark.slow
 def test_a_line_of_50_megabytes() -> None:
     text = ("0123456789\n\u00e9\U0001f642" * 3_200_000)[:40_000_000]
     data = json.dumps({"text": text}, ensure_ascii=False).encode() + b'\n{"text": "end"}'

@@ -245,7 +245,7 @@ def test_control_pieces_are_text(sentences):
     }
 
 
-@pytest.mark.parametrize("name", ["bpe", "unigram", "unigram_nfkc", "char"])
+@pytest.mark.parametrize("name", ["bpe", "unigram"])
 def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
     """However it is opened: the special tokens that its config names are found in texts, and its cartridge is used."""
     import transformers

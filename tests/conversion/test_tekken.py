@@ -153,6 +153,7 @@ def test_a_special_token_inside_a_character(shipped: Opened) -> None:
     assert shipped.reference.decode([first, 1, *rest]) == "\ufffd\ufffd"
 
 
+@pytest.mark.slow
 def test_surrogates(shipped: Opened) -> None:
     for text in ("a\ud800b", "\udfff", "\ud83d\ude42 pair", "\ude42\ud83d"):
         assert shipped.ours.encode(text).ids == shipped.reference.encode(text, False, False)

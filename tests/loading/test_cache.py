@@ -26,6 +26,7 @@ TEXT = "Hello, world! It's 2024 and naïve."
 @pytest.fixture
 def directory(tmp_path, monkeypatch):
     path = tmp_path / "cache"
+    monkeypatch.setattr(cache, "SETTLED_NS", 200_000_000)
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(path))
     return path
 

@@ -109,6 +109,7 @@ def test_the_reference_opens_nearly_all_of_them() -> None:
     }
 
 
+@pytest.mark.slow
 def test_models_are_the_same_in_another_process() -> None:
     program = child_command("components.command", "--digest")
     said = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()

@@ -15,6 +15,8 @@ import pytest
 from crayon_hf.parity.report.html import to_html
 from tests.parity.report_samples import SAMPLES, agreeing
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (390, 768, 1280)
 LEAST_CONTRAST = 4.5
 
@@ -117,7 +119,6 @@ def size(width: int) -> dict[str, int]:
     return {"width": width, "height": 900}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agreeing", "differing", "failing", "empty", "hostile"])
 def test_it_opens_in_both_themes_with_readable_text(browser: Any, pages: Path, name: str) -> None:
     grounds = set()
@@ -131,7 +132,6 @@ def test_it_opens_in_both_themes_with_readable_text(browser: Any, pages: Path, n
     assert len(grounds) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agreeing", "failing", "huge", "hostile"])
 def test_nothing_reaches_over_the_edge(browser: Any, pages: Path, name: str) -> None:
     with opened(browser, pages / f"{name}.html", viewport=size(WIDTHS[0])) as page:
@@ -226,7 +226,6 @@ def scheme_of(page: Any) -> str:
     return scheme
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("denied", [False, True])
 @pytest.mark.parametrize("name", ["agreeing", "hostile"])
 def test_the_command_is_copied_by_keyboard(browser: Any, pages: Path, name: str, denied: bool) -> None:

@@ -53,6 +53,7 @@ def test_a_png_is_whole_and_the_same_each_time() -> None:
         assert opened.convert("RGB").getpixel((20, 100)) == (255, 255, 255)
 
 
+@pytest.mark.slow
 def test_the_bytes_are_the_same_in_another_process_with_other_settings(tmp_path: Path) -> None:
     code = (
         f"import hashlib, sys; sys.path.append({str(ROOT)!r})\n"

@@ -59,6 +59,7 @@ def test_full_agreement(gpt2_like: Path, text: Path) -> None:
     assert Report.from_json(report.to_json()) == report
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_inputs(gpt2_like: Path) -> None:
     def counts(seed: int) -> list[int]:
         report = make_report(str(gpt2_like), **{**SMALL, "seed": seed})
@@ -173,6 +174,7 @@ def test_a_text_that_is_none(gpt2_like: Path, tmp_path: Path, content: bytes, sa
 # -- speed
 
 
+@pytest.mark.slow
 def test_speed_is_of_both_sides(gpt2_like: Path, text: Path) -> None:
     report = make_report(str(gpt2_like), strings=20, tokens=0, texts=[text], rounds=1)
     assert report.agreed
@@ -228,6 +230,7 @@ def test_the_command_writes_all_forms(gpt2_like: Path, text: Path, tmp_path: Pat
     assert capfd.readouterr().out.splitlines()[-1] == lines[-1]
 
 
+@pytest.mark.slow
 def test_the_command_on_a_difference(gpt2_like: Path, stand_in: ModuleType, text: Path, capfd: Any) -> None:
     options = ["--strings", 400, "--tokens", 0, "--text", text, "--no-speed", "--ours", "parity_stand_in:wrong_ids"]
     assert command(gpt2_like, *options) == 1

@@ -252,6 +252,7 @@ def pieces(tmp_path_factory: pytest.TempPathFactory, training_text: list[str]) -
     return path
 
 
+@pytest.mark.slow
 def test_sentencepiece(pieces: Path) -> None:
     import sentencepiece
 
