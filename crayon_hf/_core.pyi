@@ -98,6 +98,22 @@ class StreamEncoder:
     def position(self) -> int:
         """How many bytes were consumed so far."""
 
+class DecodeStream:
+    """The text of ids as they come, a chunk at each step."""
+
+    @overload
+    def __init__(self, ids: list[int], skip_special_tokens: bool) -> None: ...
+    @overload
+    def __init__(self, other: DecodeStream) -> None: ...
+    def step(self, tokenizer: Any, id: Any) -> str | None:
+        """``advance(tokenizer._engine, [id])`` where the stream has begun, `id` is an int and the engine is native;
+        else what the method ``_step`` of a subclass gives for the same arguments."""
+    def advance(self, engine: Any, ids: list[int]) -> str | None:
+        """Add ids, of 32 bits; the new text, or None while a character is not whole."""
+    @property
+    def begun(self) -> bool:
+        """True once there was a step."""
+
 class WordCounter:
     """Counts the words of texts for a trainer: the pretokens that `engine`'s added tokens, normalizer and pre-tokenizer
     make, as ``tokenizers`` counts them in ``train_from_iterator``. An added token in a text is a word of its own.

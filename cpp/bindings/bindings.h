@@ -30,6 +30,7 @@ void bind_spans(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);
 void bind_stream(py::module_& m);
+void bind_decode_stream(py::module_& m);
 void bind_word_counter(py::module_& m);
 void bind_train(py::module_& m);
 void bind_json_lines(py::module_& m);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex, cast
 
 import tokenizers
 
@@ -15,37 +15,33 @@ _home: Any = tokenizers.decoders
 _stock: Any = _home.DecodeStream
 
 
-class DecodeStream:
+class DecodeStream(OurStream):
     """Ours for a tokenizer of ours, that of the reference for one of the reference's."""
 
-    __slots__ = ("_started", "_stream", "_wanted")
+    __slots__ = ("_stock", "_stock_begun")
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False) -> None:
-        self._stream: Any = _stock(ids, skip_special_tokens)  # which also says what is wrong with the arguments
-        self._wanted = None if ids is None else list(ids), skip_special_tokens
-        self._started = False
+        self._stock: Any = _stock(ids, skip_special_tokens)  # which also says what is wrong with the arguments
+        self._stock_begun = False
+        super().__init__(ids, skip_special_tokens)
 
-    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
-        """Add one id, or several; the new text, or None while a character is not whole."""
+    def _step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
         is_ours = isinstance(tokenizer, Tokenizer)
-        if not self._started and is_ours:
-            self._stream = OurStream(*self._wanted)
-        elif self._started and is_ours != isinstance(self._stream, OurStream):
+        if self._stock_begun if is_ours else self.begun:
             raise TypeError(
                 f"this stream was begun with another kind of tokenizer than {type(tokenizer).__qualname__}, "
                 "and cannot go on with it"
             )
-        self._started = self._started or is_ours or isinstance(tokenizer, reference_class())
-        text: str | None = self._stream.step(tokenizer, id)
+        if is_ours:
+            return super()._step(tokenizer, id)
+        self._stock_begun = self._stock_begun or isinstance(tokenizer, reference_class())
+        text: str | None = self._stock.step(tokenizer, id)
         return text
 
     def __copy__(self) -> DecodeStream:
-        twin = DecodeStream.__new__(DecodeStream)
-        twin._stream, twin._wanted, twin._started = self._stream.__copy__(), self._wanted, self._started
+        twin = cast(DecodeStream, super().__copy__())
+        twin._stock, twin._stock_begun = self._stock.__copy__(), self._stock_begun
         return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DecodeStream:
-        return self.__copy__()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("cannot pickle 'tokenizers.decoders.DecodeStream' object")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import pickle
 import random
 from itertools import pairwise
 
@@ -91,6 +93,33 @@ def test_copies_go_their_own_ways(pair):
     twins = [copy.copy(stream), copy.deepcopy(stream)]
     said = [chunks(twin, ours, [7, 8, 9]) for twin in (stream, *twins)]
     assert said[0] == said[1] == said[2]
+
+
+def test_every_way_of_a_step_goes_on_with_the_same_stream(pair):
+    reference, ours = pair
+    ids = [id for text in TEXTS for id in reference.encode(text).ids][:40]
+    expected = chunks(Reference(), reference, ids)
+    ways = [
+        lambda stream, id: stream.step(ours, id),
+        lambda stream, id: stream.step(ours, [id]),
+        lambda stream, id: stream.step(tokenizer=ours, id=id),
+        lambda stream, id: stream.step(ours, id=np.int32(id)),
+    ]
+    held = ours.decoder  # while somebody holds a component, the engine is asked for at each step
+    for turn in range(4):
+        stream = DecodeStream()
+        assert [ways[(at + turn) % 4](stream, id) for at, id in enumerate(ids)] == expected
+    del held
+    assert stream.begun
+    assert not DecodeStream(ids).begun
+
+
+def test_a_stream_without_init_and_a_stream_in_a_pickle(pair):
+    with pytest.raises(TypeError, match="__init__"):
+        DecodeStream.__new__(DecodeStream).step(pair[1], 5)
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(DecodeStream())
+    assert str(inspect.signature(DecodeStream().step)) == "(tokenizer, id)"
 
 
 def test_arguments(pair):

@@ -1,24 +1,16 @@
 // The calls that small inputs make, without the way through pybind11's dispatcher, which takes longer than their work.
 // Each takes the usual arguments itself, and gives all others to the function of the same name that was bound before:
 // what is said of wrong ones is said there.
+#include "bindings/engine/quick.h"
 #include "bindings/inputs.h"
 
 namespace crayon::python {
-
-void translate(std::exception_ptr pointer);  // of module.cpp
-
 namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
-using Method = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
 constexpr size_t kSmallText = 2048;                // characters
 constexpr size_t kWaitingText = size_t(64) << 20;  // an encoding that waits keeps no larger text
-
-template <typename T>
-T* value_of(PyObject* self) {
-    return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr<T>();
-}
 
 EnginePtr engine_of(PyObject* self) {
     return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().holder<std::shared_ptr<Engine>>();
@@ -35,26 +27,6 @@ struct Bound {
     }
 };
 Bound encode_bound, encode_ids_bound, decode_bound;
-
-template <typename Work>
-PyObject* guarded(Work&& work) {
-    try {
-        return work();
-    } catch (py::error_already_set& error) {
-        error.restore();
-    } catch (const py::builtin_exception& error) {
-        error.set_error();
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-    } catch (...) {
-        try {
-            translate(std::current_exception());
-        } catch (const std::exception& error) {
-            PyErr_SetString(PyExc_RuntimeError, error.what());
-        }
-    }
-    return nullptr;
-}
 
 bool is_flag(PyObject* object) {
     return object == Py_True || object == Py_False;
@@ -154,21 +126,26 @@ PyObject* ids_of_encoding(PyObject* self, void*) {
 }
 
 void replace(py::handle type, const char* name, Method method, Bound* bound) {
-    const py::object before = py::getattr(type, name);
+    py::object before = py::getattr(type, name);
+    const auto doc = py::str(before.attr("__doc__")).cast<std::string>();
+    bound->function = before.release().ptr();
+    set_method(type, name, method, doc);
+}
+
+}  // namespace
+
+void set_method(py::handle type, const char* name, Method method, const std::string& doc) {
     static std::vector<std::unique_ptr<PyMethodDef>> defs;  // live as long as the types
     static std::vector<std::unique_ptr<std::string>> docs;
-    docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
+    docs.push_back(std::make_unique<std::string>(doc));
     defs.push_back(std::make_unique<PyMethodDef>());
     *defs.back() = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(method)),
                     METH_FASTCALL | METH_KEYWORDS, docs.back()->c_str()};
-    bound->function = py::object(before).release().ptr();
     const auto made = py::reinterpret_steal<py::object>(
         PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), defs.back().get()));
     if (!made) throw py::error_already_set();
     py::setattr(type, name, made);
 }
-
-}  // namespace
 
 void bind_quick(EngineClass& c) {
     replace(c, "encode", &encode, &encode_bound);

@@ -1,0 +1,117 @@
+// DecodeStream: ids in, one by one, and text out as soon as it is whole characters.
+#include <pybind11/stl.h>
+
+#include "bindings/engine/quick.h"
+
+namespace crayon::python {
+namespace {
+
+bool ends_broken(const std::string& text) {
+    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+    return text.size() >= kReplacement.size() &&
+           text.compare(text.size() - kReplacement.size(), kReplacement.size(), kReplacement) == 0;
+}
+
+// Used under the GIL. A delegated engine decodes in Python, where another thread may take a step meanwhile: nothing
+// here relies on what was there before, but that there are at least `shown_` ids.
+class PyDecodeStream {
+  public:
+    PyDecodeStream(std::vector<uint32_t> ids, bool skip_special_tokens)
+        : ids_(std::move(ids)), skip_special_tokens_(skip_special_tokens) {}
+
+    // `native` is the C++ object of `engine`, or null for a delegated one. The new text, or None.
+    PyObject* step(const Engine* native, py::handle engine, const uint32_t* ids, size_t n) {
+        begun_ = true;
+        if (context_.empty() && !ids_.empty()) {
+            const size_t size = ids_.size();
+            std::string prompt = decode(native, engine);
+            if (!ends_broken(prompt)) {
+                context_ = std::move(prompt);
+                shown_ = std::min(size, ids_.size());
+            }
+        }
+        ids_.insert(ids_.end(), ids, ids + n);
+        const std::string text = decode(native, engine);
+        if (text.size() <= context_.size() || ends_broken(text)) Py_RETURN_NONE;
+        if (text.compare(0, context_.size(), context_) != 0)
+            throw py::value_error(
+                "the text of the ids so far has changed with the new ones: these ids cannot be decoded in a stream");
+        auto chunk = py::reinterpret_steal<py::object>(
+            PyUnicode_DecodeUTF8(text.data() + context_.size(), Py_ssize_t(text.size() - context_.size()), nullptr));
+        if (!chunk) throw py::error_already_set();
+        ids_.erase(ids_.begin(), ids_.begin() + std::ptrdiff_t(shown_));
+        shown_ = ids_.size();
+        context_ = decode(native, engine);
+        return chunk.release().ptr();
+    }
+    bool begun() const { return begun_; }
+
+  private:
+    std::string decode(const Engine* native, py::handle engine) {
+        if (native == nullptr) return engine.attr("decode")(ids_, skip_special_tokens_, "skip").cast<std::string>();
+        native->decode({ids_.data(), ids_.size(), IdView::Kind::uint32}, skip_special_tokens_, true, &decoded_);
+        return decoded_.is_ascii || decoded_.is_text ? decoded_.bytes : decoded_.text();
+    }
+
+    std::vector<uint32_t> ids_;
+    const bool skip_special_tokens_;
+    bool begun_ = false;
+    std::string context_;  // the text of the first ids, which has been given already
+    size_t shown_ = 0;     // how many ids that is
+    DecodedText decoded_;
+};
+
+PyTypeObject* engine_type = nullptr;
+
+const Engine* native_of(PyObject* engine) {
+    return Py_TYPE(engine) == engine_type ? value_of<Engine>(engine) : nullptr;
+}
+
+// One id, of a tokenizer that has its engine ready, of a stream that has begun. The method `_step` has all else, and
+// says what is wrong with it.
+PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    static PyObject* const engine_name = PyUnicode_InternFromString("_engine");
+    static PyObject* const slow_name = PyUnicode_InternFromString("_step");
+    PyDecodeStream* const stream = value_of<PyDecodeStream>(self);
+    if (stream == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "DecodeStream.__init__() was not called");
+        return nullptr;
+    }
+    if (names == nullptr && n == 2 && stream->begun() && PyLong_CheckExact(args[1])) {
+        int overflow = 0;
+        const long long id = PyLong_AsLongLongAndOverflow(args[1], &overflow);
+        const auto engine = py::reinterpret_steal<py::object>(PyObject_GetAttr(args[0], engine_name));
+        if (!engine) PyErr_Clear();
+        const Engine* const native = engine ? native_of(engine.ptr()) : nullptr;
+        if (native != nullptr && overflow == 0 && id >= 0 && id <= UINT32_MAX) {
+            const auto wanted = uint32_t(id);
+            return guarded([&] { return stream->step(native, engine, &wanted, 1); });
+        }
+    }
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), args, args + n + (names != nullptr ? PyTuple_GET_SIZE(names) : 0));
+    return PyObject_VectorcallMethod(slow_name, all.data(), size_t(n) + 1, names);
+}
+
+}  // namespace
+
+void bind_decode_stream(py::module_& m) {
+    engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());  // which the module keeps
+    py::class_<PyDecodeStream> c(m, "DecodeStream");
+    c.def(py::init<std::vector<uint32_t>, bool>(), py::arg("ids"), py::arg("skip_special_tokens"))
+        .def(py::init<const PyDecodeStream&>(), py::arg("other"))
+        .def(
+            "advance",
+            [](PyDecodeStream& self, const py::object& engine, const std::vector<uint32_t>& ids) {
+                return py::reinterpret_steal<py::object>(
+                    self.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
+            },
+            py::arg("engine"), py::arg("ids"))
+        .def_property_readonly("begun", &PyDecodeStream::begun);
+    set_method(c, "step", &step,
+               "step($self, tokenizer, id)\n--\n\n"
+               "Add one id, or several; the new text, or None while a character is not whole.\n\n"
+               "Ids that the vocabulary does not have are left out.");
+}
+
+}  // namespace crayon::python
