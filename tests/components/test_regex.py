@@ -49,6 +49,9 @@ PUBLISHED = {
     "falcon": r"[0-9][0-9][0-9]",
     "punctuation": r"[\p{P}\$\+<=>\^~\|`]+",
     "newlines": r"[\r\n]",
+    "repeats": r"[\(\)\[\]\{\}]|([!\"\#\$%\&'\*\+,\-\./:;<=>\?\\\^_`\|\~])\1*",
+    "words_without_han": r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
     "spaces": r"(?<=\S)\s+|\s+(?=\S)| {2,}",
     "bert": r"\w+|[^\w\s]+",
     "clip": r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
@@ -109,6 +112,10 @@ CASES: list[tuple[str, list[str]]] = [
     (r"|a", ["ba"]),
     (r"b|(?=c)", ["b xc bc"]),
     (r"", ["", "aé😀"]),
+    (r"[()]|([!-/é日])\1*", ["(((---..-é日日日é!!", "--", "日"]),
+    (r"([ab])\1\1|(c)\2+c|(.)\3{2,3}?d|(?:(e)\4?)+", ["aaabbbabb", "ccc", "cc", "xxxxdzzzd", "eeeee"]),
+    (r"((f)\2)*|(g)(h)\4*\4|(i)\5*+i|(j)\6{0}k", ["ffff", "fff", "ghhhgh", "iii", "jk"]),
+    (r"(?=(a)\1)a|(?>(b)\2*)b|(?i:x)(y)\3", ["aaa", "bbb", "Xyyxyy"]),
     ("\U0001f600|é+|[日-本]|[^\x00-\uffff]", ["😀éé日本\U0001f601"]),
 ]
 
@@ -129,7 +136,15 @@ REFUSED += [
 ]
 
 FOREIGN = [
-    r"(a)\1",
+    r"(ab)\1",
+    r"(a)b\1",
+    r"(a)*\1",
+    r"(?i)(a)\1",
+    r"(?<=(a)\1)b",
+    r"(?<n>a)(b)\1",
+    r"(a)(b)\2(?<n>c)",
+    r"(a)\10",
+    r"(?:(a)|b)\1",
     r"(?<n>a)\k<n>",
     r"\X",
     r"(?~a)",

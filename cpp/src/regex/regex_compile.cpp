@@ -86,6 +86,7 @@ class Compiler {
                 out->push_back({uint32_t(node.text[0]), uint32_t(node.text[0])});
                 return false;
             case NodeKind::set:
+            case NodeKind::same:
                 work(node.set->ranges().size());
                 out->insert(out->end(), node.set->ranges().begin(), node.set->ranges().end());
                 return false;
@@ -221,6 +222,9 @@ class Compiler {
             case NodeKind::set:
                 append(Op::set, add_set(*node.set));
                 break;
+            case NodeKind::same:
+                append(Op::same, 0, 1, 1);
+                break;
             case NodeKind::list:
                 for (size_t i = 0; i < node.children.size(); ++i)
                     emit(*node.children[i], {Next::Kind::list, &node.children, i + 1, nullptr, false, &next});
@@ -231,6 +235,8 @@ class Compiler {
             case NodeKind::repeat:
                 if (is_one_char(node.child()))
                     emit_loop(node, next);
+                else if (node.child().kind == NodeKind::same && node.greedy && follow(next).certain)
+                    append(Op::same, 0, node.min, node.max);
                 else if (is_unrolled(node))
                     emit_copies(node, next);
                 else

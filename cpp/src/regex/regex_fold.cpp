@@ -88,6 +88,7 @@ Lengths lengths(const Node& node) {
         case NodeKind::string:
             return {uint32_t(node.text.size()), uint32_t(node.text.size())};
         case NodeKind::set:
+        case NodeKind::same:
             return {1, 1};
         case NodeKind::list: {
             Lengths sum{0, 0};
@@ -121,6 +122,7 @@ Lengths lengths(const Node& node) {
 
 void check_inside_look_behind(const Node& node, bool negative, std::string_view pattern) {
     bool good = true;
+    if (node.kind == NodeKind::same) fail(ErrorKind::unsupported, pattern, "a back reference in look-behind");
     if (node.kind == NodeKind::look) good = node.behind && (negative || !node.negative);
     if (node.kind == NodeKind::group) good = !negative || !node.capture;
     if (node.kind == NodeKind::anchor)
@@ -134,10 +136,6 @@ void check_inside_look_behind(const Node& node, bool negative, std::string_view 
             fail(ErrorKind::unsupported, pattern, "look-behind of varying or no length in look-behind");
     }
     for (const NodePtr& child : node.children) check_inside_look_behind(*child, negative, pattern);
-}
-
-std::shared_ptr<const CharSet> set_of(const Node& node) {
-    return node.kind == NodeKind::set ? node.set : std::make_shared<const CharSet>(CharSet::of(node.text[0]));
 }
 
 void simplify_list(NodePtr& node) {

@@ -77,6 +77,19 @@ const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
                 ++pc;
                 break;
             }
+            case Op::same: {
+                const uint8_t* const last = back(p);
+                const size_t size = size_t(p - last);
+                uint32_t count = 0;
+                while (count < i.c && size_t(limit_ - p) >= size && std::memcmp(p, last, size) == 0) {
+                    p += size;
+                    count += count < i.b || i.c != kInfinite;
+                }
+                spend(uint64_t(p - last) / kBytesPerStep);
+                good = count >= i.b;
+                ++pc;
+                break;
+            }
             case Op::jump:
                 pc = i.a;
                 break;

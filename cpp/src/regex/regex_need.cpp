@@ -75,6 +75,7 @@ std::vector<Need> collect(const Node& node) {
             // What look-behind sees is before the match.
             if (!node.behind && !node.negative) return collect(node.child());
             break;
+        case NodeKind::same:  // which its group asked for
         case NodeKind::anchor:
             break;
     }

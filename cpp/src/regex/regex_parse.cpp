@@ -82,6 +82,8 @@ class Parser {
     NodePtr run() {
         NodePtr node = parse_alternatives();
         if (!r_.done()) r_.refuse("an unmatched )");
+        // Plain groups have no numbers then.
+        if (refers_ && named_) r_.unsupported("back references and named groups");
         return node;
     }
 
@@ -102,7 +104,7 @@ class Parser {
         for (;;) {
             skip_ignored();
             if (r_.done() || r_.sees(U'|') || r_.sees(U')')) break;
-            parts.push_back(parse_piece());
+            parts.push_back(parse_piece(parts.empty() ? nullptr : parts.back().get()));
         }
         std::vector<NodePtr> joined;
         for (NodePtr& part : parts) {
@@ -140,10 +142,12 @@ class Parser {
         }
     }
 
-    NodePtr parse_piece() {
+    // `previous`: what stands before it in its branch, or null.
+    NodePtr parse_piece(const Node* previous) {
         Quantifier q{0, 0};
         if (parse_quantifier(&q)) r_.refuse("a repeat operator without a target");
-        NodePtr node = parse_atom();
+        NodePtr node = parse_back_reference(previous);
+        if (node == nullptr) node = parse_atom();
         bool once = false;
         for (;;) {
             skip_ignored();
@@ -264,6 +268,32 @@ class Parser {
             outer.children = std::move(inner->children);
     }
 
+    // The set of group `number` when `previous` is that group, of one character, or is a reference to it; else null.
+    static std::shared_ptr<const CharSet> referred(const Node* previous, uint32_t number) {
+        if (previous->kind == NodeKind::group)
+            return previous->number == number && is_one_char(previous->child()) ? set_of(previous->child()) : nullptr;
+        while (previous->kind == NodeKind::repeat || previous->kind == NodeKind::atomic) previous = &previous->child();
+        return previous->kind == NodeKind::same && previous->number == number ? previous->set : nullptr;
+    }
+
+    // \N right behind group N, which is one character, or behind another \N there: that character again. Null, with
+    // nothing read, for anything else.
+    NodePtr parse_back_reference(const Node* previous) {
+        if (previous == nullptr || options_.ignore_case || !r_.sees(U'\\') || r_.at + 1 >= r_.chars.size())
+            return nullptr;
+        const auto is_digit = [this](size_t at) {
+            return at < r_.chars.size() && r_.chars[at] >= U'0' && r_.chars[at] <= U'9';
+        };
+        if (!is_digit(r_.at + 1) || is_digit(r_.at + 2)) return nullptr;
+        NodePtr node = make_node(NodeKind::same);
+        node->number = uint32_t(r_.chars[r_.at + 1] - U'0');
+        node->set = referred(previous, node->number);
+        if (node->number == 0 || node->set == nullptr) return nullptr;
+        r_.at += 2;
+        refers_ = true;
+        return node;
+    }
+
     NodePtr parse_atom() {
         const char32_t c = r_.chars[r_.at++];
         switch (c) {
@@ -343,8 +373,10 @@ class Parser {
     NodePtr parse_group() {
         if (r_.sees(U'*')) r_.unsupported("the callout (*");
         if (!r_.take(U'?')) {
+            const uint32_t number = ++captures_;
             NodePtr node = make_node(NodeKind::group, parse_until_close());
             node->capture = true;
+            node->number = number;
             return node;
         }
         if (r_.done()) r_.refuse("a group without an end");
@@ -399,6 +431,7 @@ class Parser {
             if (!letter && !digit) r_.unsupported("this name of a group");
         }
         if (r_.at == begin || !r_.take(close)) r_.refuse("an invalid name of a group");
+        named_ = true;
         NodePtr node = make_node(NodeKind::group, parse_until_close());
         node->capture = true;
         return node;
@@ -438,6 +471,9 @@ class Parser {
     Options options_;
     size_t groups_ = 0;  // that are open, and one for the pattern itself
     size_t repeats_ = 0;
+    uint32_t captures_ = 0;  // plain groups so far
+    bool named_ = false;     // there is a group with a name
+    bool refers_ = false;    // there is a back reference
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ enum class Op : uint8_t {
     loop,          // set `a`, `b` to `c` times, the most first; `d`: filter of what comes next
     loop_lazy,     // the same, the fewest first
     loop_final,    // the same as loop, without coming back
+    same,          // the character before here, `b` to `c` times more, the most, without coming back
     jump,          // to `a`
     choose,        // the branches of Choice `a`, in order
     empty_begin,   // register `a` = here

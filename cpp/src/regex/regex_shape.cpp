@@ -12,7 +12,7 @@ constexpr uint32_t kMaxUnrolled = 128;  // instructions that repeating by copies
 bool is_zero_width(const Node& node) {
     if (node.kind == NodeKind::look || node.kind == NodeKind::anchor) return true;
     if (node.kind == NodeKind::string) return node.text.empty();
-    return node.kind != NodeKind::set &&
+    return node.kind != NodeKind::set && node.kind != NodeKind::same &&
            std::all_of(node.children.begin(), node.children.end(), [](const NodePtr& n) { return is_zero_width(*n); });
 }
 
@@ -54,6 +54,10 @@ bool is_one_char(const Node& node) {
     return node.kind == NodeKind::set || (node.kind == NodeKind::string && node.text.size() == 1);
 }
 
+std::shared_ptr<const CharSet> set_of(const Node& node) {
+    return node.kind == NodeKind::set ? node.set : std::make_shared<const CharSet>(CharSet::of(node.text[0]));
+}
+
 uint32_t copies(const Node& repeat) {
     return repeat.max == kInfinite ? repeat.min + 1 : repeat.max;
 }
@@ -64,6 +68,7 @@ bool may_be_empty(const Node& node) {
         case NodeKind::string:
             return node.text.empty();
         case NodeKind::set:
+        case NodeKind::same:
             return false;
         case NodeKind::list:
             return std::all_of(node.children.begin(), node.children.end(), child_may);

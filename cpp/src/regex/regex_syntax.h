@@ -18,6 +18,7 @@ constexpr uint32_t kInfinite = 0xFFFFFFFF;
 enum class NodeKind : uint8_t {
     string,  // code points, as they are; matches the empty string when there are none
     set,     // one character
+    same,    // the character before here, once more: one of `set`
     list,    // children in a row
     alt,     // the first child that leads to a match
     repeat,  // one child, min to max times
@@ -52,9 +53,10 @@ struct Node {
     Anchor anchor = Anchor::begin_line;
     uint32_t min = 0;  // repeat: times; look behind: characters
     uint32_t max = 0;
-    uint32_t size = 0;  // instructions, about; by measure()
+    uint32_t number = 0;  // capture, same: of the plain group; 0 for a named one
+    uint32_t size = 0;    // instructions, about; by measure()
     std::u32string text;
-    std::shared_ptr<const CharSet> set;
+    std::shared_ptr<const CharSet> set;  // set, same
     std::vector<NodePtr> children;
 
     explicit Node(NodeKind k) : kind(k) {}
@@ -122,6 +124,8 @@ void check_look_behind(Node& node, std::string_view pattern);
 void simplify(NodePtr& node);
 
 bool is_one_char(const Node& node);
+// Of one character: what it can be.
+std::shared_ptr<const CharSet> set_of(const Node& node);
 // A match begins with look-ahead and then all that is left of the text.
 bool takes_all_after_look_ahead(const Node& root);
 bool may_be_empty(const Node& node);
