@@ -562,6 +562,9 @@ def canonical_pattern(family: str) -> str:
 def family_of_pattern(pattern: str, flavor: str) -> str | None:
     """The native family of a published pattern in an engine's reading; None when it is not native."""
 
+def is_read_alike(pattern: str) -> bool:
+    """Whether this is a published pattern without a scanner that both engines of regular expressions read alike."""
+
 def json_normalize(data: bytes) -> str:
     """Parse a JSON document as the compiler does and write it again, without white space."""
 

@@ -200,7 +200,11 @@ def _pattern(document: Mapping[str, Any]) -> str | None:
         how = steps[0].get("behavior"), bool(steps[0].get("invert"))
         pattern = steps[0].get("pattern")
         text = pattern.get("Regex") if isinstance(pattern, dict) else None
-        family = _core.family_of_pattern(text, "oniguruma") if how == ("Isolated", False) and text else None
+        if not text or how != ("Isolated", False):
+            return None
+        if _core.is_read_alike(text):
+            return str(text)
+        family = _core.family_of_pattern(text, "oniguruma")
     else:
         family = None
     if family is None:

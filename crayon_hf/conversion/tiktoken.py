@@ -280,6 +280,8 @@ def split_pattern(pattern: str) -> str:
     The same text can mean two things to two regular-expression engines (``{1,3}+`` is possessive to tiktoken, and a
     repeat of a repeat to tokenizers), so that a pattern is taken over by what it means.
     """
+    if _core.is_read_alike(pattern):
+        return pattern
     family = _core.family_of_pattern(pattern, "rust_regex")
     if family is None:
         raise UnsupportedError(f"pattern {pattern!r}")

@@ -70,6 +70,8 @@ def _read_otherwise(engine: _core.Engine) -> str | None:
         return None
     families = _core.family_of_pattern
     for pattern in _patterns(json.loads(engine.components).get("pre_tokenizer")):
+        if _core.is_read_alike(pattern):
+            continue
         if families(pattern, "oniguruma") is None or families(pattern, "oniguruma") != families(pattern, "rust_regex"):
             return pattern
     return None

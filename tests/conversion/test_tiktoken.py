@@ -20,7 +20,10 @@ import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.conversion import tiktoken as conversion
+from crayon_hf.conversion.export import to_tiktoken
+from crayon_hf.conversion.tiktoken import read_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.support.reference_impl import KIMI_PATTERN
 
 SPECIALS = {"<|end|>": 2500, "<|start|>": 2600}
 PATTERNS = {
@@ -31,6 +34,7 @@ PATTERNS = {
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
         r"|\s*[\r\n]+|\s+(?!\S)|\s+"
     ),
+    "kimi": KIMI_PATTERN,
 }
 ODD_PATTERN = r"[aeiou]+|[^aeiou]+"
 TEXTS = (
@@ -103,6 +107,10 @@ def test_converted_json_in_stock_tokenizers(rank_file, ranks, pattern, tmp_path)
     assert stock.token_to_id("<|start|>") == SPECIALS["<|start|>"]
     again = Tokenizer.from_file(tmp_path / "x.json")
     assert [again.encode(text).ids for text in TEXTS] == [stock.encode(text).ids for text in TEXTS]
+    back = to_tiktoken(again)
+    assert (read_ranks(back.data), back.special_tokens) == (ranks, SPECIALS)
+    encoding = reference_of(ranks, back.pattern, SPECIALS)
+    assert encoding.encode_ordinary_batch(list(TEXTS)) == reference.encode_ordinary_batch(list(TEXTS))
 
 
 def test_saved_cartridge_is_still_tiktokens(rank_file, tmp_path):

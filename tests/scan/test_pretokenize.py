@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public
 
 from crayon_hf import _core
+from tests.support.reference_impl import KIMI_PATTERN
 
 sys.path.insert(0, str(Path(__file__).parent))
 twin: Any = import_module("pretokenize_reference")
@@ -61,6 +62,23 @@ def test_every_code_point(family: str, flavor: str) -> None:
     points = points[:0x3100] + rng.sample(points[0x3100:], 20_000)
     batch = ["".join(f"a{c}A1{c}!{c}\n{c} {c}'{c}" for c in points[at : at + 64]) for at in range(0, len(points), 64)]
     assert twin.first_difference(batch, pattern, flavor, lambda d: twin.agreed_scan(d, family, flavor)) is None
+
+
+@pytest.mark.parametrize("flavor", twin.FLAVORS)
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_pattern_without_a_scanner_that_both_engines_read_alike(flavor: str, every: bool) -> None:
+    assert _core.is_read_alike(KIMI_PATTERN)
+    assert not any(_core.is_read_alike(pattern) for pattern, _ in twin.spellings(flavor))
+    batch = texts(20240602)
+    if every:
+        points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+        rows = [points[at : at + 500] for at in range(0, len(points), 500)]
+        batch = [beside.join(row) for row in rows for beside in ("a", "A", "漢", " ", "1", ".")]
+
+    def ends(data: bytes) -> list[int]:
+        return [end for _, end in _core._testing.regex_find_all(KIMI_PATTERN, data.decode())]
+
+    assert twin.first_difference(batch, KIMI_PATTERN, flavor, ends) is None
 
 
 @given(

@@ -124,6 +124,9 @@ void bind_pretokenize(py::module_& m) {
             return crayon::family_name(family);
         },
         py::arg("pattern"), py::arg("flavor"), "The family that a published `Split` pattern means, or None.");
+    m.def(
+        "is_read_alike", [](const std::string& pattern) { return crayon::is_read_alike(pattern); }, py::arg("pattern"),
+        "Whether this is a published pattern without a scanner that both engines of regular expressions read alike.");
     testing.def(
         "known_patterns",
         [](const std::string& flavor) {

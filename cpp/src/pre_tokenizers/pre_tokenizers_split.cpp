@@ -176,7 +176,7 @@ std::unique_ptr<PreTokenizer> make_split_regex(std::string_view pattern, Behavio
     Family family;
     if (family_of_pattern(pattern, options.flavor, &family))
         return std::make_unique<SplitFamily>(family, options, behavior, invert);
-    if (options.flavor != Flavor::oniguruma)
+    if (options.flavor != Flavor::oniguruma && !is_read_alike(pattern))
         throw Error(ErrorKind::unsupported, "a pattern without a scanner, for another engine than Oniguruma");
     return std::make_unique<SplitRegex>(pattern, behavior, invert);
 }

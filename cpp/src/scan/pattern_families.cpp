@@ -65,6 +65,13 @@ constexpr Spelling kSpellings[] = {
     {Family::tekken, kBothRead, CASED_WORDS("") R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
+// Kimi K2's: Han apart from other words.
+constexpr std::string_view kReadAlike =
+    R"([\p{Han}]+)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+)" CONTRACTION_TAIL
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)" CONTRACTION_TAIL
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 #undef FOLDED_CONTRACTIONS
 #undef CONTRACTION_TAIL
 #undef CASED_WORDS
@@ -95,6 +102,10 @@ bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family) {
         }
     }
     return false;
+}
+
+bool is_read_alike(std::string_view regex) {
+    return regex == kReadAlike;
 }
 
 const char* canonical_pattern(Family family) {

@@ -37,6 +37,10 @@ bool family_of_pattern(std::string_view regex, Flavor flavor, Family* family);
 // reads it the same.)
 const char* canonical_pattern(Family family);
 
+// Whether this is a published pattern that has no scanner, and that both engines read alike: the matcher of Oniguruma's
+// patterns serves both flavors.
+bool is_read_alike(std::string_view regex);
+
 // Every pattern that family_of_pattern knows for a flavor.
 std::vector<std::string_view> known_patterns(Flavor flavor);
 
