@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import os
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
@@ -173,9 +173,6 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     # -- copies
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        return _blank, (type(self),), dict(self.__dict__)
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if type(state.get("_tokenizer")) is Tokenizer:
@@ -198,10 +195,6 @@ def adopt_new(tokenizer: Any) -> None:
     """Make a tokenizer ours that a constructor of transformers has made; not if whoever opens it will do so."""
     if not loading.is_loading():
         adopt(tokenizer, keep=True)
-
-
-def _blank(cls: type[CrayonTokenizerFast]) -> CrayonTokenizerFast:
-    return cls.__new__(cls)
 
 
 def _class_for(stock: type) -> type[CrayonTokenizerFast]:

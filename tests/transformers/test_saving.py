@@ -122,6 +122,44 @@ def test_copies(pair: tuple[Any, Any]) -> None:
     assert pickle.loads(pickle.dumps(type(ours))) is type(ours)
 
 
+def cached(tokenizer: Any) -> Any:
+    """What servers make of a tokenizer: an instance of a class that is derived on the spot and pickles as a call."""
+
+    class Cached(type(tokenizer)):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return length
+
+        def __reduce__(self) -> Any:
+            return cached, (tokenizer,)
+
+    length = len(tokenizer)
+    twin = copy.copy(tokenizer)
+    twin.__class__ = Cached
+    return twin
+
+
+class Counted(crayon_hf.CrayonTokenizerFast):
+    """One that says itself what is pickled."""
+
+    def __getstate__(self) -> Any:
+        return vars(self) | {"pickles": vars(self).get("pickles", 0) + 1}
+
+
+def test_subclasses_say_how_they_are_pickled(pair: tuple[Any, Any]) -> None:
+    for tokenizer in pair:
+        for twin in (pickle.loads(pickle.dumps(cached(tokenizer))), copy.deepcopy(cached(tokenizer))):
+            assert type(twin).__qualname__ == "cached.<locals>.Cached"
+            assert plain(twin(TEXT)) == plain(tokenizer(TEXT))
+    _, ours = pair
+    counted = copy.copy(ours)
+    counted.__class__ = Counted
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):  # with 0 and 1 transformers' cannot be pickled, either
+        twin = pickle.loads(pickle.dumps(counted, protocol))
+        assert (type(twin), twin.pickles) == (Counted, 1)
+        assert plain(twin(TEXT)) == plain(ours(TEXT))
+        assert plain(pickle.loads(pickle.dumps(ours, protocol))(TEXT)) == plain(ours(TEXT))
+
+
 def test_pickled_batches(pair: tuple[Any, Any]) -> None:
     stock, ours = pair
     for arguments in ({}, {"padding": True, "return_tensors": "np"}):
