@@ -147,4 +147,9 @@ std::string path_from(const py::object& path);
 
 std::string type_name(py::handle object);
 
+// For a long loop under the GIL, which calls it with each index: signals are handled now and then.
+inline void handle_signals(size_t i) {
+    if (i % 512 == 511 && PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 }  // namespace crayon::python

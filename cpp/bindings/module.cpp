@@ -6,7 +6,15 @@
 
 #include "bindings.h"
 #include "crayon/support/error.h"
+#include "crayon/support/interrupt.h"
 #include "gpu/memory.h"
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 namespace py = pybind11;
 
@@ -61,6 +69,17 @@ void need_the_gil() {
             "crayon_hf needs the GIL, and this Python was told to go without: leave out PYTHON_GIL=0 and -X gil=0, and "
             "Python takes the GIL when crayon_hf is imported");
 #endif
+}
+
+// Signals are handled in the main thread alone: others need not take the GIL to learn of none.
+void check_interrupt() {
+#if defined(__linux__)
+    if (::syscall(SYS_gettid) != ::getpid()) return;
+#elif defined(__APPLE__)
+    if (pthread_main_np() == 0) return;
+#endif
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 // A message may have the name of a file that is not UTF-8, which then reads as `os.fsdecode` reads it.
@@ -124,6 +143,7 @@ PYBIND11_MODULE(_core, m) {
     m.attr("type_version") = py::reinterpret_steal<py::object>(PyCFunction_New(&crayon::python::kTypeVersion, nullptr));
     m.def_submodule("_testing", "Parts of the engine one by one, for tests alone.");
     py::register_exception_translator(&crayon::python::translate);
+    crayon::interrupt_check = &check_interrupt;
     bind_structures(m);
     bind_pretokenize(m);
     bind_normalize(m);

@@ -58,6 +58,7 @@ py::list lists_of(const Columns& columns, Column column) {
         row.resize(columns.row_size(i));
         columns.write(column, i, row.data());
         PyList_SET_ITEM(out.ptr(), py::ssize_t(i), list_of(column, row).release().ptr());
+        handle_signals(i);
     }
     return out;
 }

@@ -107,16 +107,21 @@ void bind_encode(EngineClass& c) {
             Texts texts(replaces_surrogates(*self));
             std::vector<Input> batch;
             batch.reserve(items.size());
-            for (size_t i = 0; i < items.size(); ++i)
+            for (size_t i = 0; i < items.size(); ++i) {
                 batch.push_back(
                     input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
+                handle_signals(i);
+            }
             std::vector<Encoding> encodings;
             {
                 const py::gil_scoped_release release;
                 encodings = encode_batch(*self, batch, options, threads);
             }
             py::list out;
-            for (Encoding& encoding : encodings) out.append(PyEncoding{std::move(encoding), self});
+            for (size_t i = 0; i < encodings.size(); ++i) {
+                out.append(new_encoding(PyEncoding{std::move(encodings[i]), self}));
+                handle_signals(i);
+            }
             return out;
         },
         py::arg("inputs"), py::arg("is_pretokenized") = false, py::arg("add_special_tokens") = true,

@@ -135,7 +135,10 @@ void bind_decode(EngineClass& c) {
         [](const Engine& self, const py::iterable& sequences, bool skip, size_t threads,
            const std::string& unknown_ids) {
             std::vector<Ids> lists;
-            for (const py::handle item : sequences) lists.push_back(ids_from(item));
+            for (const py::handle item : sequences) {
+                lists.push_back(ids_from(item));
+                handle_signals(lists.size());
+            }
             std::vector<IdView> views;
             views.reserve(lists.size());
             for (const Ids& list : lists) views.push_back(list.view);

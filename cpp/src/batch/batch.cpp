@@ -83,13 +83,17 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
     }
     if (is_utf8 && (threads == 1 || bytes < kTaskBytes)) {
         const Engine::Lease lease(engine);
-        size_t done = 0;
+        size_t done = 0, looked = 0;
+        InterruptWatch interrupts;
         for (const TextView& text : texts) {
             engine.encode_ids({static_cast<const uint8_t*>(text.data), text.size}, options, *lease, &out.ids);
             out.splits.push_back(int64_t(out.ids.size()));
             const size_t before = done;
             done += text.size;
             if (before < kTaskBytes && done >= kTaskBytes) reserve_rest(&out.ids, done, bytes - done);
+            if (done - looked < kTaskBytes) continue;
+            looked = done;
+            interrupts.look_now_and_then();
         }
         give_back_rest(&out.ids);
         return out;

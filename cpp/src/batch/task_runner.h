@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "crayon/engine/engine.h"
+#include "crayon/support/interrupt.h"
 #include "engine/scratch.h"
 
 namespace crayon {
@@ -39,8 +40,9 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
 }
 
 // Runs work(task index, scratch) for every task, and in this thread finish(begin, end) for ready ones in order: as soon
-// as `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed.
-// `finish` is called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
+// as `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed,
+// or what the interrupt_check threw, for which it looks in this thread between tasks and while it waits. `finish` is
+// called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
 template <typename Work, typename Finish>
 void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t together, Work&& work, Finish&& finish) {
     std::atomic<size_t> next{0};
@@ -49,7 +51,7 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
     const std::unique_ptr<std::atomic<bool>[]> ready(new std::atomic<bool>[n]());
     std::atomic<size_t> awaited{n};  // by this thread, which sleeps
     size_t failed_at = n;
-    std::exception_ptr failure;
+    std::exception_ptr failure, alarm;
     const auto fail = [&](size_t i) {
         const std::lock_guard<std::mutex> lock(mutex);
         if (failure == nullptr || i < failed_at) {
@@ -84,6 +86,15 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
             break;  // no more threads to be had: go on with those there are
         }
     }
+    InterruptWatch interrupts;
+    const auto look = [&] {
+        try {
+            interrupts.look_now_and_then();
+        } catch (...) {
+            alarm = std::current_exception();
+            throw;
+        }
+    };
     size_t i = 0, finished = 0, known = 0;  // tasks before `known` are ready
     try {
         const Engine::Lease lease(engine);
@@ -93,23 +104,29 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
             if (known - finished >= together || (is_idle && known > finished)) {
                 finish(i = finished, known);
                 finished = known;
+                if (finished < n) look();
             } else if (!is_idle) {
                 if ((i = next.fetch_add(1)) < n) {
                     work(i, *lease);
                     ready[i] = true;
+                    if (n > 1) look();
                 }
             } else {
-                std::unique_lock<std::mutex> lock(mutex);
-                awaited = known;
-                changed.wait(lock, [&] { return failure != nullptr || ready[known]; });
-                awaited = n;
-                if (failure != nullptr) break;
+                {
+                    std::unique_lock<std::mutex> lock(mutex);
+                    awaited = known;
+                    changed.wait_for(lock, kLookAfter, [&] { return failure != nullptr || ready[known]; });
+                    awaited = n;
+                    if (failure != nullptr) break;
+                }
+                look();
             }
         }
     } catch (...) {
         fail(i);
     }
     for (std::thread& helper : helpers) helper.join();
+    if (alarm) std::rethrow_exception(alarm);
     if (failure) std::rethrow_exception(failure);
 }
 

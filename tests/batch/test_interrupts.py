@@ -1,0 +1,62 @@
+"""A signal's handler is called soon, however long the batch is, and what it raises ends the call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from crayon_hf import Tokenizer
+from tests.support.stand_in_cases import trained
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+SOON = 0.2
+"""Seconds."""
+IDS = list(range(300))
+CALLS = {
+    "encode_batch": lambda tokenizer, texts, threads: tokenizer.encode_batch(texts, threads=threads),
+    "pairs": lambda tokenizer, texts, threads: tokenizer.encode_batch([(text, text) for text in texts]),
+    "encode_batch_fast": lambda tokenizer, texts, threads: tokenizer.encode_batch_fast(texts * 3, threads=threads),
+    "encode_ragged": lambda tokenizer, texts, threads: tokenizer.encode_ragged(texts * 8, threads=threads),
+    "count_tokens": lambda tokenizer, texts, threads: tokenizer.count_tokens(texts * 8, threads=threads),
+    "encode_columns": lambda tokenizer, texts, threads: tokenizer.encode_columns(texts * 2, threads=threads),
+    "decode_batch": lambda tokenizer, texts, threads: tokenizer.decode_batch([IDS] * 300_000, threads=threads),
+}
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return ["A text of some words, one of many: naïve 東京, and 1234 more of it. " * 20] * 20_000
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_signal_ends_a_batch(name, threads, texts):
+    assert threading.current_thread() is threading.main_thread()
+    tokenizer = Tokenizer.from_str(trained("byte_level"))
+
+    def handle(*_):
+        raise Interrupted
+
+    def late(after):
+        sent = time.perf_counter() + after
+        signal.setitimer(signal.ITIMER_REAL, after)
+        with pytest.raises(Interrupted):
+            CALLS[name](tokenizer, texts, threads)
+        return time.perf_counter() - sent
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        assert min(late(after) for after in (0.05, 0.1, 0.15)) < SOON  # the quickest, since others use the machine
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert tokenizer.encode_batch(["some words"])[0].ids == tokenizer.encode("some words").ids
