@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,9 @@ fuzz-short: ## the same for half a minute each
 
 soak: ## an hour of mixed work in one process, every id compared (published vocabularies where CRAYON_SHARED is set)
 	$(PYTHON) tests/soak/run.py --minutes 60 --json soak.json
+
+faces: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
+	$(PYTHON) tests/faces/run.py --minutes 30
 
 huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
 	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0

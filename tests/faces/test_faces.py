@@ -1,0 +1,18 @@
+"""Some random sequences for each face. ``python tests/faces/run.py`` goes on for as long as one likes."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+from tests.faces.of_tiktoken import BothEncodings
+from tests.faces.of_tokenizers import BothTokenizers
+from tests.faces.of_transformers import BothFast
+
+FEW = settings(max_examples=30, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+TestTiktoken = BothEncodings.TestCase
+TestTiktoken.settings = FEW
+TestTokenizers = BothTokenizers.TestCase
+TestTokenizers.settings = FEW
+TestTransformers = BothFast.TestCase
+TestTransformers.settings = FEW
