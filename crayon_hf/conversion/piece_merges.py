@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import groupby
-from math import copysign
+from math import copysign, inf
 
 from crayon_hf.conversion.converted import Progress
 from crayon_hf.errors import UnsupportedError
@@ -48,8 +48,8 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
             strange = next(char for char in piece if char not in characters)
             if any(strange in pair for pair in pairs):
                 raise UnsupportedError(f"piece {piece!r}, made of {strange!r}, which is no piece of its own")
-        parts = {part for pair in pairs for part in pair if len(part) > 1}
-        if len(set(piece)) > 1 and any(part in scores and scores[part] <= score for part in parts):
+        parts = (part for pair in pairs for part in pair if len(part) > 1)
+        if len(set(piece)) > 1 and any(scores.get(part, inf) <= score for part in parts):
             inverted = piece
         if piece in unused:
             raise UnsupportedError(f"unused piece {piece!r}, which is joined and taken apart again")
@@ -73,6 +73,8 @@ def _leftmost_first(pairs: Iterable[Pair]) -> list[Pair]:
     """Pairs of one score, ``x y`` before ``y z`` wherever that does not go in a circle."""
     # Where there is a choice, a longer left part first; y y before y z, like everything that ends in y.
     order = sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair))
+    if {left for left, _ in order}.isdisjoint(right for _, right in order):
+        return order
     waits = Counter(right for left, right in order if left != right)
     numbers: dict[str, list[int]] = {}
     for number, (left, _) in enumerate(order):

@@ -182,10 +182,11 @@ def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, d
     vocab: dict[str, int] = model["vocab"]
     tokens = {piece.text: merging.tokenize(piece.text) for piece in pieces}
     found = {text for text, own in tokens.items() if [token[0] for token in own] == [vocab[text]]}
+    lost = vocab.keys() - found
     cut: dict[str, list[str]] = {}
     unseen: dict[str, list[str]] = {}
     for text, _, kind in pieces:
-        if kind == USER_DEFINED or text in found:
+        if kind == USER_DEFINED or text not in lost:
             continue
         if len(tokens[text]) == 1:
             unseen.setdefault(text[0], []).append(text[1:])
@@ -194,7 +195,7 @@ def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, d
         places = {end for *_, (_, end) in tokens[text]} & {start for *_, (start, _) in tokens[text]}
         for place in sorted(places):
             before, after = encoded[:place].decode(), encoded[place:].decode()
-            if not {before, after} & (vocab.keys() - found):
+            if before not in lost and after not in lost:
                 cut.setdefault(before, []).append(after)
                 break
         else:

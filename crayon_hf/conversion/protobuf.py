@@ -60,6 +60,8 @@ class Message:
             yield Field(number, wire, offset, value, start, position)
 
     def _varint(self, position: int) -> tuple[int, int]:
+        if position < self.end and (byte := self.data[position]) < 128:  # as most are
+            return byte, position + 1
         value = shift = 0
         for at in range(position, min(position + 10, self.end)):
             byte = self.data[at]

@@ -9,6 +9,9 @@ Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, its behavi
 
 from __future__ import annotations
 
+import re
+import struct
+from contextlib import suppress
 from typing import Any
 
 from crayon_hf.conversion.converted import Converted, Progress, written
@@ -87,7 +90,16 @@ def _fields(message: Message, known: dict[int, Any]) -> dict[str, Any]:
     return found
 
 
+_USUAL = re.compile(rb"\n([\0-\x7F])(.*)\x15(.{4})(?:\x18([\0-\x7F]))?", re.DOTALL)
+"""A piece as the library writes it: a short text, its score, and its kind, unless that is the usual one."""
+_SCORE = struct.Struct("<f")
+
+
 def _piece(message: Message) -> Piece:
+    usual = _USUAL.fullmatch(message.data, message.start, message.end)
+    if usual is not None and usual[1][0] == len(usual[2]):
+        with suppress(UnicodeDecodeError):  # which is reported below
+            return Piece(usual[2].decode(), _SCORE.unpack(usual[3])[0], usual[4][0] if usual[4] else NORMAL)
     text, score, kind = "", 0.0, NORMAL
     for field in message:
         if field.number == 1:
