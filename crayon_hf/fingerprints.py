@@ -71,7 +71,5 @@ def hash_by(kind: type, facts: Callable[[Any], tuple[str, ...]]) -> None:
 
 def _register() -> None:
     from crayon_hf.tokenizer import Tokenizer
-    from crayon_hf.transformers_face.backend import Backend
 
-    for kind in (Tokenizer, Backend):
-        hash_by(kind, facts)
+    hash_by(Tokenizer, facts)

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core
 from crayon_hf.async_methods import AsyncMethods
-from crayon_hf.errors import UnsupportedError
+from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.loading import opening, sources
 from crayon_hf.state import state, tokenizer_json
 from crayon_hf.state.modes import EXACT, mode_of
@@ -323,21 +323,31 @@ class Tokenizer(Changes, AsyncMethods):
 
     # -- decoding
 
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "skip") -> str:
         """The text of some ids.
 
-        An id that the vocabulary does not have is a TokenIdError; ``unknown_ids="skip"`` leaves it out, as the
-        reference does.
+        Ids that the vocabulary does not have are left out, as by the reference: models with padded embeddings give
+        some. With ``unknown_ids="error"`` they are a TokenIdError. OverflowError for what no 32 bits hold.
+
+        >>> tokenizer = Tokenizer.from_profile("lite")
+        >>> tokenizer.decode([*tokenizer.encode("Hello").ids, 10**6])
+        'Hello'
         """
         if type(skip_special_tokens) is not bool:
             validation.check_flags(skip_special_tokens=skip_special_tokens)
+        strict = unknown_ids != "skip" and validation.is_strict(unknown_ids)
         engine = self._current_engine()
         try:
-            return engine.decode(ids, skip_special_tokens, unknown_ids)
+            return engine.decode(ids, skip_special_tokens)  # the shortest way, which takes known ids alone
+        except TokenIdError:
+            if strict:
+                raise
+            known = validation.ids_of_32_bits(ids)
         except TypeError:
             if not validation.is_empty_array(ids):
                 raise
-        return engine.decode([], skip_special_tokens, unknown_ids)
+            known = []
+        return engine.decode(known, skip_special_tokens, unknown_ids)
 
     def decode_bytes(self, ids: Sequence[int], skip_special_tokens: bool = False) -> bytes:
         """The bytes of some ids, which need not be whole characters."""
@@ -349,13 +359,20 @@ class Tokenizer(Changes, AsyncMethods):
         sequences: Iterable[Sequence[int]],
         skip_special_tokens: bool = True,
         threads: int = 0,
-        unknown_ids: str = "error",
+        unknown_ids: str = "skip",
     ) -> list[str]:
         """`decode` for many sequences of ids."""
         validation.check_flags(skip_special_tokens=skip_special_tokens)
+        strict = unknown_ids != "skip" and validation.is_strict(unknown_ids)
         rows = [[] if validation.is_empty_array(ids) else ids for ids in sequences]
         engine = self._current_engine()
-        return engine.decode_batch(rows, skip_special_tokens, unknown_ids=unknown_ids, threads=threads)
+        try:
+            return engine.decode_batch(rows, skip_special_tokens, threads=threads)
+        except TokenIdError:
+            if strict:
+                raise
+        known = list(map(validation.ids_of_32_bits, rows))
+        return engine.decode_batch(known, skip_special_tokens, unknown_ids=unknown_ids, threads=threads)
 
     # -- vocabulary
 

@@ -120,7 +120,8 @@ Ids ids_from(py::handle object) {
         out.view = {to, i, IdView::Kind::int64};
         return out;
     }
-    if (PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyLong_Check(object.ptr()))
+    const bool is_iterable = Py_TYPE(object.ptr())->tp_iter != nullptr || PySequence_Check(object.ptr()) != 0;
+    if (PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || !is_iterable)
         throw py::type_error("ids is " + type_name(object) + ", expected a sequence of int");
     if (!py::hasattr(object, "__array__")) return ids_from(py::list(py::reinterpret_borrow<py::object>(object)));
     const auto array = py::array::ensure(object);

@@ -127,7 +127,7 @@ def decode(arguments: argparse.Namespace) -> int:
         if arguments.bytes:
             sys.stdout.buffer.write(tokenizer.decode_bytes(ids, not arguments.special))
         else:
-            print_line(tokenizer.decode(ids, not arguments.special))
+            print_line(tokenizer.decode(ids, not arguments.special, "error"))
     return 0
 
 

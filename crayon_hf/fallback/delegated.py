@@ -111,13 +111,12 @@ class DelegatedEngine:
 
     def _known_ids(self, ids: Any, unknown_ids: str = "error") -> list[int]:
         """`ids` as a list; the references leave unknown ids out without a word, or panic."""
-        if unknown_ids not in ("error", "skip"):
-            raise ValueError(f"unknown_ids is {unknown_ids!r}, expected 'error' or 'skip'")
+        strict = validation.is_strict(unknown_ids)
         if isinstance(ids, (str, bytes, int)):
             raise TypeError(f"ids are a sequence of int, got {type(ids).__name__}")
         listed = [operator.index(id) for id in ids]
         unknown = {id for id in set(listed) if id < 0 or id >= 2**32 or self.id_to_token(id) is None}
-        if unknown and unknown_ids == "error":
+        if unknown and strict:
             first = next(id for id in listed if id in unknown)
             raise TokenIdError(f"id {first} is not in the vocabulary of {self.get_vocab_size()} tokens")
         return [id for id in listed if id not in unknown] if unknown else listed

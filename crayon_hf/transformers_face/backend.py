@@ -1,4 +1,4 @@
-"""The `_tokenizer` of our classes: a `crayon_hf.Tokenizer` that takes ids as `tokenizers.Tokenizer` does."""
+"""The `_tokenizer` of our classes: a `crayon_hf.Tokenizer`, where it comes from and what it is."""
 
 from __future__ import annotations
 
@@ -14,56 +14,10 @@ from crayon_hf.loading import cache
 from crayon_hf.loading.cartridge_check import open_beside
 from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import tokenizers
-
-
-class Backend(Tokenizer):
-    """A `Tokenizer` whose `decode` leaves unknown ids out, as that of the reference does."""
-
-    __slots__ = ()
-
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "skip") -> str:
-        """The text of some ids."""
-        _check_range(ids)
-        return super().decode(ids, skip_special_tokens, unknown_ids)
-
-    def decode_batch(
-        self,
-        sequences: Iterable[Sequence[int]],
-        skip_special_tokens: bool = True,
-        threads: int = 0,
-        unknown_ids: str = "skip",
-    ) -> list[str]:
-        """`decode` for many sequences of ids."""
-        rows = list(sequences)
-        for ids in rows:
-            _check_range(ids)
-        return super().decode_batch(rows, skip_special_tokens, threads, unknown_ids)
-
-
-def _check_range(ids: Sequence[int]) -> None:
-    """Ids are 32 bits wide in the reference; it takes no others, not even to leave them out."""
-    try:
-        if not len(ids) or (min(ids) >= 0 and max(ids) < 1 << 32):
-            return
-    except TypeError:
-        raise _refusal(ids) from None
-    raise OverflowError(f"token ids are from 0 to {(1 << 32) - 1}, got {min(ids)} to {max(ids)}")
-
-
-def _refusal(ids: Any) -> TypeError:
-    if not isinstance(ids, (list, tuple)):
-        return TypeError(f"ids is {validation.kind(ids)}, expected a list of int")
-    wrong = next(((i, id) for i, id in enumerate(ids) if not hasattr(id, "__index__")), None)
-    if wrong is None:
-        return TypeError("ids cannot be compared, expected a list of int")
-    return TypeError(f"ids[{wrong[0]}] is {validation.kind(wrong[1])}, expected int")
 
 
 _ALONE = 3
@@ -90,13 +44,6 @@ def model_kind(backend: Any) -> str:
         bpe = backend.engine == "native" and backend.engine_info().get("merges", 0) > 0
         known = _kinds[backend] = engine, "BPE" if bpe else type(copy.copy(backend).model).__name__
     return known[1]
-
-
-def as_backend(value: Any) -> Any:
-    """What to keep as `_tokenizer`: a tokenizer of ours as a `Backend`, anything else as it is."""
-    if type(value) is Tokenizer:
-        value.__class__ = Backend  # the same object: whoever shares it sees the same changes
-    return value
 
 
 def settle(state: dict[str, Any]) -> Any:
@@ -131,7 +78,7 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
             path = None if made is None else beside
         if made is None and keep and source is not None and (path := _keep_source(source)) is not None:
             made = Tokenizer.from_file(path)
-        tokenizer = as_backend(made or Tokenizer.from_tokenizers(reference))
+        tokenizer = made or Tokenizer.from_tokenizers(reference)
         if path is not None:
             kept[tokenizer] = path
         tokenizer._state.refused = refused

@@ -16,7 +16,8 @@ from transformers.utils import logging
 from transformers.utils.generic import PaddingStrategy
 
 from crayon_hf.state.truncation_padding import Padding, Truncation
-from crayon_hf.transformers_face.backend import Backend, model_kind
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers_face.backend import model_kind
 from crayon_hf.transformers_face.encodings import LazyEncodings, Recipe, TextRecipe
 from crayon_hf.transformers_face.replaced import decodes_plainly, encodes_plainly
 
@@ -63,7 +64,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
     """``tokenizer(text)``."""
     state = tokenizer.__dict__
     backend = state["_tokenizer"]
-    if type(backend) is not Backend or not encodes_plainly(tokenizer, backend):
+    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend):
         return None
     engine = backend._current_engine()
     special_as_text = state["split_special_tokens"]
@@ -87,7 +88,7 @@ def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
 def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
     """``tokenizer(text, *args, **kwargs)``."""
     backend = tokenizer.__dict__["_tokenizer"]
-    if type(backend) is not Backend or not encodes_plainly(tokenizer, backend) or len(args) > 1:
+    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend) or len(args) > 1:
         return None
     if kwargs and (not kwargs.keys() <= _ALL or any(kwargs.get(name) for name in _OFF)):
         return None
@@ -144,7 +145,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _sizes(
-    tokenizer: Any, backend: Backend, kwargs: dict[str, Any], verbose: bool
+    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
 ) -> tuple[int | None, Truncation | None, Padding | None]:
     """The longest length, the truncation and the padding that the arguments ask for, as transformers reads them.
 
@@ -167,7 +168,7 @@ def _sizes(
 
 
 def _ask_sizes(
-    tokenizer: Any, backend: Backend, kwargs: dict[str, Any], verbose: bool
+    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
 ) -> tuple[int | None, Truncation | None, Padding | None]:
     pad, cut, max_length, _ = tokenizer._get_padding_truncation_strategies(
         padding=kwargs.get("padding", False),
@@ -181,7 +182,7 @@ def _ask_sizes(
     # On a copy that no other thread sees: one that encodes meanwhile would reset what is read here.
     asked = object.__new__(type(tokenizer))
     asked.__dict__.update(tokenizer.__dict__)
-    asked.__dict__["_tokenizer"] = own = Backend._of(backend._state)
+    asked.__dict__["_tokenizer"] = own = Tokenizer._of(backend._state)
     own._restore(backend._settings())
     asked.set_truncation_and_padding(
         padding_strategy=pad,
@@ -198,7 +199,7 @@ def _ask_sizes(
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
     """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
     backend = tokenizer.__dict__["_tokenizer"]
-    if type(backend) is not Backend or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
         return None
     options = dict(zip(("skip_special_tokens", "clean_up_tokenization_spaces"), args, strict=False))
     if len(args) > 2 or options.keys() & kwargs.keys():

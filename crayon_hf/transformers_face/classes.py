@@ -91,7 +91,7 @@ def adopt(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> A
 
 def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
     """Make the `_tokenizer` of one of our instances ours."""
-    from crayon_hf.transformers_face.backend import as_backend, from_reference
+    from crayon_hf.transformers_face.backend import from_reference
 
     note_replaced(tokenizer)
     backend = tokenizer.__dict__.get("_tokenizer")
@@ -102,6 +102,4 @@ def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = F
         tokenizer.__dict__["_tokenizer"] = from_reference(backend, cartridge, keep)
         if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
             tokenizer._wrap_decode_method_backend_tokenizer()
-    elif backend is not None:
-        tokenizer.__dict__["_tokenizer"] = as_backend(backend)
     return tokenizer

@@ -12,7 +12,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from crayon_hf.errors import CrayonError, TokenIdError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading
-from crayon_hf.transformers_face.backend import Backend, as_backend, report, settle
+from crayon_hf.transformers_face.backend import report, settle
 from crayon_hf.transformers_face.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
 from crayon_hf.transformers_face.replaced import NAMES, decodes_plainly, encodes_plainly, methods_of, note_replaced
 from crayon_hf.util.reference import reference_class
@@ -95,7 +95,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             self.__dict__["_crayon_assigned"] = True
         else:
             self.__dict__.pop("_crayon_assigned", None)
-        self.__dict__["_tokenizer"] = value if building else as_backend(value)
+        self.__dict__["_tokenizer"] = value
 
     def __getattr__(self, key: str) -> Any:
         deferred = self.__dict__.get("_crayon_deferred")
@@ -171,13 +171,6 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
         return natively(self, super().train_new_from_iterator)(*args, **kwargs)
 
-    # -- copies
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if type(state.get("_tokenizer")) is Tokenizer:
-            self.__dict__["_tokenizer"] = as_backend(state["_tokenizer"])
-
 
 derive_from(CrayonTokenizerFast)
 
@@ -222,4 +215,4 @@ def _like(name: str, ours: Callable[..., Any]) -> None:
 for _name in ("__call__", "encode", "decode", "batch_decode", "train_new_from_iterator"):
     _like(_name, CrayonTokenizerFast.__dict__[_name])
 
-__all__ = ["Backend", "CrayonTokenizerFast", "class_for"]
+__all__ = ["CrayonTokenizerFast", "class_for"]

@@ -220,7 +220,7 @@ def restore(made_of: Fingerprint) -> Any:
         if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
             return None
         cls = class_for(stock)
-        backend = backends.as_backend(Tokenizer.from_file(snapshot["backend"]))
+        backend = Tokenizer.from_file(snapshot["backend"])
         backend._state.refused = snapshot["refused"]
         backend.encode_special_tokens = snapshot["special_as_text"]
         backend._mark(*snapshot["marks"])

@@ -68,6 +68,20 @@ def unsigned(value: Any, name: str, bits: int) -> int:
     return number
 
 
+def ids_of_32_bits(ids: Sequence[int]) -> Sequence[int]:
+    """Ids as the references take them, known or not: OverflowError for one that no 32 bits hold."""
+    for id in ids:
+        unsigned(id, "id", 32)
+    return ids
+
+
+def is_strict(unknown_ids: str) -> bool:
+    """What to do about ids that the vocabulary does not have: True for "error", False for "skip"."""
+    if unknown_ids not in ("error", "skip"):
+        raise ValueError(f"unknown_ids is {unknown_ids!r}, expected 'error' or 'skip'")
+    return unknown_ids == "error"
+
+
 def flag(value: Any, name: str) -> bool:
     """True or False, and nothing that only counts as one."""
     if value is True or value is False:

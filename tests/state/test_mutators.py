@@ -205,7 +205,7 @@ def test_delegated_and_native_again(refusing):
             tokenizer.enable_padding(length=6)
         expected = reference.encode("fox [new] Fox the")
         assert fields(ours.encode("fox [new] Fox the")) == fields(expected)
-        assert ours.decode(expected.ids, unknown_ids="skip") == reference.decode(expected.ids)
+        assert ours.decode(expected.ids) == reference.decode(expected.ids)
     vocab = {"<s>": 0, "</s>": 1, "<unk>": 2, "<pad>": 3, "a": 4, "fox": 5}  # [NEW] keeps the id that it has
     word_level = models.WordLevel(vocab, unk_token="<unk>")
     for tokenizer in (reference, ours):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -85,16 +86,16 @@ def test_bytes_that_are_not_utf8(either):
 
 @pytest.mark.parametrize("bad", [10**6, -1, 2**31, 2**40, 2**70])
 def test_unknown_id(either, bad):
-    for call in (either.decode, either.decode_bytes):
+    for call in (partial(either.decode, unknown_ids="error"), either.decode_bytes):
         with pytest.raises(TokenIdError, match=str(bad)):
             call([1, bad])
     with pytest.raises(TokenIdError, match=str(bad)):
-        either.decode_batch([[1], [bad]])
+        either.decode_batch([[1], [bad]], unknown_ids="error")
 
 
 def test_unknown_id_names_the_size(either):
     with pytest.raises(TokenIdError, match=str(either.get_vocab_size())):
-        either.decode([10**6])
+        either.decode([10**6], unknown_ids="error")
 
 
 @pytest.mark.parametrize("ids", ["12", 5, [1, "2"], [1.5], np.array([1.5]), np.array([[1, 2]])])

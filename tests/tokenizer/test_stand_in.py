@@ -410,12 +410,22 @@ def test_numpy(pair):
 
 def test_unknown_ids(pair):
     reference, ours = pair
-    assert ours.decode([1, 10**6, 5], unknown_ids="skip") == reference.decode([1, 10**6, 5])
-    assert ours.decode_batch([[10**6], [5]], unknown_ids="skip") == reference.decode_batch([[10**6], [5]])
-    with pytest.raises(crayon_hf.TokenIdError):
-        ours.decode([1, 10**6, 5])
-    with pytest.raises(ValueError, match="unknown_ids"):
-        ours.decode([1], unknown_ids="maybe")
+    for ids in ([1, 10**6, 5], (2**32 - 1, 5), np.array([10**6, 1]), np.array([1, 10**6], np.uint64), [10**6]):
+        assert ours.decode(ids) == ours.decode(ids, True, "skip") == reference.decode(ids)
+        assert ours.decode_batch([ids, [5], []]) == reference.decode_batch([ids, [5], []])
+        with pytest.raises(crayon_hf.TokenIdError):
+            ours.decode(ids, unknown_ids="error")
+        with pytest.raises(crayon_hf.TokenIdError):
+            ours.decode_batch([[5], ids], unknown_ids="error")
+    for ids in ([1, -1], [2**32], [2**70], np.array([-1]), [1, np.int64(2**40)]):
+        for tokenizer in pair:
+            with pytest.raises(OverflowError):
+                tokenizer.decode(ids)
+            with pytest.raises(OverflowError):
+                tokenizer.decode_batch([[5], ids])
+    for call in (ours.decode, ours.decode_batch):
+        with pytest.raises(ValueError, match="unknown_ids"):
+            call([], unknown_ids="maybe")
 
 
 def test_bytes_are_asked_for(pair):

@@ -329,11 +329,11 @@ def _tokenizers(repositories: Any) -> Any:
     ("ids", "message"),
     [
         (["1"], r"ids\[0\] is str, expected int"),
-        ([1, None], r"ids\[1\] is None, expected int"),
+        ([1, None], r"ids\[1\] is NoneType, expected int"),
         ([[1]], r"ids\[0\] is list, expected int"),
         ([1.5], r"ids\[0\] is float, expected int"),
-        (None, "ids is None, expected a list of int"),
-        ("abc", "ids is str, expected a list of int"),
+        (None, "ids is NoneType, expected a sequence of int"),
+        ("abc", "ids is str, expected a sequence of int"),
     ],
 )
 def test_ids_that_are_none(repositories: dict[str, Path], ids: Any, message: str) -> None:
@@ -352,18 +352,16 @@ def test_another_thread_resets_what_a_call_has_set(
     repository: Path, pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its sizes are those that it asked for, then and in later calls."""
-    from crayon_hf.transformers_face.backend import Backend
-
     stock, ours = pair
-    shared, settings_of = ours._tokenizer, Backend._settings
+    shared, settings_of = ours._tokenizer, crayon_hf.Tokenizer._settings
 
-    def read_late(self: Backend) -> tuple[Any, ...]:
+    def read_late(self: crayon_hf.Tokenizer) -> tuple[Any, ...]:
         shared.no_truncation()  # as another thread would, with a call of its own
         return settings_of(self)
 
     expected = stock(LONG, truncation=True, max_length=8)["input_ids"]
     with monkeypatch.context() as patched:
-        patched.setattr(Backend, "_settings", read_late)
+        patched.setattr(crayon_hf.Tokenizer, "_settings", read_late)
         assert ours(LONG, truncation=True, max_length=8)["input_ids"] == expected
     assert ours(LONG, truncation=True, max_length=8)["input_ids"] == expected
     assert ours._tokenizer.truncation == stock._tokenizer.truncation

@@ -32,10 +32,10 @@ def unknown_ids(run: Run) -> None:
     tokenizer = run.subject.tokenizer
     for id in (-1, 1 << 21, 1 << 40, 1 << 70):
         with run.refused(TokenIdError):
-            tokenizer.decode([*run.material.whole[0], id])
+            tokenizer.decode([*run.material.whole[0], id], unknown_ids="error")
     with run.refused(TypeError):
         tokenizer.decode(["a"])  # type: ignore[list-item]
-    run.same(tokenizer.decode([1 << 21], unknown_ids="skip"), "", "an unknown id that is skipped")
+    run.same(tokenizer.decode([1 << 21]), "", "an unknown id that is skipped")
 
 
 def damaged_cartridge(run: Run) -> None:
