@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import fingerprints
+from crayon_hf import decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
@@ -213,5 +213,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+decode_stream.watch()
 registration.watch()
 fingerprints.watch()

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from crayon_hf import _core
+from crayon_hf.errors import DelegatedWarning
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
+from crayon_hf.util.import_hooks import when_imported
+from crayon_hf.util.reference import reference_class
+from crayon_hf.util.replacing import like
+from crayon_hf.util.warned import warn_caller
 
 _ID_BITS = 32
+
+_references: WeakKeyDictionary[Tokenizer, tuple[Any, Any]] = WeakKeyDictionary()
+"""The reference's tokenizer for one of ours, and the engine that it says the same as."""
 
 
 class DecodeStream(_core.DecodeStream):
@@ -49,6 +59,43 @@ class DecodeStream(_core.DecodeStream):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DecodeStream:
         return self.__copy__()
+
+
+def watch() -> None:
+    """Have the reference's own `DecodeStream` take our tokenizers, now or when the library is imported.
+
+    It refuses them with a TypeError, which servers take for an odd id, log, and go on without any text.
+    """
+    when_imported("tokenizers.decoders", "DecodeStream", _extend)
+
+
+def _extend() -> None:
+    home: Any = sys.modules["tokenizers"]
+    kind = home.tokenizers.decoders.DecodeStream  # of the extension: install() puts another in the package's name
+    stock = kind.step
+
+    def step(self: Any, tokenizer: Any, id: Any) -> Any:
+        try:
+            return stock(self, tokenizer, id)
+        except TypeError:
+            if not isinstance(tokenizer, Tokenizer):
+                raise
+        return stock(self, _reference_of(tokenizer), id)
+
+    kind.step = like(stock, step)
+
+
+def _reference_of(tokenizer: Tokenizer) -> Any:
+    """The reference's tokenizer that says what `tokenizer` does now."""
+    engine, known = tokenizer._current_engine(), _references.get(tokenizer)
+    if known is None or known[0] is not engine:
+        warn_caller(
+            "tokenizers.decoders.DecodeStream takes tokenizers of its own library, so one is made of this, which takes"
+            " time and memory: call crayon_hf.install() before the class is imported, or use crayon_hf.DecodeStream",
+            DelegatedWarning,
+        )
+        known = _references[tokenizer] = engine, reference_class().from_str(tokenizer.to_str())
+    return known[1]
 
 
 def _ids_of(ids: Any) -> list[int]:

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import random
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders
 from tokenizers.decoders import DecodeStream as Reference
 
-from crayon_hf import Tokenizer
+from crayon_hf import DelegatedWarning, Tokenizer
 from crayon_hf.decode_stream import DecodeStream
 from tests.support.stand_in_cases import KINDS, TEXTS, trained
 
@@ -60,6 +61,27 @@ def test_any_ids(pair):
         ids = [rng.randrange(size + 3) for _ in range(rng.randrange(12))]
         prompt = [rng.randrange(size + 3) for _ in range(rng.randrange(4))]
         assert chunks(DecodeStream(prompt), ours, ids) == chunks(Reference(prompt), reference, ids)
+
+
+def test_the_reference_takes_ours():
+    """With one warning for each tokenizer, and as often as it changes."""
+    document = trained("byte_level")
+    reference, ours = pair = tokenizers.Tokenizer.from_str(document), Tokenizer.from_str(document)
+    ids = reference.encode("the quick brown fox déjà vu 🙂").ids
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for skip in (True, False):
+            assert chunks(Reference(ids[:2], skip), ours, ids) == chunks(Reference(ids[:2], skip), reference, ids)
+        assert [warning.category for warning in caught] == [DelegatedWarning]
+        assert caught[0].filename == __file__
+        for tokenizer in pair:
+            tokenizer.add_tokens(["new thing"])
+        added = reference.token_to_id("new thing")
+        assert Reference().step(ours, added) == Reference().step(reference, added) == "new thing"
+    assert len(caught) == 2
+    for wrong in (5, None):
+        with pytest.raises(TypeError, match="tokenizer"):
+            Reference().step(wrong, 5)
 
 
 @settings(max_examples=60, deadline=None)
