@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from crayon_hf import _core
@@ -80,9 +80,9 @@ def document_of(
     splits: list[Component] = []
     if model == "unigram":
         body = piece_models.unigram(pieces, options.byte_fallback)
-        unseen = _unknown_all_over(pieces)
+        unseen = _unknown_all_over(pieces, fused=not options.byte_fallback)
         if options.byte_fallback and unseen:
-            splits = [_split("|".join(rf"{literal(start)}(?={any_of(ends)})" for start, ends in unseen.items()))]
+            splits = [_split(_between(unseen))]
         if options.escape_whitespaces and piece_models.words_are_apart(pieces):
             splits.append({"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True})
     elif model in ("bpe", "char"):
@@ -95,8 +95,7 @@ def document_of(
         raise UnsupportedError(f"a SentencePiece model of type {model!r}")
     if unseen and not options.byte_fallback:
         # One more unknown character in a run of them: the run is one unknown piece as before, and no other.
-        between = "|".join(rf"(?<={literal(start)})(?={any_of(ends)})" for start, ends in unseen.items())
-        normalizers.append(replace(between, _UNSEEN, regex=True))
+        normalizers.append(replace(_between(unseen), _UNSEEN, regex=True))
     return {
         "version": "1.0",
         "truncation": None,
@@ -204,16 +203,44 @@ def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, d
     return rf"\A(?:{'|'.join(ways)})" if ways else None, unseen
 
 
-def _unknown_all_over(pieces: Sequence[Piece]) -> dict[str, list[str]]:
-    """The two parts of pieces that no text becomes, and whose characters are unknown: ``tokenizers`` looks up a run."""
-    found = [piece.text for piece in pieces if piece.kind in _FOUND]
-    known = {text for text in found if len(text) == 1}
-    pairs = {pair for text in found for pair in itertools.pairwise(text)}
+def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[str]]:
+    """The two parts of pieces that no text becomes, and whose characters are unknown: ``tokenizers`` looks up a run.
+
+    No piece that is found reaches over the place between them. `fused`: a character that is put there is one more of a
+    run, so that on one side no piece comes up to it.
+    """
+    found = {piece.text for piece in pieces if piece.kind in _FOUND}
+    # A piece inside such a text is found, and there is no run.
+    lost = [piece.text for piece in pieces if piece.kind not in _FOUND and not _has_inside(piece.text, found)]
+    chars = set("".join(lost))
+    near = [piece for piece in found if not chars.isdisjoint(piece)]
     parts: dict[str, list[str]] = {}
-    for text, _, kind in pieces:
-        if kind not in _FOUND and known.isdisjoint(text):
-            place = next((at for at in range(1, len(text)) if (text[at - 1], text[at]) not in pairs), None)
-            if place is None:
-                raise UnsupportedError(f"piece {text!r}, whose characters are no pieces, but parts of some")
-            parts.setdefault(text[:place], []).append(text[place:])
+    for text in lost:
+        for at in range(1, len(text)):
+            over, before, after = (
+                any(_covers(piece, text, *span) for piece in near)
+                for span in ((at - 1, at + 1), (at - 1, at), (at, at + 1))
+            )
+            if not over and not (fused and before and after):
+                parts.setdefault(text[:at], []).append(text[at:])
+                break
+        else:
+            raise UnsupportedError(f"piece {text!r}, whose characters are no pieces, but parts of some that overlap it")
     return parts
+
+
+def _between(parts: dict[str, list[str]]) -> str:
+    return "|".join(rf"(?<={literal(start)})(?={any_of(ends)})" for start, ends in parts.items())
+
+
+def _has_inside(text: str, found: Collection[str]) -> bool:
+    return any(text[a:b] in found for a, b in itertools.combinations(range(len(text) + 1), 2))
+
+
+def _covers(piece: str, text: str, begin: int, end: int) -> bool:
+    """True if the piece can stand over these characters of the text, and go on beyond the text."""
+    for shift in range(1 - len(piece), len(text)):
+        low, high = max(0, shift), min(len(text), shift + len(piece))
+        if low <= begin and end <= high and text[low:high] == piece[low - shift : high - shift]:
+            return True
+    return False

@@ -81,6 +81,20 @@ def test_pieces_that_are_never_found(model):
     compare(BASE + KANA + SYMBOLS + DEAD, model, {}, [*TEXTS, "いい", "あいあい"])
 
 
+@pytest.mark.parametrize("options", [{}, {"byte_fallback": True}])
+def test_pieces_of_unknown_characters(options):
+    """``<s>`` is a run of unknown characters, which stand in pieces with others and beside them."""
+    # What comes up to the place of the cut from both sides has no room for one more unknown character.
+    texts = ["x<s", "ys>", "あ<", "い</", *([">い"] if options else [])]
+    parts = [Piece(text, -3 - at, NORMAL) for at, text in enumerate(texts)]
+    pieces = BASE + KANA + parts + (BYTES if options else [])
+    compare(pieces, "unigram", options, [*TEXTS, "x", "y"])
+    # Nothing takes "</s>" for a run when a part of it is a piece.
+    compare([*pieces, Piece("</", -3, NORMAL), Piece("/s", -4, NORMAL)], "unigram", options, [*TEXTS, "x", "y"])
+    with pytest.raises(UnsupportedError, match="piece '<s>', whose characters are no pieces"):
+        document_of([*pieces, Piece("s>z", -3, NORMAL)], "unigram", PieceOptions(**options))
+
+
 def test_pieces_that_merging_never_makes():
     # "あい" is not joined from its parts before "いう" takes one of them; alone beside a symbol it would be looked up.
     pieces = [*BASE, *KANA[:3], Piece("う", -4, NORMAL), Piece("いう", -1, NORMAL), Piece("あいう", -9, NORMAL)]
