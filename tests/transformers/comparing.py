@@ -16,8 +16,11 @@ class Raised:
         self.kind = kind
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Raised) and (
-            self.kind is other.kind or {self.kind, other.kind} == {Exception, ValueError}
+        if not isinstance(other, Raised):
+            return False
+        kinds = {self.kind, other.kind}
+        return len(kinds) == 1 or (
+            Exception in kinds and all(issubclass(kind, ValueError) for kind in kinds - {Exception})
         )
 
     def __hash__(self) -> int:
