@@ -14,6 +14,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import crayon_hf
 from crayon_hf import _core
 from tests.support.encoding_states import assert_same_outcome, ours, outcome, plain_state, reference, state_of, states
 from tests.support.reference_impl import RECORD
@@ -365,3 +366,45 @@ def test_words_are_deprecated() -> None:
     for encoding in (ours(plain_state(2)), reference(plain_state(2))):
         with pytest.warns(DeprecationWarning, match=r"Encoding\.words is deprecated"):
             assert encoding.words == [0, 1]
+
+
+def test_attributes() -> None:
+    """Of one's own, which no copy has."""
+    document = json.dumps({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}})
+    made: list[Any] = [tokenizers.Encoding(), crayon_hf.Encoding(), crayon_hf.Tokenizer.from_str(document).encode("a")]
+    for one in made:
+        assert vars(one) == {}
+        one.source, one.other = "a file", [1]
+        assert (one.source, vars(one)) == ("a file", {"source": "a file", "other": [1]})
+        for twin in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            assert vars(twin) == {}
+        del one.source
+        one.__dict__ = {"source": 3}
+        assert one.source == 3
+        with pytest.raises(AttributeError):
+            one.other  # noqa: B018
+        with pytest.raises(AttributeError):
+            one.ids = []
+    held = [1]
+    holder: Any = crayon_hf.Encoding()
+    holder.held = held
+    count = sys.getrefcount(held)
+    del holder
+    assert sys.getrefcount(held) == count - 1
+
+
+def test_the_references_are_instances_as_well() -> None:
+    class Mine(crayon_hf.Encoding):
+        pass
+
+    theirs: Any = tokenizers.Encoding()
+    assert isinstance(theirs, crayon_hf.Encoding)
+    assert isinstance(crayon_hf.Encoding(), crayon_hf.Encoding)
+    assert isinstance(Mine(), crayon_hf.Encoding)
+    for other in (5, None, "Encoding", type("Encoding", (), {"__module__": "tokenizers"})()):
+        assert not isinstance(other, crayon_hf.Encoding)
+    for other in (theirs, crayon_hf.Encoding()):
+        assert not isinstance(other, Mine)
+    assert pickle.loads(pickle.dumps(crayon_hf.Encoding)) is crayon_hf.Encoding
+    with pytest.raises(TypeError, match="is not an instance of 'Encoding'"):
+        crayon_hf.Encoding.merge([theirs])

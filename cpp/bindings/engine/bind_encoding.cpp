@@ -69,7 +69,8 @@ std::string text_from(py::handle object) {
 }
 
 const PyEncoding& encoding_from(py::handle object) {
-    if (!py::isinstance<PyEncoding>(object))
+    const py::object type = py::type::of<PyEncoding>();  // without what isinstance says of the reference's
+    if (PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr())) == 0)
         throw py::type_error(type_name(object) + " is not an instance of 'Encoding'");
     return py::cast<const PyEncoding&>(object);
 }
@@ -194,6 +195,35 @@ void bind_lookups(py::class_<PyEncoding, EncodingHolder>& c) {
         py::arg("char_pos"), sequence);
 }
 
+// Encodings of a delegated tokenizer are the reference's, and instances as well to whoever asks.
+py::object type_of_encodings() {
+    const auto base =
+        py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
+    py::dict names;
+    names["__instancecheck__"] = py::cpp_function(
+        [](py::handle type, py::handle object) {
+            const py::handle types(reinterpret_cast<PyObject*>(&PyType_Type));
+            const bool is_theirs = type.is(py::type::of<PyEncoding>()) &&
+                                   std::string_view(Py_TYPE(object.ptr())->tp_name) == "tokenizers.Encoding";
+            return is_theirs || py::cast<bool>(types.attr("__instancecheck__")(type, object));
+        },
+        py::name("__instancecheck__"), py::is_method(base));
+    const py::handle types(reinterpret_cast<PyObject*>(&PyType_Type));
+    return types("EncodingType", py::make_tuple(base), names);
+}
+
+// A place for attributes, without the header for the garbage collector that py::dynamic_attr has with it: a batch is
+// thousands of encodings, and hardly one has an attribute that leads back to it.
+void add_attributes(PyHeapTypeObject* heap_type) {
+    static PyGetSetDef attributes[] = {
+        {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
+        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    PyTypeObject& type = heap_type->ht_type;
+    type.tp_dictoffset = type.tp_basicsize;
+    type.tp_basicsize += Py_ssize_t(sizeof(PyObject*));
+    type.tp_getset = attributes;
+}
+
 // The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
 void bind_steps(py::module_& m) {
     py::module_ testing = m.def_submodule("_testing");
@@ -300,7 +330,8 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
 }
 
 void bind_encoding(py::module_& m) {
-    py::class_<PyEncoding, EncodingHolder> c(m, "Encoding");
+    py::class_<PyEncoding, EncodingHolder> c(m, "Encoding", py::metaclass(type_of_encodings()),
+                                             py::custom_type_setup(&add_attributes));
     c.def(py::init<>());
     bind_lists(c);
     bind_lookups(c);
