@@ -18,7 +18,7 @@ import base64
 import json
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 
 from crayon_hf import _core
 from crayon_hf.conversion.literals import literal
@@ -35,7 +35,7 @@ _PAIR = "\ufff0\ufff1"
 """What is put between characters where the rules delete no control character: two that no text has in a row."""
 _SHIELD = "\ufdd6"
 _SHIELDS = "".join(map(chr, range(0xFDD8, 0xFDF0)))
-"""Noncharacters: three in a row stand for a text that the rules must not see."""
+"""Noncharacters: three or four in a row stand for a text that the rules must not see."""
 _MARKS = r"\p{M}\x{200C}\x{200D}\x{0E33}\x{0EB3}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}"
 """What can belong to a cluster that another character begins."""
 
@@ -52,9 +52,11 @@ def rules_as_components(charsmap: bytes, shielded: Sequence[str] = ()) -> list[C
     following = _following(rules)
     kept = [text for text, made in zip(shielded, applied(shielded, rules), strict=True) if made != text]
     kept += _differing(rules, {"type": "Sequence", "normalizers": mapping})
-    if len(kept) > len(_SHIELDS):
+    width = 1 if len(kept) <= len(_SHIELDS) else 2
+    if len(kept) > len(_SHIELDS) ** width:
         raise UnsupportedError(f"normalization rules that would change {len(kept)} user-defined pieces or characters")
-    shields = [(text, f"{_SHIELD}{mark}{_SHIELD}") for text, mark in zip(kept, _SHIELDS, strict=False)]
+    marks = map("".join, product(_SHIELDS, repeat=width))
+    shields = [(text, f"{_SHIELD}{mark}{_SHIELD}") for text, mark in zip(kept, marks, strict=False)]
     deleted = next((char for char in map(chr, range(1, 9)) if rules.get(char) == ""), None)
     ends = [text for text in shielded if text not in kept and text[-1] in following]
     apart = replace(_apart(rules, following, ends), deleted or _PAIR, regex=True)

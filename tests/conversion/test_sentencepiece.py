@@ -227,6 +227,18 @@ def test_published_models(shared, name):
     assert model.converted.config["bos_token"] == "<s>"
 
 
+@pytest.mark.slow
+def test_many_user_defined_pieces_that_the_rules_would_change(sentences):
+    """More than there are noncharacters to keep one of them from the rules with one."""
+    pieces = [chr(0xFF21 + at) for at in range(26)] + [f"{chr(0x2460 + at)}\ufb01" for at in range(20)]
+    model = Model(trained(sentences, "unigram", user_defined_symbols=[*pieces, "\uff21\uff22"]))
+    rng = random.Random(9)
+    units = [*pieces, *pieces, "\u2460", "\ufb01", "\uff41", " ", "fi", "e\u0301", "the", "\uff76\uff9e"]
+    texts = ["".join(rng.choice(units) for _ in range(rng.randint(1, 8))) for _ in range(400)]
+    for text, wanted in zip(texts, model.library.encode(texts), strict=True):
+        assert model.ours.encode(text).ids == model.stock.encode(text).ids == wanted, ascii(text)
+
+
 def test_control_pieces_are_text(sentences):
     model = Model(trained(sentences, "bpe", normalization_rule_name="identity", control_symbols=["[INST]"]))
     assert model.document["added_tokens"] == []
