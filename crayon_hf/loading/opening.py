@@ -37,7 +37,7 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
     name = os.path.abspath(path)
     try:
         try:
-            return _state_of(cache.open_source(name, json_recipe()), mode)
+            return open_native_json(name, mode)
         except UnsupportedError as error:
             return delegate_json(read_source(name), str(error), mode)
     except VocabularyError as error:
@@ -45,6 +45,11 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
             raise
         hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
         raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def open_native_json(path: str, mode: Mode = EXACT) -> TokenizerState:
+    """A ``tokenizer.json``; UnsupportedError where it is not native."""
+    return _state_of(cache.open_source(path, json_recipe()), mode)
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:

@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.loading import cache
 from crayon_hf.loading.cartridge_check import open_beside
+from crayon_hf.loading.opening import open_native_json
 from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util.files import write_atomic
+from crayon_hf.util.files import read_source, write_atomic
 
 if TYPE_CHECKING:
     import tokenizers
@@ -91,6 +92,46 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         return reference
 
 
+def open_source(path: str) -> Any:
+    """Our tokenizer of the tokenizer.json that transformers is about to open; None where the reference has to do it.
+
+    It is opened from a copy in the cache, since the file may go while the tokenizer is used. Its cartridge is that of
+    `Tokenizer.from_file`.
+    """
+    try:
+        data = read_source(path)
+        copied = _keep_source(data)
+        if copied is None:
+            return None
+        tokenizer = Tokenizer._of(open_native_json(copied))
+    except (CrayonError, OSError):
+        return None
+    kept[tokenizer] = copied
+    return tokenizer
+
+
+def keep_changed(tokenizer: Any) -> None:
+    """Where transformers has changed what `open_source` gave, put one in its place that opens as it is now."""
+    backend = vars(tokenizer).get("_tokenizer")
+    if not isinstance(backend, Tokenizer) or backend not in kept:
+        return
+    native, parts = backend.engine == "native", backend._state
+    if native and parts.path and not parts.is_modified and parts.stored_settings() == backend._settings()[1:]:
+        return
+    del kept[backend]
+    try:
+        path = _keep_source(backend.to_str().encode())
+        if path is None:
+            return
+        made = Tokenizer.from_file(path)
+    except CrayonError:
+        return
+    made.encode_special_tokens = backend.encode_special_tokens
+    made._mark(*backend._marks())
+    tokenizer.__dict__["_tokenizer"] = _with_extras(made, backend)
+    kept[made] = path
+
+
 def _from_cartridge(path: str, document: bytes) -> tuple[Tokenizer | None, str | None]:
     """The tokenizer of a cartridge, if it says what `document` does; else why it is refused, if it is there."""
     if not os.path.isfile(path):
@@ -132,7 +173,7 @@ def _keep_source(source: bytes) -> str | None:
     return path
 
 
-def _with_extras(tokenizer: Any, reference: tokenizers.Tokenizer) -> Any:
+def _with_extras(tokenizer: Any, reference: Any) -> Any:
     """What transformers has written on the object itself: a flag, or CLIP's own `decode`."""
     for name, value in vars(reference).items():
         if not callable(value):

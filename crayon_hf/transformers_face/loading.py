@@ -5,18 +5,25 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import transformers.tokenization_utils_tokenizers as _tokenizers_backend
+
+from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face import snapshots
 from crayon_hf.transformers_face.classes import adopt
 from crayon_hf.util.hub_errors import is_unavailable
+from crayon_hf.util.reference import reference_class
 
 CARTRIDGE = "tokenizer.dat"
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 _thread = threading.local()
+_home: Any = _tokenizers_backend
+_plain_init = _home.TokenizersBackend.__init__
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -32,14 +39,18 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         found = snapshots.restore(before)
         if found is not None:
             return found
-    outer, _thread.loads = is_loading(), True
+    beside = None if before is None else _cartridge(name, directory, kwargs)
+    opens = before is not None and (beside is None or not os.path.isfile(beside))
+    outer, _thread.loads, _thread.opens = (is_loading(), getattr(_thread, "opens", False)), True, opens
     try:
-        with _Messages() as messages:
+        with _Messages() as messages, _Opener():
             tokenizer = stock(name, *inputs, **kwargs)
     finally:
-        _thread.loads = outer
-    beside = _cartridge(name, directory, kwargs)
+        _thread.loads, _thread.opens = outer
+    if before is None:
+        beside = _cartridge(name, directory, kwargs)
     adopted = adopt(tokenizer, beside, keep=before is not None)
+    backends.keep_changed(adopted)
     if before is not None and directory is not None and before == snapshots.fingerprint(kind, name, directory, kwargs):
         snapshots.keep(before, adopted, directory, messages.seen)
     return adopted
@@ -116,6 +127,45 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
             raise
         return None  # transformers will say what is wrong
     return found
+
+
+class _Opener:
+    """Stands for ``tokenizers.Tokenizer`` in transformers while it opens a tokenizer.
+
+    Where transformers reads a tokenizer.json and changes little of it, ours reads the file instead: the reference would
+    take as long as the compiler, and have to write the file again to be compared.
+    """
+
+    _lock = threading.Lock()
+    _standing = 0
+    _stock: Any = None
+
+    def __enter__(self) -> None:
+        with _Opener._lock:
+            if not _Opener._standing:
+                _Opener._stock, _home.TokenizerFast = _home.TokenizerFast, self
+            _Opener._standing += 1
+
+    def __exit__(self, *error: object) -> None:
+        with _Opener._lock:
+            _Opener._standing -= 1
+            if not _Opener._standing and isinstance(_home.TokenizerFast, _Opener):
+                _home.TokenizerFast = _Opener._stock
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return _Opener._stock(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_Opener._stock, name)
+
+    def from_file(self, path: str) -> Any:
+        """A tokenizer.json, as ours for a class of transformers that builds nothing itself."""
+        made = None
+        if getattr(_thread, "opens", False) and _Opener._stock is reference_class():
+            cls = type(sys._getframe(1).f_locals.get("self"))
+            if getattr(cls, "__init__", None) is _plain_init and cls.__module__.startswith("transformers."):
+                made = backends.open_source(path)
+        return _Opener._stock.from_file(path) if made is None else made
 
 
 class _Messages(logging.Handler):

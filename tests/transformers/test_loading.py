@@ -128,6 +128,71 @@ def test_the_cache_may_go(
     assert getattr(second, "_vocab", None) == getattr(stock, "_vocab", None)
 
 
+def plain_repository(directory: Path, repositories: dict[str, Path], **config: Any) -> Path:
+    """One whose class builds nothing of its own."""
+    directory.mkdir()
+    shutil.copy(repositories["byte_level"] / "tokenizer.json", directory)
+    written = {"tokenizer_class": "PreTrainedTokenizerFast"} | config
+    (directory / "tokenizer_config.json").write_text(json.dumps(written))
+    return directory
+
+
+def test_the_first_opening_shares_its_cartridge(repositories: dict[str, Path], settled: Path, tmp_path: Path) -> None:
+    of_file = crayon_hf.Tokenizer.from_file(repositories["byte_level"] / "tokenizer.json")
+    directory = plain_repository(tmp_path / "plain", repositories)
+    stock = AutoTokenizer.from_pretrained(directory)
+    first, second = (crayon_hf.AutoTokenizer.from_pretrained(directory) for _ in range(2))
+    for ours in (first, second):
+        assert ours.backend_tokenizer.engine_report()["cartridge"] == of_file.engine_report()["cartridge"]
+        assert json.loads(ours.backend_tokenizer.to_str()) == json.loads(stock.backend_tokenizer.to_str())
+    assert len(list(settled.glob("*.dat"))) == 1
+    assert pickle.dumps(first.backend_tokenizer) == pickle.dumps(second.backend_tokenizer)
+    shutil.rmtree(directory)  # the tokenizer needs none of its files
+    saved = first.save_pretrained(tmp_path / "saved")
+    assert plain(AutoTokenizer.from_pretrained(tmp_path / "saved")(TEXT)) == plain(stock(TEXT)), saved
+    assert loading._home.TokenizerFast is type(stock.backend_tokenizer)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"added_tokens_decoder": {"900": {"content": "<late>", "special": True}}, "pad_token": "<late>"},
+        {"extra_special_tokens": ["<one>", "<two>"], "add_bos_token": True, "bos_token": "<one>"},
+        {"model_max_length": 4, "split_special_tokens": True, "padding_side": "left", "eos_token": "<s>"},
+    ],
+)
+def test_the_first_opening_of_what_transformers_changes(
+    config: dict[str, Any], repositories: dict[str, Path], settled: Path, opened: list[Any], tmp_path: Path
+) -> None:
+    directory = plain_repository(tmp_path / "plain", repositories, **config)
+    stock = AutoTokenizer.from_pretrained(directory)
+    first, second = (crayon_hf.AutoTokenizer.from_pretrained(directory) for _ in range(2))
+    assert opened == [second]
+    text = TEXT + "<late> <one><two><s>"
+    assert state(first) == state(stock) == state(second)
+    for ours in (first, second):
+        assert plain(ours(text, text)) == plain(stock(text, text))
+        assert ours.decode(ours(text).input_ids, skip_special_tokens=True) == stock.decode(
+            stock(text).input_ids, skip_special_tokens=True
+        )
+        assert json.loads(ours.backend_tokenizer.to_str()) == json.loads(stock.backend_tokenizer.to_str())
+
+
+def test_a_file_that_only_the_reference_reads(repositories: dict[str, Path], settled: Path, tmp_path: Path) -> None:
+    directory = plain_repository(tmp_path / "plain", repositories)
+    path = directory / "tokenizer.json"
+    document = json.loads(path.read_text())
+    document["model"]["vocab"][next(iter(document["model"]["vocab"]))] = 2_500_000
+    path.write_text(json.dumps(document))
+    with pytest.warns(crayon_hf.DelegatedWarning):
+        ours = crayon_hf.AutoTokenizer.from_pretrained(directory)
+    assert plain(ours(TEXT)) == plain(AutoTokenizer.from_pretrained(directory)(TEXT))
+    path.write_text("{}")
+    of_ours = outcome(lambda: crayon_hf.AutoTokenizer.from_pretrained(directory))
+    of_stock = outcome(lambda: AutoTokenizer.from_pretrained(directory))
+    assert of_ours.kind is of_stock.kind
+
+
 def test_a_snapshot_that_lost_its_other_half(
     repository: Path, settled: Path, opened: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
