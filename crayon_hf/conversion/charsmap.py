@@ -31,6 +31,7 @@ _LONGEST_RULE = 64
 """Bytes. SentencePiece's own rules have up to 16."""
 _MOST_PLACES = 4_000_000
 """Of the trie, on all ways from its root. SentencePiece's own have a tenth of that."""
+_MOST_DECODERS = 100
 _PAIR = "\ufff0\ufff1"
 """What is put between characters where the rules delete no control character: two that no text has in a row."""
 _SHIELD = "\ufdd6"
@@ -67,6 +68,22 @@ def rules_as_components(charsmap: bytes, shielded: Sequence[str] = ()) -> list[C
         *([] if deleted else [replace(_PAIR, "")]),
         *(replace(shield, text) for text, shield in shields),
     ]
+
+
+def rules_one_by_one(charsmap: bytes) -> list[Component]:
+    """Decoders that do together what a few rules do, each for one of them.
+
+    UnsupportedError when one could take what is another's: a part of it, or of what that makes.
+    """
+    rules = rules_of(charsmap)
+    keys = sorted(rules, key=len, reverse=True)
+    starts = {key[:end] for key in keys for end in range(1, len(key))}
+    overlap = any(key[begin:] in starts for key in keys for begin in range(1, len(key)))
+    again = not set("".join(keys)).isdisjoint("".join(rules.values()))
+    closed = "" in rules.values() and len(keys[0]) > 1
+    if len(keys) > _MOST_DECODERS or overlap or again or closed:
+        raise UnsupportedError(f"{len(keys)} normalization rules for decoded text, or some that meet each other")
+    return [replace(key, rules[key]) for key in keys]
 
 
 def rules_of(charsmap: bytes) -> Rules:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crayon_hf.conversion.charsmap import rules_as_components
+from crayon_hf.conversion.charsmap import rules_as_components, rules_one_by_one
 from crayon_hf.conversion.literals import any_of
 from crayon_hf.conversion.piece_types import (
     BYTE,
@@ -96,6 +96,8 @@ def decoder(pieces: Sequence[Piece], options: PieceOptions) -> Component | None:
         steps.append({"type": "Strip", "content": " ", "start": dropped, "stop": 0})
     if unknown and _KEPT in surface:
         steps.append(replace(_KEPT, " "))
+    if options.decoded_charsmap:
+        steps += rules_one_by_one(options.decoded_charsmap)
     return sequence("decoders", steps)
 
 

@@ -32,6 +32,8 @@ class PieceOptions:
     treat_whitespace_as_suffix: bool = False
     charsmap: bytes = b""
     """Normalization rules, as ``precompiled_charsmap`` of the model holds them."""
+    decoded_charsmap: bytes = b""
+    """The same for decoded text."""
     byte_fallback: bool = False
     unk_surface: str = " \u2047 "
     """What the unknown piece is decoded to."""

@@ -34,12 +34,13 @@ _MODELS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Converted:
     """The vocabulary of a SentencePiece model.
 
-    VocabularyError when the file is damaged; UnsupportedError for models of words, for rules that are applied when ids
-    are decoded, and for pieces that no ``tokenizer.json`` finds as SentencePiece does.
+    VocabularyError when the file is damaged; UnsupportedError for models of words, for rules for decoded
+    text that meet each other, and for pieces that no ``tokenizer.json`` finds as SentencePiece does.
     """
     pieces: list[Piece] = []
     trainer: dict[str, Any] = {}
     normalizer: dict[str, Any] = {}
+    denormalizer: dict[str, Any] = {}
     for field in (message := Message(data)):
         if field.number == 1:
             pieces.append(_piece(message.message(field)))
@@ -47,15 +48,18 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
             trainer |= _fields(message.message(field), _TRAINER)
         elif field.number == 3:
             normalizer |= _fields(message.message(field), _NORMALIZER)
-        elif field.number == 5 and _fields(message.message(field), _NORMALIZER).get("charsmap"):
-            raise UnsupportedError("normalization rules for decoded text (denormalizer_spec)")
+        elif field.number == 5:
+            denormalizer |= _fields(message.message(field), _NORMALIZER)
     if not pieces:
         raise VocabularyError("this is no SentencePiece model: it has no pieces")
     kind = trainer.pop("model_type", 1)
     if kind not in _MODELS:
         raise VocabularyError(f"the model is of an unknown type ({kind})")
     ids = {"bos_id": 1, "eos_id": 2, "pad_id": -1}
-    options = PieceOptions(**{**ids, **trainer, **normalizer})
+    rules = denormalizer.pop("charsmap", b"")
+    if rules and (len(denormalizer) < len(_NORMALIZER) - 1 or any(denormalizer.values())):
+        raise UnsupportedError("changes of white space in decoded text (denormalizer_spec)")
+    options = PieceOptions(**{**ids, **trainer, **normalizer}, decoded_charsmap=rules)
     document = document_of(pieces, _MODELS[kind], options, progress)
     config = config_of(pieces, options)
     # What no text becomes in greedy mode either; a tokenizer.json alone does not say it.

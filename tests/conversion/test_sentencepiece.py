@@ -284,6 +284,29 @@ def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
     assert reference.encode(f"{ours.bos_token}Hi{ours.eos_token}").ids[0] == ours.bos_token_id
 
 
+@pytest.mark.parametrize("name", ["bpe", "unigram"])
+def test_rules_for_decoded_text(sentences, name, tmp_path):
+    table = tmp_path / "rules.tsv"
+
+    def model_of(*rules: tuple[str, str]) -> Model:
+        lines = ("\t".join(" ".join(f"{ord(char):X}" for char in side) for side in rule) for rule in rules)
+        table.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return Model(trained(sentences, name, denormalization_rule_tsv=str(table)))
+
+    texts = ["th the htt o\u2019clock", "ththe aé thé", " a  th ", "", "tht\u2047\U0001f600", *sentences[:20]]
+    for model in (
+        model_of(("th", "Z"), ("\u2019", "'"), ("e", "ÉÈ"), ("thus", "1"), (" ", "_"), ("\u2047", "?")),
+        model_of(("t", ""), ("e", "E")),
+    ):
+        rows = model.library.encode(texts)
+        wanted = model.library.decode(rows)
+        assert wanted != texts
+        assert model.ours.decode_batch(rows) == model.stock.decode_batch(rows) == wanted
+    for rules in ([("th", "1"), ("he", "2")], [("a", "b"), ("b", "c")], [("t", ""), ("th", "x")]):
+        with pytest.raises(UnsupportedError, match="rules for decoded text"):
+            model_of(*rules)
+
+
 def test_what_is_not_expressible(sentences):
     schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
     with pytest.raises(UnsupportedError, match="a SentencePiece model of type 'word'"):
