@@ -169,9 +169,10 @@ _LAZY = {
     **dict.fromkeys(("train_bpe", "train_unigram", "train_wordlevel", "train_wordpiece"), "crayon_hf.training"),
     "tiktoken": "",
     # What `import crayon_hf as tokenizers` finds as well.
+    "AddedToken": "crayon_hf.util.added_token",
     **dict.fromkeys(
         (
-            *("AddedToken", "NormalizedString", "PreTokenizedString", "Regex", "Token", "Offsets", "OffsetReferential"),
+            *("NormalizedString", "PreTokenizedString", "Regex", "Token", "Offsets", "OffsetReferential"),
             *(
                 "OffsetType",
                 "SplitDelimiterBehavior",

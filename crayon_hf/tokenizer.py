@@ -16,6 +16,7 @@ from crayon_hf.state.mutators import Changes
 from crayon_hf.state.source_json import reference_of
 from crayon_hf.util import validation
 from crayon_hf.util.files import write_atomic
+from crayon_hf.util.reference import need_components
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,6 +100,7 @@ class Tokenizer(Changes, AsyncMethods):
         try:
             source = tokenizer_json.exact(reference.to_str())
         except AttributeError:
+            need_components("from_tokenizers")
             raise TypeError(f"reference is {type(reference).__name__}, expected tokenizers.Tokenizer") from None
         except Exception as error:  # the library raises Exception itself
             raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error

@@ -13,7 +13,7 @@ from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.truncation_padding import Truncation, check_reference_pads
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import BYTE_LEVEL
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import need_components, reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -164,6 +164,7 @@ class TokenizersEngine(DelegatedEngine):
             yield bytes(byte_of[ord(char)] for char in token) if spelled else token.encode()
 
     def _load(self) -> tokenizers.Tokenizer:
+        need_components("what is not native")
         try:
             with reference_errors.as_error(VocabularyError, "its reader"):
                 stock = reference_class().from_str(self._json)

@@ -117,7 +117,7 @@ class AddedTokens:
 
     def decoder(self) -> dict[int, tokenizers.AddedToken]:
         """What `Tokenizer.get_added_tokens_decoder` gives."""
-        from tokenizers import AddedToken
+        from crayon_hf.util.added_token import AddedToken
 
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
 
@@ -165,7 +165,7 @@ def _token_of(token: Any, special: bool, index: int) -> Token:
         except UnicodeEncodeError as error:
             raise TypeError(f"token {index} has a lone surrogate, which is no text: {error}") from None
         return Token(str(token), normalized=not special, special=special)
-    from tokenizers import AddedToken
+    from crayon_hf.util.added_token import AddedToken
 
     if not isinstance(token, AddedToken):
         raise TypeError(f"token {index} is {type(token).__name__}, expected str or AddedToken")

@@ -11,7 +11,7 @@ import struct
 import sys
 from typing import Any
 
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import need_components, reference_class
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
@@ -106,6 +106,7 @@ def object_of(kind: str, document: Any) -> Any:
     """The object of what a ``tokenizer.json`` says: the inverse of `json_of`."""
     import json
 
+    need_components(kind)
     text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
     return getattr(reference_class().from_str(text), kind)
 
@@ -132,6 +133,7 @@ def shortest_single(value: float) -> float:
 
 def check_kind(kind: str, component: Any) -> None:
     """Refuse what cannot be set as a component of this kind."""
+    need_components(kind)
     from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
     wanted: dict[str, type] = {

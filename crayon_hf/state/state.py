@@ -22,7 +22,7 @@ from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import REFERENCE_METADATA, Source, compile_json, reference_of
 from crayon_hf.state.truncation_padding import Padding, Truncation, stored_padding, stored_truncation
 from crayon_hf.util.files import read_cartridge
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import need_components, reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -266,6 +266,7 @@ class TokenizerState:
     def reference(self) -> tokenizers.Tokenizer:
         """The same as an object of the ``tokenizers`` library. It shares the objects that somebody may hold."""
         self._look()
+        need_components("training")
         reference = reference_class().from_str(tokenizer_json.dump(self._document()))
         for kind, handed in self._handed.items():
             setattr(reference, kind, handed.component)

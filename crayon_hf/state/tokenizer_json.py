@@ -10,6 +10,12 @@ from crayon_hf.errors import VocabularyError
 from crayon_hf.util.reference import reference_class
 
 _LARGE = ("vocab", "merges")
+_LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
+"""What stands behind the vocabulary; all else stands before it."""
+_ORDER = (
+    *("truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"),
+    "model",
+)
 
 
 def write(document: dict[str, Any], pretty: bool) -> str:
@@ -134,11 +140,24 @@ def _pretty(document: dict[str, Any], spelled: dict[str, Any]) -> str:
 
 
 def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
+    if not hasattr(reference_class(), "to_str"):  # 1.0 writes none
+        return _in_order(document, pretty)
     try:
         text: str = reference_class().from_str(dump(document)).to_str(pretty)
     except Exception as error:  # the library raises Exception itself
         raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
     return text
+
+
+def _in_order(document: dict[str, Any], pretty: bool) -> str:
+    import json
+
+    ordered = {"version": "1.0"} | {name: document.get(name) for name in _ORDER}
+    model: dict[str, Any] = document["model"]
+    if (last := _LAST.get(model.get("type", ""))) in model:
+        ordered["model"] = {name: value for name, value in model.items() if name != last} | {last: model[last]}
+    how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    return json.dumps(ordered, ensure_ascii=False, **how)
 
 
 def _emptied(model: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.errors import UnsupportedError
+
 if TYPE_CHECKING:
     import tokenizers
 
@@ -15,3 +17,13 @@ def reference_class() -> type[tokenizers.Tokenizer]:
     extension: Any = tokenizers.tokenizers
     found: type[tokenizers.Tokenizer] = extension.Tokenizer
     return found
+
+
+def need_components(what: str) -> None:
+    """UnsupportedError where the library has no components: from 1.0 on it opens files and encodes, and no more."""
+    import tokenizers
+
+    if not hasattr(reference_class(), "from_str"):
+        raise UnsupportedError(
+            f"{what} takes a class of tokenizers before 1.0, and {tokenizers.__version__} is installed"
+        )

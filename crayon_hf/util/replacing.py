@@ -57,6 +57,9 @@ class Replacement:
             return f"waits for the import of {self.module.partition('.')[0]}"
         if self._home is not _ABSENT and vars(self._home).get(self.name, _ABSENT) is self._ours:
             return "in place"
+        home = sys.modules[self.module]
+        if not hasattr(getattr(home, self.owner, None) if self.owner else home, self.name):
+            return "not in this version"
         return "not in place: something else stands there"
 
     def _put(self) -> None:
@@ -67,7 +70,9 @@ class Replacement:
             if there is not _ABSENT and there is self._ours:
                 return
             bases = home.__mro__ if isinstance(home, type) else (home,)
-            seen = next(vars(base)[self.name] for base in bases if self.name in vars(base))
+            seen = next((vars(base)[self.name] for base in bases if self.name in vars(base)), _ABSENT)
+            if seen is _ABSENT:
+                return  # this version of the library has none
             self._home, self._stock, self._ours = home, there, self._make(seen)
             _replaced[id(home), self.name] = self
             setattr(home, self.name, self._ours)

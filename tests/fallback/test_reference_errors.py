@@ -10,7 +10,7 @@ import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, VocabularyError
 
-SPLIT = {"type": "Split", "pattern": {"Regex": r"(.)\1"}, "behavior": "Isolated", "invert": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"(?<x>.)\k<x>"}, "behavior": "Isolated", "invert": False}
 MODELS = {
     "WordPiece": {"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "[UNK]", "max_input_chars_per_word": 9}
     | {"continuing_subword_prefix": "##"},

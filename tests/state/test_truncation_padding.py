@@ -22,7 +22,7 @@ PADDING = {
     "pad_token": "[PAD]",
 }
 MODEL = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
-SPLIT = {"type": "Split", "pattern": {"Regex": r"(.)\1"}, "behavior": "Isolated", "invert": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"(?<x>.)\k<x>"}, "behavior": "Isolated", "invert": False}
 
 
 def with_settings(**settings: Any) -> str:

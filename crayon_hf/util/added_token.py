@@ -1,0 +1,58 @@
+"""`AddedToken`: that of the ``tokenizers`` library, and the same for its versions that have none (1.0)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+_FLAGS = ("rstrip", "lstrip", "single_word", "normalized", "special")
+
+
+class _AddedToken:
+    """A token beside those of the model, and how it is looked for: as ``tokenizers.AddedToken`` of 0.23."""
+
+    __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
+
+    def __init__(
+        self,
+        content: str = "",
+        *,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
+        """It is looked for in normalized text when it is not special, or as `normalized` says."""
+        if not isinstance(content, str):
+            raise TypeError(f"content is {type(content).__name__}, expected str")
+        self.content = content
+        self.single_word, self.lstrip, self.rstrip, self.special = single_word, lstrip, rstrip, special
+        self._normalized = normalized
+
+    @property
+    def normalized(self) -> bool:
+        """Whether it is looked for in normalized text."""
+        return not self.special if self._normalized is None else self._normalized
+
+    def __repr__(self) -> str:
+        return f'AddedToken("{self.content}", {", ".join(f"{name}={getattr(self, name)}" for name in _FLAGS)})'
+
+    def __str__(self) -> str:
+        return self.content
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _AddedToken) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+
+_AddedToken.__name__ = _AddedToken.__qualname__ = "AddedToken"  # under which this module has it, for pickles
+
+if TYPE_CHECKING:
+    from tokenizers import AddedToken as AddedToken
+else:
+    try:
+        from tokenizers import AddedToken
+    except ImportError:
+        AddedToken = _AddedToken
