@@ -134,7 +134,6 @@ class BothFast(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         warnings.simplefilter("ignore")
-        transformers.logging.set_verbosity_error()
         self.both: list[Any] = []
         self.roots: list[str] = []
 

@@ -23,6 +23,7 @@ if __name__ == "__main__":  # as a script: the package that is installed first, 
     if os.environ.get("CRAYON_SHARED"):
         os.environ["CRAYON_FACES_PUBLISHED"] = "1"
 
+import transformers
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
@@ -84,6 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     names = options.face or list(FACES)
     end = time.monotonic() + 60 * options.minutes
+    transformers.logging.set_verbosity_error()
     numbers, counts, differences = random.Random(options.seed), Counter[str](), 0
     with tempfile.TemporaryDirectory() as cache:
         os.environ.setdefault("CRAYON_CACHE_DIR", cache)

@@ -200,7 +200,7 @@ def test_other_vocabularies(hub: LocalHub, user: Client, gpt2_like: Path, wordpi
     hub.commit("user/empty", {"README.md": b"# Nothing"})
     hub.commit("user/alone", {"tokenizer.dat": repository(gpt2_like)["tokenizer.dat"]})
     hub.commit("user/wrong", {"tokenizer.json": b"[1, 2"})
-    foreign = {"type": "Split", "pattern": {"Regex": r"(a)\1"}, "behavior": "Isolated", "invert": False}
+    foreign = {"type": "Split", "pattern": {"Regex": r"(?<x>a)\k<x>"}, "behavior": "Isolated", "invert": False}
     document = json.loads(gpt2_like.read_bytes()) | {"pre_tokenizer": foreign}
     hub.commit("user/foreign", {"tokenizer.json": json.dumps(document).encode()})
     repos = ["slow", "bert", "half", "two", "empty", "alone", "wrong", "foreign"]

@@ -324,7 +324,7 @@ def test_components_in_python(native: list[str]) -> None:
 def test_a_pattern_that_is_not_native(native: list[str]) -> None:
     ours, stock = both()
     for tokenizer in (ours, stock):
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(r"(\w)\1"), "isolated")
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(r"(?<x>\w)\k<x>"), "isolated")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DelegatedWarning)
             tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=90))

@@ -204,7 +204,7 @@ def test_nothing_is_written_when_it_fails(tmp_path: Path) -> None:
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
     """The tokenizer.json alone is written."""
     with pytest.warns(crayon_hf.DelegatedWarning):
-        made = train_bpe(TEXTS, pattern=Regex(r"(\w)\1"), vocab_size=280, output=tmp_path / "a.dat")
+        made = train_bpe(TEXTS, pattern=Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
     assert made.engine == "delegated"
     assert os.listdir(tmp_path) == ["a.json"]
     stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))

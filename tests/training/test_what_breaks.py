@@ -67,7 +67,7 @@ def test_a_result_without_cartridge_leaves_no_old_one(tmp_path: Path) -> None:
     output = tmp_path / "t.json"
     crayon_hf.train_bpe(TEXTS, vocab_size=260, output=output)
     assert (tmp_path / "t.dat").exists()
-    pattern = tokenizers.Regex(r"(?<=a)b|(a)\1")
+    pattern = tokenizers.Regex(r"(?<=a)b|(?<x>a)\k<x>")
     with pytest.warns(crayon_hf.DelegatedWarning):
         crayon_hf.train_bpe(TEXTS, vocab_size=260, pattern=pattern, output=output)
     assert os.listdir(tmp_path) == ["t.json"]

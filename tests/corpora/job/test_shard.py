@@ -90,7 +90,7 @@ def test_a_delegated_tokenizer(inputs: Path, texts: list[str], gpt2_like: Path, 
     document["pre_tokenizer"] = {
         "type": "Sequence",
         "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": r"(a)\1(?<=a)"}, "behavior": "Isolated", "invert": False},
+            {"type": "Split", "pattern": {"Regex": r"(?<x>a)\k<x>(?<=a)"}, "behavior": "Isolated", "invert": False},
             document["pre_tokenizer"],
         ],
     }
