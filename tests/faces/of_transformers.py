@@ -48,7 +48,8 @@ ATTRIBUTES: dict[str, tuple[Any, ...]] = {
     "model_input_names": (["input_ids"], ["input_ids", "token_type_ids", "attention_mask"]),
     "add_bos_token": (True, False),
     "add_eos_token": (True, False),
-    **{f"{name}_token": ("the", "[NEW]", "<pad>") for name in ("pad", "eos", "bos", "mask", "sep", "unk")},
+    **{f"{name}_token": ("the", "[NEW]", "<pad>") for name in ("pad", "eos", "bos", "mask", "sep")},
+    "unk_token": ("<pad>",),  # transformers looks for one that is not in the vocabulary until the stack is full
 }
 QUESTIONS = (
     *("vocab_size", "special_tokens_map", "all_special_tokens", "all_special_ids", "added_tokens_decoder"),
