@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ bench: ## nine vocabularies beside every other engine: build/bench.md and .json 
 
 quick-bench: ## the same roughly, with little text and one thread, printed
 	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick
+
+surface: ## every public call of tokenizers, transformers and tiktoken beside ours; ten minutes (needs CRAYON_SHARED)
+	$(PYTHON) -m crayon_hf.parity.surface
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
