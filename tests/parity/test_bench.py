@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -78,7 +79,9 @@ def test_wrong_ids_of_ours_are_not_timed(
     gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [str(gpt2_like), "--text", str(text_file), "--rounds", "1", "--threads", "1", "--scenario", "first"]
+    before = signal.getsignal(signal.SIGTERM)
     assert main([*arguments, "--engines", "crayon", "--ours", "parity_stand_in:wrong_ids", "--silent"]) == 1
+    assert signal.getsignal(signal.SIGTERM) is before  # a child that this process forks is ended by it
     printed = capsys.readouterr().out
     assert "crayon: not the ids of tokenizers" in printed
     assert "### Ratios" not in printed

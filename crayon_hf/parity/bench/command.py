@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -245,6 +246,19 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+@contextlib.contextmanager
+def _exit_when_terminated() -> Iterator[None]:
+    """SIGTERM is an exit, so that children end, and files go, with this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; 0 when measured, 1 when ours gave other ids or nothing could be measured, 2 for misuse."""
     parser = make_parser()
@@ -260,15 +274,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.silent:
             print(f"{time.monotonic() - started:7.1f} s  {message}", file=sys.stderr, flush=True)
 
-    if threading.current_thread() is threading.main_thread():  # so that children end, and files go, with this process
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         if options.kept:
             bench = Bench.from_json(json.loads(Path(options.kept).read_text(encoding="utf-8")))
         else:
             for spec in specs:
                 find_text(spec)
-            bench = from_options(options, options.vocabularies or NINE, specs, progress, options.ours)
+            with _exit_when_terminated():
+                bench = from_options(options, options.vocabularies or NINE, specs, progress, options.ours)
         write(bench, options)
     except (UnknownVocabularyError, OSError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
