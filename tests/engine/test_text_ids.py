@@ -176,7 +176,7 @@ def check(both: reference_impl.Both, *texts: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(texts=st.lists(TEXTS | REPEATED, min_size=1, max_size=4))
 def test_any_text(name: str, texts: list[str]) -> None:
     check(opened(name), *texts)

@@ -8,7 +8,7 @@ from tests.faces.of_tiktoken import BothEncodings
 from tests.faces.of_tokenizers import BothTokenizers
 from tests.faces.of_transformers import BothFast
 
-FEW = settings(max_examples=30, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=20, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 TestTiktoken = BothEncodings.TestCase
 TestTiktoken.settings = FEW

@@ -69,13 +69,18 @@ INPUTS: dict[str, tuple[Any, ...]] = {
     "same length": ([SHORT, SHORT],),
 }
 AS_OTHERS = ("tuple", "pair with nothing", "batch of tuples")  # the texts of others, in another form
+ALL_BUT_LONG = [(name, SIZES if name in (*AS_OTHERS, "batch of pairs") else COMBINATIONS) for name in INPUTS]
 
 
-@pytest.mark.parametrize("name", INPUTS)
-def test_every_argument(pair: tuple[Any, Any], name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "combinations"),
+    [*ALL_BUT_LONG, pytest.param("batch of pairs", COMBINATIONS, marks=pytest.mark.slow)],
+    ids=[*INPUTS, "batch of pairs, all"],
+)
+def test_every_argument(pair: tuple[Any, Any], name: str, combinations: list[dict[str, Any]]) -> None:
     stock, ours = pair
     inputs = INPUTS[name]
-    for arguments in SIZES if name in AS_OTHERS else COMBINATIONS:
+    for arguments in combinations:
         expected = outcome(lambda: stock(*inputs, **arguments))  # noqa: B023
         assert outcome(lambda: ours(*inputs, **arguments)) == expected, arguments  # noqa: B023
         assert ours.backend_tokenizer.padding == stock.backend_tokenizer.padding, arguments

@@ -95,6 +95,7 @@ def model() -> Any:
     return GPT2LMHeadModel(config).eval()
 
 
+@pytest.mark.slow
 def test_pipeline(ours: Any, stock: Any, model: Any) -> None:
     from transformers import pipeline
 
