@@ -565,6 +565,15 @@ def family_of_pattern(pattern: str, flavor: str) -> str | None:
 def is_read_alike(pattern: str) -> bool:
     """Whether this is a published pattern without a scanner that both engines of regular expressions read alike."""
 
+def quicken(tokenizer: type, truncation: type, padding: type) -> None:
+    """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to those of Python.
+
+    `truncation` and `padding` are the named tuples of its settings.
+    """
+
+def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
+    """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""
+
 def json_normalize(data: bytes) -> str:
     """Parse a JSON document as the compiler does and write it again, without white space."""
 

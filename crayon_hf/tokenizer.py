@@ -10,7 +10,7 @@ from crayon_hf import _core
 from crayon_hf.async_methods import AsyncMethods
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.loading import opening, sources
-from crayon_hf.state import state, tokenizer_json
+from crayon_hf.state import state, tokenizer_json, truncation_padding
 from crayon_hf.state.modes import EXACT, mode_of
 from crayon_hf.state.mutators import Changes
 from crayon_hf.state.source_json import reference_of
@@ -412,12 +412,15 @@ class Tokenizer(Changes, AsyncMethods):
 
     def to_str(self, pretty: bool = False) -> str:
         """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
+        return self._written(pretty).decode()
+
+    def _written(self, pretty: bool) -> bytes:
         validation.check_flags(pretty=pretty)
-        with state.lock:
-            document = self._state.document()
         sizes = {"truncation": self._truncation, "padding": self._padding}
         written = {name: None if size is None else size.as_json() for name, size in sizes.items()}
-        return tokenizer_json.write(document | written, pretty)
+        with state.lock:
+            document, source = self._state.without_vocabulary(), self._state.source
+        return tokenizer_json.write(document | written, pretty, source.read())
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Write the ``tokenizer.json`` to `path`; if `path` ends in ``.dat``, the cartridge, and the json beside it.
@@ -426,13 +429,13 @@ class Tokenizer(Changes, AsyncMethods):
         """
         name = os.fspath(path)
         if not name.endswith(".dat"):
-            write_atomic(name, self.to_str(pretty).encode())
+            write_atomic(name, self._written(pretty))
             return
         with state.lock:
             parts = self._state
             is_native = isinstance(parts.engine(), _core.Engine)
             if is_native and (parts.is_modified or parts.stored_settings() != self._settings()[1:]):
-                parts = opening.open_buffer(self.to_str().encode())
+                parts = opening.open_buffer(self._written(pretty=False))
             source, cartridge = parts.source.read(), parts.cartridge()
         write_atomic(name.removesuffix(".dat") + ".json", source)
         write_atomic(name, cartridge)
@@ -537,7 +540,7 @@ class Tokenizer(Changes, AsyncMethods):
             return _unpickle, (type(self), self._state.pickled(), (False, *self._settings()[1:]), *device)
 
     def __getstate__(self) -> bytes:
-        return self.to_str().encode()
+        return self._written(pretty=False)
 
     def __setstate__(self, state: bytes) -> None:
         parts: TokenizerState | None = getattr(self, "_state", None)
@@ -576,3 +579,6 @@ def _unpickle(
 
         tokenizer._placement = Placement(device)
     return tokenizer
+
+
+_core.quicken(Tokenizer, truncation_padding.Truncation, truncation_padding.Padding)

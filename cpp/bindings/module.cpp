@@ -155,6 +155,7 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_engine(m);
     crayon::python::bind_stream(m);
     crayon::python::bind_decode_stream(m);
+    crayon::python::bind_quick_tokenizer(m);
     crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);

@@ -114,7 +114,7 @@ def _parsed(data: bytes, read_float: Callable[[str], float] | None = None) -> di
 
 def _written(document: dict[str, Any]) -> bytes:
     try:
-        return tokenizer_json.write({"added_tokens": []} | document, pretty=True).encode()
+        return tokenizer_json.write({"added_tokens": []} | document, pretty=True)
     except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
         raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
 

@@ -136,7 +136,7 @@ class Changes:
 
     @property
     def model(self) -> tokenizers.models.Model:
-        """The model, as an object of the ``tokenizers`` library, which has to open the vocabulary for it."""
+        """The model, as an object of the ``tokenizers`` library, which has to open the vocabulary for it, once."""
         model: tokenizers.models.Model = self._component("model")
         return model
 

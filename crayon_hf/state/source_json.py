@@ -10,6 +10,7 @@ from typing import Any
 from crayon_hf import _core
 from crayon_hf.errors import SourceMissingError, UnsupportedError
 from crayon_hf.loading import cache
+from crayon_hf.state.tokenizer_json import parsed
 from crayon_hf.util.files import HeldFile
 
 _EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
@@ -62,14 +63,8 @@ class Source:
         return data
 
     def document(self) -> dict[str, Any]:
-        """The parsed JSON. Scores are those that the library reads, which need not be the nearest doubles."""
-        import json
-
-        data = self.read()
-        document: dict[str, Any] = json.loads(data)
-        if isinstance(document["model"].get("vocab"), list):
-            document = json.loads(_core.json_normalize(data))
-        return document
+        """The parsed JSON, as `tokenizer_json.parsed` reads it."""
+        return parsed(self.read())
 
     def _made_again(self) -> bytes:
         try:

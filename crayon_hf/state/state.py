@@ -83,6 +83,8 @@ class TokenizerState:
         self._added = AddedTokens(()) if engine is None else None
         self._live: dict[str, Any] = {}
         self._handed: dict[str, Handed] = {}
+        self._kept: dict[str, Handed] = {}
+        """Components that were handed and that nobody holds any more: making one anew may take a second."""
 
     @property
     def is_idle(self) -> bool:
@@ -126,6 +128,7 @@ class TokenizerState:
     def change(self, parts: dict[str, Any], added: AddedTokens | None) -> None:
         """Put other components and added tokens in the place of what is there."""
         self._parts, self._added, self._changed = parts, added, True
+        self._kept.clear()
 
     def stored_settings(self) -> tuple[Truncation | None, Padding | None]:
         """The truncation and the padding of the ``tokenizer.json``."""
@@ -147,10 +150,13 @@ class TokenizerState:
         if kind in self._live:
             return self._live[kind]
         if kind not in self._handed:
-            part = self._document()["model"] if kind == "model" else self._read_parts()[kind]
-            if part is None:
-                return None
-            self._handed[kind] = Handed(object_of(kind, part))
+            handed = self._kept.pop(kind, None)
+            if handed is None:
+                part = self._document()["model"] if kind == "model" else self._read_parts()[kind]
+                if part is None:
+                    return None
+                handed = Handed(object_of(kind, part))
+            self._handed[kind] = handed
         return self._handed[kind].component
 
     def set_component(self, kind: str, component: Any) -> None:
@@ -164,8 +170,8 @@ class TokenizerState:
             self._put_model(json_of(component))
         else:
             self._put(kind, None if live else json_of(component))
-        self._live.pop(kind, None)
-        self._handed.pop(kind, None)
+        for objects in (self._live, self._handed, self._kept):
+            objects.pop(kind, None)
         if live:
             self._live[kind] = component
         elif component is not None:
@@ -188,6 +194,7 @@ class TokenizerState:
         parts = self._read_parts() | {"model": tokenizer_json.without_vocabulary(model)}
         added = self.added()  # they keep the ids that they have
         self._parts, self._added, self._changed, self._anew = parts, added, True, True
+        self._kept.pop("model", None)
         self.source, self.path = Source(tokenizer_json.dump({"model": model}).encode()), None
 
     def _look(self) -> None:
@@ -203,8 +210,8 @@ class TokenizerState:
             elif changed:
                 self._put(kind, json_of(component))
             del component
-            if not handed.is_held():
-                self._handed.pop(kind, None)
+            if kind in self._handed and not handed.is_held():
+                self._kept[kind] = self._handed.pop(kind)
 
     def _read_parts(self) -> dict[str, Any]:
         if self._parts is None:
@@ -244,21 +251,33 @@ class TokenizerState:
 
     def document(self) -> dict[str, Any]:
         """The ``tokenizer.json``, without truncation and padding."""
+        self._check_written()
+        return self._document()
+
+    def without_vocabulary(self) -> dict[str, Any]:
+        """`document` without what `source` has: the vocabulary and the merges."""
+        self._check_written()
+        return self._without_vocabulary()
+
+    def _check_written(self) -> None:
         self._look()
         if self._live:
             raise UnsupportedError(f"no tokenizer.json can hold this {' and '.join(self._live)}")
-        return self._document()
 
     def _document(self) -> dict[str, Any]:
+        document = self._without_vocabulary()
+        document["model"] |= tokenizer_json.vocabulary_of(self.source.document()["model"])
+        return document
+
+    def _without_vocabulary(self) -> dict[str, Any]:
         parts = self._read_parts()
-        model = parts["model"] | tokenizer_json.vocabulary_of(self.source.document()["model"])
         return {
             "version": "1.0",
             "truncation": None,
             "padding": None,
             "added_tokens": self.added().for_json(),
             **parts,
-            "model": model,
+            "model": dict(parts["model"]),
         }
 
     # -- training

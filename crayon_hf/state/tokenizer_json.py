@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
+from crayon_hf import _core
 from crayon_hf.errors import VocabularyError
 from crayon_hf.util.reference import reference_class
 
+_TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
 _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
 """What stands behind the vocabulary; all else stands before it."""
@@ -18,21 +19,40 @@ _ORDER = (
 )
 
 
-def write(document: dict[str, Any], pretty: bool) -> str:
-    """The text of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores."""
-    model = document["model"]
-    small = without_vocabulary(model)
-    spelled = None
-    if small.get("type") in ("BPE", "WordPiece", "WordLevel") and not _has_tiny_float(small):
-        spelled = _spelled(model)
-    if spelled is None:
-        return _through_the_library(document, pretty)
+def write(document: dict[str, Any], pretty: bool, source: bytes | None = None) -> bytes:
+    """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores.
+
+    The model may be without its vocabulary: then that is the one of `source`, another ``tokenizer.json``.
+    """
+    small = without_vocabulary(document["model"])
+    if source is None:
+        source = dump({"model": document["model"]}).encode()
+    texts = None
+    if small.get("type") in _TYPES and not _has_tiny_float(small):
+        texts = _core.model_text(source, pretty)
+    if texts is None:
+        whole = document | {"model": small | vocabulary_of(parsed(source)["model"])}
+        return _through_the_library(whole, pretty).encode()
     import json
 
-    without_tokens = document | {"added_tokens": [], "model": small | _emptied(model)}
-    skeleton = json.loads(_through_the_library(without_tokens, False))
-    written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | spelled}
-    return _pretty(written, spelled) if pretty else dump(written)
+    vocab, merges = texts
+    emptied: dict[str, Any] = {"vocab": [] if vocab.startswith(b"[") else {}}
+    kept: dict[str, Any] = {"vocab": None}
+    if merges is not None:
+        emptied["merges"], kept["merges"] = [], None
+    if "unk_id" in small:  # which no empty vocabulary has
+        emptied["unk_id"], kept["unk_id"] = None, small["unk_id"]
+    skeleton = json.loads(_through_the_library(document | {"added_tokens": [], "model": small | emptied}, False))
+    written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | kept}
+    how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    rest = json.dumps(written, ensure_ascii=False, **how).encode()
+    parts = []
+    for key, text in (("merges", merges), ("vocab", vocab)):
+        if text is not None:
+            # The last one is the model's: that is the last member, and has merges behind the vocabulary.
+            rest, name, behind = rest.rpartition(f'"{key}": null'.encode() if pretty else f'"{key}":null'.encode())
+            parts += [behind, text, name.removesuffix(b"null")]
+    return b"".join(reversed([*parts, rest]))
 
 
 def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +85,16 @@ def dump(document: Any) -> str:
     entries = ",".join(f"[{quoted(token)},{spell(score)}]" for token, score in model["vocab"])
     before, _, after = written(document | {"model": model | {"vocab": None}}).rpartition('"vocab":null')
     return f'{before}"vocab":[{entries}]{after}'
+
+
+def parsed(source: bytes) -> dict[str, Any]:
+    """The JSON. Scores are those that the library reads, which need not be the nearest doubles."""
+    import json
+
+    document: dict[str, Any] = json.loads(source)
+    if isinstance(document["model"].get("vocab"), list):
+        document = json.loads(_core.json_normalize(source))
+    return document
 
 
 def exact(text: str) -> str:
@@ -119,26 +149,6 @@ def as_the_library_reads(text: str) -> float:
     return -value if mantissa.startswith("-") else value
 
 
-def _pretty(document: dict[str, Any], spelled: dict[str, Any]) -> str:
-    """Indented JSON. What is large is put in as text: Python indents a hundred times slower than it writes."""
-    import json
-    from json.encoder import encode_basestring as quoted
-
-    entries = ",\n".join(f"      {quoted(token)}: {id}" for token, id in spelled["vocab"].items())
-    texts = {"vocab": f"{{\n{entries}\n    }}" if entries else "{}"}
-    if "merges" in spelled:
-        pairs = (f"      [\n        {quoted(a)},\n        {quoted(b)}\n      ]" for a, b in spelled["merges"])
-        entries = ",\n".join(pairs)
-        texts["merges"] = f"[\n{entries}\n    ]" if entries else "[]"
-    model = {key: None if key in texts else value for key, value in document["model"].items()}
-    text = json.dumps(document | {"model": model}, ensure_ascii=False, indent=2)
-    for key, value in texts.items():
-        # The last one is the model's: it is the last key, and nothing is put in after it but by this loop.
-        before, _, after = text.rpartition(f'\n    "{key}": null')
-        text = f'{before}\n    "{key}": {value}{after}'
-    return text
-
-
 def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
     if not hasattr(reference_class(), "to_str"):  # 1.0 writes none
         return _in_order(document, pretty)
@@ -158,34 +168,6 @@ def _in_order(document: dict[str, Any], pretty: bool) -> str:
         ordered["model"] = {name: value for name, value in model.items() if name != last} | {last: model[last]}
     how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     return json.dumps(ordered, ensure_ascii=False, **how)
-
-
-def _emptied(model: dict[str, Any]) -> dict[str, Any]:
-    return {key: type(model[key])() for key in _LARGE if key in model}
-
-
-def _spelled(model: dict[str, Any]) -> dict[str, Any] | None:
-    """The vocabulary by id, and the merges as pairs. None when only the library knows what it makes of them."""
-    vocab = model.get("vocab")
-    if not isinstance(vocab, dict) or len(set(vocab.values())) != len(vocab):
-        return None
-    spelled: dict[str, Any] = {"vocab": dict(sorted(vocab.items(), key=lambda item: item[1]))}
-    if "merges" in model:
-        merges = [_pair(merge) for merge in model["merges"]]
-        if None in merges or _has_twins(merges):
-            return None
-        spelled["merges"] = merges
-    return spelled
-
-
-def _pair(merge: Any) -> tuple[str, str] | None:
-    parts = merge.split(" ") if isinstance(merge, str) and not merge.startswith("#version") else merge
-    return (parts[0], parts[1]) if isinstance(parts, list) and len(parts) == 2 else None
-
-
-def _has_twins(merges: Iterable[Any]) -> bool:
-    seen = list(merges)
-    return len(set(seen)) != len(seen)
 
 
 def _has_tiny_float(values: dict[str, Any]) -> bool:

@@ -1,9 +1,11 @@
-"""Scores as they are, though the library reads one in four of the usual spellings as a neighbour."""
+"""A tokenizer.json is what the library writes; scores stay, though it reads one in four spellings as a neighbour."""
 
 from __future__ import annotations
 
 import json
 import math
+from random import Random
+from typing import Any
 
 import pytest
 import tokenizers
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from crayon_hf import Tokenizer, _core
+from crayon_hf.errors import VocabularyError
 from crayon_hf.state import tokenizer_json
 
 ANY = st.floats(-30, -0.001) | st.integers(-30, 0).map(float)
@@ -64,3 +67,65 @@ def test_a_living_unigram_model_keeps_its_scores(scores: list[float]) -> None:
         assert ours.encode(text).ids == reference.encode(text).ids
     opened = tokenizers.Tokenizer.from_str(reference.to_str())
     assert Tokenizer.from_str(reference.to_str()).to_str() == opened.to_str()
+
+
+NUMBERS = st.floats(-1e300, 1e300) | st.floats(-1e-3, 1e-3) | st.integers(-(10**18), 10**18).map(float)
+TEXTS = st.text(st.sampled_from('ab"\\/\n\x1f\x7f é𝄞\u2028'), max_size=4)
+
+
+def model_of(vocab: list[tuple[str, float]] | dict[str, int], **more: Any) -> bytes:
+    kind = "Unigram" if isinstance(vocab, list) else "BPE" if "merges" in more else "WordLevel"
+    return json.dumps({"model": {"type": kind, "vocab": vocab, **more}}).encode()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(TEXTS, NUMBERS), min_size=1, max_size=8))
+def test_scores_are_written_as_the_library_writes_them(vocab: list[tuple[str, float]]) -> None:
+    reference = tokenizers.Tokenizer.from_buffer(model_of(vocab, unk_id=0))
+    ours = Tokenizer.from_buffer(model_of(vocab, unk_id=0))
+    for pretty in (False, True):
+        assert ours.to_str(pretty) == reference.to_str(pretty)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=12, unique=True), st.randoms(use_true_random=False))
+def test_tokens_are_written_as_the_library_writes_them(tokens: list[str], random: Random) -> None:
+    ids = random.sample(range(30), len(tokens))
+    source = model_of(dict(zip(tokens, ids, strict=True)), unk_token=tokens[0])
+    for pretty in (False, True):
+        assert Tokenizer.from_buffer(source).to_str(pretty) == tokenizers.Tokenizer.from_buffer(source).to_str(pretty)
+
+
+@pytest.mark.parametrize(
+    "merges", [["a b", "ab c"], [["a", "b"], ["ab", "c"]], [["a", "b"], ["a", "b"]], ["#version: 0.2", "a b"], []]
+)
+def test_merges_are_written_as_the_library_writes_them(merges: list[Any]) -> None:
+    source = model_of({"a": 0, "c": 5, "b": 1, "ab": 3, "abc": 9}, merges=merges)
+    for pretty in (False, True):
+        assert Tokenizer.from_buffer(source).to_str(pretty) == tokenizers.Tokenizer.from_buffer(source).to_str(pretty)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        '{"vocab":{"a":0,"b":0}}',
+        '{"vocab":{"a":0,"a":1}}',
+        '{"vocab":{"a":0.5}}',
+        '{"vocab":{"a":18446744073709551615}}',
+        '{"vocab":[["a",0.0,1]]}',
+        '{"vocab":[["a","b"]]}',
+        '{"vocab":["a"]}',
+        '{"vocab":null}',
+        '{"vocab":{},"merges":{}}',
+        '{"vocab":{},"merges":["a b c"]}',
+        '{"vocab":{},"merges":[["a"]]}',
+        '{"vocab":{},"merges":[["a",1]]}',
+        '{"vocab":{},"merges":["a b",["a","b"]]}',
+        "{}",
+        "[]",
+    ],
+)
+def test_what_only_the_library_writes(model: str) -> None:
+    assert _core.model_text(f'{{"model":{model}}}'.encode(), False) is None
+    with pytest.raises(VocabularyError, match="invalid JSON"):
+        _core.model_text(f'{{"model":{model}'.encode(), False)

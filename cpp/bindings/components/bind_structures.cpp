@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "crayon/cartridge/cartridge_v2.h"
 #include "crayon/cartridge/double_array.h"
 #include "crayon/json/json.h"
+#include "crayon/json/model_text.h"
 #include "crayon/support/error.h"
 #include "engine/backward_match.h"
 
@@ -125,6 +127,17 @@ py::str json_normalize(const py::bytes& data) {
     return normalized;
 }
 
+py::object model_text(const py::bytes& tokenizer_json, bool pretty) {
+    const std::string_view json = tokenizer_json;
+    std::optional<crayon::json::ModelText> text;
+    {
+        py::gil_scoped_release release;
+        text = crayon::json::model_text(json, pretty);
+    }
+    if (!text) return py::none();
+    return py::make_tuple(py::bytes(text->vocab), text->merges ? py::object(py::bytes(*text->merges)) : py::none());
+}
+
 }  // namespace
 
 void bind_structures(py::module_& m) {
@@ -142,6 +155,8 @@ void bind_structures(py::module_& m) {
     testing.def("match_backwards", &match_backwards, py::arg("base"), py::arg("check"), py::arg("values"),
                 py::arg("text"), py::arg("start"), py::arg("stop"),
                 "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
+    m.def("model_text", &model_text, py::arg("tokenizer_json"), py::arg("pretty"),
+          "(vocab, merges or None) of a tokenizer.json, as the library writes them; None when only it knows how.");
     m.def("json_normalize", &json_normalize, py::arg("data"),
           "The JSON document `data` without white space, by the reader that the compiler uses.");
 }

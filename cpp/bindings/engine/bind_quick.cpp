@@ -16,16 +16,6 @@ EnginePtr engine_of(PyObject* self) {
     return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().holder<std::shared_ptr<Engine>>();
 }
 
-// A bound function by the way of pybind11.
-struct Bound {
-    PyObject* function = nullptr;  // takes self first; never freed, like the type that it belongs to
-
-    PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const {
-        std::vector<PyObject*> all{self};
-        all.insert(all.end(), args, args + n + (names != nullptr ? PyTuple_GET_SIZE(names) : 0));
-        return PyObject_Vectorcall(function, all.data(), size_t(n) + 1, names);
-    }
-};
 Bound encode_bound, encode_ids_bound, decode_bound;
 
 bool is_flag(PyObject* object) {
@@ -125,13 +115,6 @@ PyObject* ids_of_encoding(PyObject* self, void*) {
     return guarded([&] { return ids_of(*encoding).release().ptr(); });
 }
 
-void replace(py::handle type, const char* name, Method method, Bound* bound) {
-    py::object before = py::getattr(type, name);
-    const auto doc = py::str(before.attr("__doc__")).cast<std::string>();
-    bound->function = before.release().ptr();
-    set_method(type, name, method, doc);
-}
-
 }  // namespace
 
 void set_method(py::handle type, const char* name, Method method, const std::string& doc) {
@@ -147,16 +130,33 @@ void set_method(py::handle type, const char* name, Method method, const std::str
     py::setattr(type, name, made);
 }
 
-void bind_quick(EngineClass& c) {
-    replace(c, "encode", &encode, &encode_bound);
-    replace(c, "encode_ids", &encode_ids, &encode_ids_bound);
-    replace(c, "decode", &decode, &decode_bound);
-    static PyGetSetDef ids{"ids", &ids_of_encoding, nullptr, nullptr, nullptr};
-    const py::object type = py::type::of<PyEncoding>();
+void set_property(py::handle type, PyGetSetDef* def) {
     const auto made =
-        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &ids));
+        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), def));
     if (!made) throw py::error_already_set();
-    py::setattr(type, "ids", made);
+    py::setattr(type, def->name, made);
+}
+
+PyObject* Bound::call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const {
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), args, args + n + (names != nullptr ? PyTuple_GET_SIZE(names) : 0));
+    return PyObject_Vectorcall(function, all.data(), size_t(n) + 1, names);
+}
+
+void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound) {
+    py::object before = py::getattr(type, name);
+    auto doc = py::str(before.attr("__doc__")).cast<std::string>();
+    if (signature != nullptr) doc = std::string(name) + signature + "\n--\n\n" + doc;
+    bound->function = before.release().ptr();
+    set_method(type, name, method, doc);
+}
+
+void bind_quick(EngineClass& c) {
+    replace(c, "encode", nullptr, &encode, &encode_bound);
+    replace(c, "encode_ids", nullptr, &encode_ids, &encode_ids_bound);
+    replace(c, "decode", nullptr, &decode, &decode_bound);
+    static PyGetSetDef ids{"ids", &ids_of_encoding, nullptr, nullptr, nullptr};
+    set_property(py::type::of<PyEncoding>(), &ids);
 }
 
 }  // namespace crayon::python

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <string>
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -41,5 +42,19 @@ PyObject* guarded(Work&& work) {
 
 // Gives a type a method, in the place of one that it may have.
 void set_method(py::handle type, const char* name, Method method, const std::string& doc);
+
+// Gives a type a property, in the place of one that it may have; `def` lives as long as the type.
+void set_property(py::handle type, PyGetSetDef* def);
+
+// A method that a quick one replaced, and that has what the quick one leaves.
+struct Bound {
+    PyObject* function = nullptr;  // takes self first; never freed, like the type that it belongs to
+
+    PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const;
+};
+
+// Puts `method` in the place of the one that `bound` keeps. `signature` is "($self, ...)", for help and inspect; null
+// where the documentation has it.
+void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound);
 
 }  // namespace crayon::python

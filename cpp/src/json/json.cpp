@@ -368,21 +368,31 @@ Document parse(std::string_view text) {
     return Parser(text).run();
 }
 
+char* write_quoted(char* out, std::string_view text) {
+    constexpr char hex[] = "0123456789abcdef";
+    *out++ = '"';
+    for (const char c : text) {
+        if (uint8_t(c) >= 0x20 && c != '"' && c != '\\') {
+            *out++ = c;
+            continue;
+        }
+        *out++ = '\\';
+        if (const size_t i = escaped.find(c); i != std::string_view::npos) {
+            *out++ = letters[i];
+        } else {
+            for (const char part : {'u', '0', '0', hex[uint8_t(c) >> 4], hex[c & 15]}) *out++ = part;
+        }
+    }
+    *out++ = '"';
+    return out;
+}
+
 namespace {
 
 void append_quoted(std::string& out, std::string_view text) {
-    constexpr char hex[] = "0123456789abcdef";
-    out += '"';
-    for (const char c : text) {
-        if (uint8_t(c) >= 0x20 && c != '"' && c != '\\') {
-            out += c;
-        } else if (const size_t i = escaped.find(c); i != std::string_view::npos) {
-            out += {'\\', letters[i]};
-        } else {
-            out += {'\\', 'u', '0', '0', hex[uint8_t(c) >> 4], hex[c & 15]};
-        }
-    }
-    out += '"';
+    const size_t before = out.size();
+    out.resize(before + 6 * text.size() + 2);
+    out.resize(size_t(write_quoted(out.data() + before, text) - out.data()));
 }
 
 void append_number(std::string& out, double value) {
@@ -450,7 +460,6 @@ void append_value(std::string& out, const Value& value) {
 
 std::string quote(std::string_view text) {
     std::string out;
-    out.reserve(text.size() + 2);
     append_quoted(out, text);
     return out;
 }

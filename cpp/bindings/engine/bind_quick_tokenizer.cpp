@@ -1,0 +1,284 @@
+// The calls of crayon_hf.Tokenizer that take less time than a function of Python does. As in bind_quick.cpp each takes
+// the usual arguments of a tokenizer whose engine is native and ready, and gives all others to the method of Python.
+#include "bindings/engine/quick.h"
+
+namespace crayon::python {
+namespace {
+
+PyObject* name_of(const char* text) {
+    PyObject* const name = PyUnicode_InternFromString(text);
+    if (name == nullptr) throw py::error_already_set();
+    return name;
+}
+
+struct Names {
+    PyObject* engine = name_of("_engine");
+    PyObject* truncation = name_of("_truncation");
+    PyObject* padding = name_of("_padding");
+    PyObject* state = name_of("_state");
+    PyObject* handed = name_of("_handed");
+    PyObject* live = name_of("_live");
+    PyObject* parts = name_of("_parts");
+    PyObject* component = name_of("component");
+};
+
+const Names& names_of() {
+    static const Names names;
+    return names;
+}
+
+py::object attribute(PyObject* self, PyObject* name) {
+    auto value = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, name));
+    if (!value) PyErr_Clear();
+    return value;
+}
+
+// The engine of a tokenizer, kept while it is used; null when there is none or it is no native one.
+class Native {
+  public:
+    explicit Native(PyObject* tokenizer) : object_(attribute(tokenizer, names_of().engine)) {
+        if (object_ && Py_TYPE(object_.ptr()) == type()) engine_ = value_of<Engine>(object_.ptr());
+    }
+    const Engine* operator->() const { return engine_; }
+    explicit operator bool() const { return engine_ != nullptr; }
+
+  private:
+    static PyTypeObject* type() {
+        static PyTypeObject* const engine = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
+        return engine;
+    }
+    py::object object_;
+    const Engine* engine_ = nullptr;
+};
+
+Bound id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
+Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound;
+
+PyObject* id_to_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names == nullptr && n == 1 && PyLong_CheckExact(args[0])) {
+        int overflow = 0;
+        const long long id = PyLong_AsLongLongAndOverflow(args[0], &overflow);
+        const Native engine(self);
+        if (engine && overflow == 0 && engine->has_id(id))
+            return guarded([&] { return py::str(engine->id_to_token(uint32_t(id))).release().ptr(); });
+    }
+    return id_to_token_bound.call(self, args, n, names);
+}
+
+PyObject* token_to_id(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names == nullptr && n == 1 && PyUnicode_CheckExact(args[0])) {
+        Py_ssize_t size = 0;
+        const char* const data = PyUnicode_AsUTF8AndSize(args[0], &size);
+        if (data == nullptr) PyErr_Clear();  // a lone surrogate
+        const Native engine(self);
+        if (engine && data != nullptr) {
+            return guarded([&]() -> PyObject* {
+                const int64_t id = engine->token_to_id({data, size_t(size)});
+                if (id < 0) Py_RETURN_NONE;
+                return PyLong_FromLongLong(id);
+            });
+        }
+    }
+    return token_to_id_bound.call(self, args, n, names);
+}
+
+PyObject* get_vocab_size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names == nullptr && (n == 0 || (n == 1 && PyBool_Check(args[0])))) {
+        if (const Native engine(self); engine)
+            return PyLong_FromUnsignedLong(engine->vocabulary_size(n == 0 || args[0] == Py_True));
+    }
+    return vocab_size_bound.call(self, args, n, names);
+}
+
+PyObject* num_special_tokens_to_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names == nullptr && n == 1 && PyBool_Check(args[0])) {
+        if (const Native engine(self); engine)
+            return PyLong_FromSize_t(engine->special_tokens_added(args[0] == Py_True));
+    }
+    return special_tokens_bound.call(self, args, n, names);
+}
+
+PyObject* set_to_none(PyObject* self, PyObject* name) {
+    if (PyObject_SetAttr(self, name, Py_None) != 0) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject* no_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names != nullptr || n != 0) return no_truncation_bound.call(self, args, n, names);
+    return set_to_none(self, names_of().truncation);
+}
+
+PyObject* no_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names != nullptr || n != 0) return no_padding_bound.call(self, args, n, names);
+    return set_to_none(self, names_of().padding);
+}
+
+// The keyword arguments of a call in the order of `known`, of which the first n are given already; false for others.
+bool take_keywords(PyObject* const* args, Py_ssize_t n, PyObject* names, std::initializer_list<const char*> known,
+                   PyObject** out) {
+    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+        size_t place = 0;
+        for (const char* name : known) {
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) break;
+            ++place;
+        }
+        if (place == known.size() || place < size_t(n)) return false;  // unknown, or given by its place as well
+        out[place] = args[n + i];
+    }
+    return true;
+}
+
+bool is_text(PyObject* object, const char* text) {
+    return PyUnicode_CheckExact(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
+bool is_side(PyObject* object) {
+    return is_text(object, "right") || is_text(object, "left");
+}
+
+// A small number of the caller's, or -1: then Python says what is wrong with it, if anything.
+long small_number(PyObject* object) {
+    if (!PyLong_CheckExact(object)) return -1;
+    int overflow = 0;
+    const long number = PyLong_AsLongAndOverflow(object, &overflow);
+    return overflow == 0 && number <= INT32_MAX ? number : -1;
+}
+
+PyObject* truncation_type = nullptr;  // the tuples that Python has of both
+PyObject* padding_type = nullptr;
+
+// Sets an attribute to a named tuple: a tuple with names.
+template <size_t N>
+PyObject* set_tuple(PyObject* self, PyObject* name, PyObject* type, PyObject* const (&values)[N]) {
+    auto* const of = reinterpret_cast<PyTypeObject*>(type);
+    PyObject* const made = of->tp_alloc(of, Py_ssize_t(N));
+    if (made == nullptr) return nullptr;
+    for (size_t i = 0; i < N; ++i) PyTuple_SET_ITEM(made, Py_ssize_t(i), py::handle(values[i]).inc_ref().ptr());
+    const int failed = PyObject_SetAttr(self, name, made);
+    Py_DECREF(made);
+    if (failed != 0) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject* enable_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    static PyObject* const longest_first = name_of("longest_first");
+    static PyObject* const right = name_of("right");
+    PyObject* given[] = {n == 1 ? args[0] : nullptr, zero, longest_first, right};
+    const Native engine(self);
+    if (engine && n <= 1 && take_keywords(args, n, names, {"max_length", "stride", "strategy", "direction"}, given) &&
+        given[0] != nullptr) {
+        const auto& [max_length, stride, strategy, direction] = given;
+        const long most = small_number(max_length), overlap = small_number(stride);
+        const long room = most - long(engine->special_tokens_added(false));
+        const bool is_strategy =
+            is_text(strategy, "longest_first") || is_text(strategy, "only_first") || is_text(strategy, "only_second");
+        if (most >= 0 && overlap >= 0 && is_strategy && is_side(direction) && (room < 0 || room >= overlap))
+            return set_tuple(self, names_of().truncation, truncation_type, given);
+    }
+    return enable_truncation_bound.call(self, args, n, names);
+}
+
+PyObject* enable_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    static PyObject* const pad = name_of("[PAD]");
+    static PyObject* const right = name_of("right");
+    PyObject* given[] = {Py_None, right, Py_None, zero, zero, pad};  // in the order of the tuple
+    if (n == 0 &&
+        take_keywords(args, n, names,
+                      {"length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"}, given)) {
+        const auto& [length, direction, multiple, id, type_id, token] = given;
+        const auto is_size = [](PyObject* object) { return object == Py_None || small_number(object) >= 0; };
+        Py_ssize_t size = 0;
+        const bool is_token = PyUnicode_CheckExact(token) && PyUnicode_AsUTF8AndSize(token, &size) != nullptr;
+        PyErr_Clear();  // of a lone surrogate
+        if (is_size(length) && is_side(direction) && is_size(multiple) && small_number(id) >= 0 &&
+            small_number(type_id) >= 0 && is_token)
+            return set_tuple(self, names_of().padding, padding_type, given);
+    }
+    return enable_padding_bound.call(self, args, n, names);
+}
+
+#if !defined(Py_GIL_DISABLED)
+
+// A component that somebody was given before and that is still looked after, or None where there is none, else what the
+// property of Python gives.
+struct Component {
+    const char* name;
+    PyObject* property;  // never freed, like the type that it belongs to
+    PyObject* key;
+};
+
+// What the dict that is an attribute has for a key.
+py::object entry(PyObject* object, PyObject* name, PyObject* key) {
+    const py::object dict = attribute(object, name);
+    if (!dict || !PyDict_Check(dict.ptr())) return {};
+    auto value = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(dict.ptr(), key));
+    if (!value) PyErr_Clear();
+    return value;
+}
+
+PyObject* component(PyObject* self, void* closure) {
+    const auto& [name, property, key] = *static_cast<const Component*>(closure);
+    const Names& names = names_of();
+    const py::object state = attribute(self, names.state), engine = attribute(self, names.engine);
+    if (state && engine && engine.is_none()) {
+        if (const py::object handed = entry(state.ptr(), names.handed, key); handed)
+            return PyObject_GetAttr(handed.ptr(), names.component);
+    }
+    if (state && !entry(state.ptr(), names.live, key)) {
+        if (const py::object part = entry(state.ptr(), names.parts, key); part && part.is_none()) Py_RETURN_NONE;
+    }
+    return Py_TYPE(property)->tp_descr_get(property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
+}
+
+int set_component(PyObject* self, PyObject* value, void* closure) {
+    PyObject* const property = static_cast<const Component*>(closure)->property;
+    return Py_TYPE(property)->tp_descr_set(property, self, value);
+}
+
+void replace_property(py::handle type, const char* name) {
+    py::object before = py::getattr(type, name);
+    static std::vector<std::unique_ptr<PyGetSetDef>> defs;  // live as long as the type
+    static std::vector<std::unique_ptr<Component>> components;
+    static std::vector<std::unique_ptr<std::string>> docs;
+    docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
+    components.push_back(std::make_unique<Component>(Component{name, before.release().ptr(), name_of(name)}));
+    defs.push_back(std::make_unique<PyGetSetDef>(
+        PyGetSetDef{name, &component, &set_component, docs.back()->c_str(), components.back().get()}));
+    set_property(type, defs.back().get());
+}
+
+#endif
+
+// Gives Tokenizer, which has these methods in Python, the quick ones; `truncation` and `padding` are its named tuples.
+void quicken(const py::type& tokenizer, const py::type& truncation, const py::type& padding) {
+    truncation_type = truncation.inc_ref().ptr();
+    padding_type = padding.inc_ref().ptr();
+    replace(tokenizer, "id_to_token", "($self, id)", &id_to_token, &id_to_token_bound);
+    replace(tokenizer, "token_to_id", "($self, token)", &token_to_id, &token_to_id_bound);
+    replace(tokenizer, "get_vocab_size", "($self, with_added_tokens=True)", &get_vocab_size, &vocab_size_bound);
+    replace(tokenizer, "num_special_tokens_to_add", "($self, is_pair)", &num_special_tokens_to_add,
+            &special_tokens_bound);
+    replace(tokenizer, "enable_truncation",
+            "($self, max_length, *, stride=0, strategy='longest_first', direction='right', **ignored)",
+            &enable_truncation, &enable_truncation_bound);
+    replace(tokenizer, "no_truncation", "($self)", &no_truncation, &no_truncation_bound);
+    replace(tokenizer, "enable_padding",
+            "($self, *, direction='right', pad_id=0, pad_type_id=0, pad_token='[PAD]', length=None, "
+            "pad_to_multiple_of=None, **ignored)",
+            &enable_padding, &enable_padding_bound);
+    replace(tokenizer, "no_padding", "($self)", &no_padding, &no_padding_bound);
+#if !defined(Py_GIL_DISABLED)
+    for (const char* name : {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"})
+        replace_property(tokenizer, name);
+#endif
+}
+
+}  // namespace
+
+void bind_quick_tokenizer(py::module_& m) {
+    m.def("quicken", &quicken, py::arg("tokenizer"), py::arg("truncation"), py::arg("padding"));
+}
+
+}  // namespace crayon::python

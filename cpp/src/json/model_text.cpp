@@ -1,0 +1,238 @@
+#include "crayon/json/model_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <vector>
+
+#include "crayon/json/json.h"
+
+namespace crayon::json {
+namespace {
+
+// Says of strings whether one came before. Now and then it takes two for one: it goes by 64 bits of each.
+class Seen {
+  public:
+    explicit Seen(size_t n) {
+        size_t size = 64;
+        while (size < 2 * n) size *= 2;
+        places_.resize(size);
+    }
+
+    bool add(uint64_t hash) {
+        if (hash == 0) hash = 1;
+        for (size_t i = hash & (places_.size() - 1);; i = (i + 1) & (places_.size() - 1)) {
+            if (places_[i] == hash) return false;
+            if (places_[i] == 0) {
+                places_[i] = hash;
+                return true;
+            }
+        }
+    }
+
+  private:
+    std::vector<uint64_t> places_;  // 0: free
+};
+
+uint64_t hash_of(std::string_view text) {
+    return std::hash<std::string_view>()(text) * 0x9E3779B97F4A7C15u;
+}
+
+// JSON being written, compact or with each entry on lines of its own.
+class Writer {
+  public:
+    Writer(bool pretty, size_t expected) : pretty_(pretty), text_(expected, '\0') {}
+
+    void open(char bracket) { put(bracket); }
+    // Before an entry.
+    void next(bool first, int indent) {
+        if (!first) put(',');
+        if (pretty_) line(indent);
+    }
+    void close(char bracket, bool empty, int indent) {
+        if (pretty_ && !empty) line(indent);
+        put(bracket);
+    }
+    void colon() { put(pretty_ ? std::string_view(": ") : std::string_view(":")); }
+    void integer(int64_t number) {
+        char* const begin = room(24);
+        size_ += size_t(std::to_chars(begin, begin + 24, number).ptr - begin);
+    }
+    void string(std::string_view text) {
+        char* const begin = room(6 * text.size() + 2);
+        size_ += size_t(write_quoted(begin, text) - begin);
+    }
+    void put(std::string_view text) {
+        std::copy(text.begin(), text.end(), room(text.size()));
+        size_ += text.size();
+    }
+    std::string take() {
+        text_.resize(size_);
+        return std::move(text_);
+    }
+
+  private:
+    // Where the next byte goes; there is room for so many.
+    char* room(size_t n) {
+        if (text_.size() - size_ < n) text_.resize(std::max(2 * text_.size(), size_ + n));
+        return text_.data() + size_;
+    }
+    void put(char c) {
+        *room(1) = c;
+        ++size_;
+    }
+    void line(int indent) {
+        char* const p = room(size_t(indent) + 1);
+        *p = '\n';
+        std::fill_n(p + 1, indent, ' ');
+        size_ += size_t(indent) + 1;
+    }
+
+    const bool pretty_;
+    std::string text_;
+    size_t size_ = 0;  // of what is written; the rest is room
+};
+
+constexpr int kModel = 4, kEntry = 6, kPart = 8;  // spaces before a member of the model, and what is in it
+
+bool write_by_id(const std::vector<Value::Member>& vocab, Writer& out) {
+    std::vector<std::pair<int64_t, std::string_view>> tokens;
+    tokens.reserve(vocab.size());
+    Seen seen(vocab.size());
+    for (const auto& [token, id] : vocab) {
+        if (id.type() != Value::Type::integer || !seen.add(hash_of(token))) return false;
+        tokens.emplace_back(id.as_integer("an id"), token);
+    }
+    const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
+    if (!std::is_sorted(tokens.begin(), tokens.end(), by_id)) std::sort(tokens.begin(), tokens.end(), by_id);
+    out.open('{');
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        if (i != 0 && tokens[i].first == tokens[i - 1].first) return false;
+        out.next(i == 0, kEntry);
+        out.string(tokens[i].second);
+        out.colon();
+        out.integer(tokens[i].first);
+    }
+    out.close('}', tokens.empty(), kModel);
+    return true;
+}
+
+void write_pair(std::string_view first, std::string_view second, Writer& out) {
+    out.open('[');
+    out.next(true, kPart);
+    out.string(first);
+    out.next(false, kPart);
+    out.string(second);
+    out.close(']', false, kEntry);
+}
+
+// A merge is two strings, or one with one space; a line of that name is the version of a merges.txt.
+bool write_merges(const std::vector<Value>& merges, Writer& out) {
+    Seen seen(merges.size());
+    out.open('[');
+    for (size_t i = 0; i < merges.size(); ++i) {
+        std::string_view first, second;
+        if (merges[i].is_string()) {
+            const std::string_view text = merges[i].as_string("a merge");
+            const size_t space = text.find(' ');
+            if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) return false;
+            if (text.substr(0, 8) == "#version") return false;
+            first = text.substr(0, space);
+            second = text.substr(space + 1);
+        } else {
+            if (!merges[i].is_array()) return false;
+            const std::vector<Value>& parts = merges[i].as_array("a merge");
+            if (parts.size() != 2 || !parts[0].is_string() || !parts[1].is_string()) return false;
+            first = parts[0].as_string("a merge");
+            second = parts[1].as_string("a merge");
+        }
+        if (!seen.add(hash_of(first) * 31 + hash_of(second))) return false;
+        out.next(i == 0, kEntry);
+        write_pair(first, second, out);
+    }
+    out.close(']', merges.empty(), kModel);
+    return true;
+}
+
+#if defined(__cpp_lib_to_chars)
+
+// As Rust writes a double: the fewest digits that say which, with an exponent below 1e-5 and from 1e16.
+std::string score_text(double score) {
+    char buffer[32];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, score, std::chars_format::scientific).ptr;
+    std::string_view text(buffer, size_t(end - buffer));
+    std::string out;
+    if (text[0] == '-') {
+        out += '-';
+        text.remove_prefix(1);
+    }
+    const size_t e = text.find('e');
+    int exponent = 0;
+    std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+    std::string digits(text.substr(0, e));
+    if (digits.size() > 1) digits.erase(1, 1);  // the point
+    const int n = int(digits.size()), point = exponent + 1;
+    if (point > 16 || point < -4) {
+        out.append(digits, 0, 1);
+        if (n > 1) out.append(".").append(digits, 1);
+        out.append(exponent < 0 ? "e" : "e+").append(std::to_string(exponent));
+    } else if (point <= 0) {
+        out.append("0.").append(size_t(-point), '0').append(digits);
+    } else if (point >= n) {
+        out.append(digits).append(size_t(point - n), '0').append(".0");
+    } else {
+        out.append(digits, 0, size_t(point)).append(".").append(digits, size_t(point));
+    }
+    return out;
+}
+
+bool write_scores(const std::vector<Value>& vocab, Writer& out) {
+    out.open('[');
+    for (size_t i = 0; i < vocab.size(); ++i) {
+        if (!vocab[i].is_array()) return false;
+        const std::vector<Value>& entry = vocab[i].as_array("an entry");
+        if (entry.size() != 2 || !entry[0].is_string()) return false;
+        const Value::Type type = entry[1].type();
+        if (type != Value::Type::integer && type != Value::Type::large && type != Value::Type::number) return false;
+        out.next(i == 0, kEntry);
+        out.open('[');
+        out.next(true, kPart);
+        out.string(entry[0].as_string("a token"));
+        out.next(false, kPart);
+        out.put(score_text(entry[1].as_number("a score")));
+        out.close(']', false, kEntry);
+    }
+    out.close(']', vocab.empty(), kModel);
+    return true;
+}
+
+#else
+
+bool write_scores(const std::vector<Value>&, Writer&) {
+    return false;
+}
+
+#endif
+
+}  // namespace
+
+std::optional<ModelText> model_text(std::string_view tokenizer_json, bool pretty) {
+    const Document document = parse(tokenizer_json);
+    const Value* const model = document.root.find("model");
+    const Value* const vocab = model == nullptr ? nullptr : model->find("vocab");
+    if (vocab == nullptr) return std::nullopt;
+    ModelText text;
+    Writer out(pretty, tokenizer_json.size() / 2);
+    if (vocab->is_array() ? !write_scores(vocab->as_array("vocab"), out)
+                          : !vocab->is_object() || !write_by_id(vocab->as_object("vocab"), out))
+        return std::nullopt;
+    text.vocab = out.take();
+    if (const Value* const merges = model->find("merges")) {
+        Writer list(pretty, tokenizer_json.size() / 2);
+        if (!merges->is_array() || !write_merges(merges->as_array("merges"), list)) return std::nullopt;
+        text.merges = list.take();
+    }
+    return text;
+}
+
+}  // namespace crayon::json
