@@ -26,6 +26,7 @@ void bind_engine(py::module_& m);
 void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
 void bind_quick(EngineClass& c);
+void bind_tokens(EngineClass& c);
 void bind_spans(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);
 void bind_encoding(py::module_& m);

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from crayon_hf._core import Engine
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
@@ -75,6 +76,7 @@ class Encoding:
         self._special_token_values = set(specials.values())
         self._tokenizer = tokenizer
         self._engine = tokenizer._current_engine()  # nobody else has this tokenizer: it stays as it is
+        self._native = self._engine if isinstance(self._engine, Engine) else None
         self._missing = frozenset(specials) - frozenset(known)
         self._special_pattern = pattern_of(frozenset(specials))
         self._special_prefix = common_beginning(specials)
@@ -186,6 +188,8 @@ class Encoding:
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         if not isinstance(data, bytes):
             raise TypeError(f"the token is {type(data).__name__}, expected str or bytes")
+        if self._native is not None and (found := self._native.id_of_bytes(data)) is not None:
+            return found
         id = self._tokenizer.token_to_id(spell(data))
         if id is not None and self._tokenizer.decode_bytes([id]) == data:
             return id
@@ -211,6 +215,8 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token, special or not. KeyError when there is none."""
+        if self._native is not None and (found := self._native.token_bytes(token)) is not None:
+            return found
         try:
             return self._bytes_of(token)
         except KeyError:
@@ -218,6 +224,8 @@ class Encoding:
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each of some ids."""
+        if self._native is not None and (found := self._native.tokens_bytes(tokens)) is not None:
+            return found
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
@@ -225,6 +233,8 @@ class Encoding:
 
         A token that begins inside a character is said to begin where the character does.
         """
+        if self._native is not None and (found := self._native.bytes_and_starts(tokens)) is not None:
+            return found[0].decode("utf-8"), found[1]
         parts = self.decode_tokens_bytes(tokens)
         characters, starts = 0, []
         for part in parts:
@@ -249,7 +259,7 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of every token that is not special, sorted."""
-        return sorted(self._mergeable_ranks)
+        return self._sorted_tokens.copy()
 
     @property
     def eot_token(self) -> int:
@@ -275,6 +285,10 @@ class Encoding:
     def n_vocab(self) -> int:
         """One more than the highest id."""
         return self.max_token_value + 1
+
+    @cached_property
+    def _sorted_tokens(self) -> list[bytes]:
+        return sorted(self._mergeable_ranks)
 
     @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:

@@ -194,7 +194,10 @@ def test_unstable(plain_pair: Pair) -> None:
     assert same(plain_pair, "encode_with_unstable", "x<|end|>") is ValueError
 
 
-@pytest.mark.parametrize("token", ["h", b"\xff", "the", " the", "<|end|>", b"<|fim|>", "not a token", b"", "\ud800", 3])
+@pytest.mark.parametrize(
+    "token",
+    ["h", b"\xff", "the", " the", "é", "  ", "end", "<|end|>", b"<|fim|>", "not a token", b"", "\ud800", 3],
+)
 def test_a_single_token(special_pair: Pair, token: Any) -> None:
     same(special_pair, "encode_single_token", token)
 
@@ -219,6 +222,22 @@ def test_every_token(special_pair: Pair) -> None:
 def test_what_can_be_decoded(plain_pair: Pair, ids: Any) -> None:
     same(plain_pair, "decode_bytes", ids)
     same(plain_pair, "decode", ids)
+
+
+@pytest.mark.parametrize("odd", [99999, -1, 2**32, 2**40, 2**70, True, None, 1.0, "1", np.int64(104), 5000, 0xC3])
+def test_each_of_odd_ids(special_pair: Pair, odd: Any) -> None:
+    for ids in ([odd], [104, odd], (104, odd), [104, 105, odd, 106]):
+        same(special_pair, "decode_tokens_bytes", ids)
+        same(special_pair, "decode_with_offsets", ids)
+    same(special_pair, "decode_single_token_bytes", odd)
+
+
+def test_the_tokens_are_the_callers_own(plain_pair: Pair) -> None:
+    expected = plain_pair[1].token_byte_values()
+    for _ in range(2):
+        found = plain_pair[0].token_byte_values()
+        assert found == expected
+        found.clear()
 
 
 def test_an_unknown_id_is_named(plain_pair: Pair) -> None:

@@ -304,6 +304,7 @@ void bind_engine(py::module_& m) {
     bind_decode(c);
     bind_vocabulary(c);
     bind_quick(c);
+    bind_tokens(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",
           py::arg("flavor") = "oniguruma");
     testing.def(

@@ -1,0 +1,156 @@
+// Tokens and ids of the vocabulary, many in a call or one without pybind11's dispatcher. Each method takes what is
+// usual and gives None for what it leaves to its caller in Python, which knows the errors of its own face.
+#include "bindings/engine/quick.h"
+#include "unicode/byte_level.h"
+
+namespace crayon::python {
+namespace {
+
+// Calls `visit` with each id of a list; false as soon as one is no int that fits, or `visit` says no.
+template <typename Visit>
+bool each_id(PyObject* list, Visit&& visit) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+        PyObject* const item = PyList_GET_ITEM(list, i);
+        if (!PyLong_CheckExact(item)) return false;
+        int overflow = 0;
+        const long long id = PyLong_AsLongLongAndOverflow(item, &overflow);
+        if (overflow != 0 || !visit(i, int64_t(id))) return false;
+    }
+    return true;
+}
+
+// The bytes that one id decodes to; false when the vocabulary does not have it.
+bool bytes_of(const Engine& engine, int64_t id, std::string* out) {
+    if (!engine.has_id(id)) return false;
+    out->clear();
+    engine.decode_bytes(IdView(&id, 1, IdView::Kind::int64), false, false, out);
+    return true;
+}
+
+py::object bytes_from(const std::string& bytes) {
+    auto made = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size())));
+    if (!made) throw py::error_already_set();
+    return made;
+}
+
+// A method of one argument of the type that `check` knows, of an engine that was made.
+template <typename Work>
+PyObject* with_one(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, Work&& work) {
+    if (names != nullptr || n != 1) {
+        PyErr_SetString(PyExc_TypeError, "one argument is expected, and none by its name");
+        return nullptr;
+    }
+    const Engine* const engine = value_of<Engine>(self);
+    if (engine == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "Engine.__init__() was not called");
+        return nullptr;
+    }
+    return guarded([&] { return work(*engine, args[0]).release().ptr(); });
+}
+
+PyObject* ids_to_tokens(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
+        if (!PyList_CheckExact(ids)) return py::none();
+        py::list out(size_t(PyList_GET_SIZE(ids)));
+        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+            out[size_t(i)] = engine.has_id(id) ? py::object(py::str(engine.id_to_token(uint32_t(id)))) : py::none();
+            return id >= 0;  // what is said of a negative id is said elsewhere
+        });
+        return done ? py::object(std::move(out)) : py::none();
+    });
+}
+
+PyObject* tokens_to_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* tokens) -> py::object {
+        if (!PyList_CheckExact(tokens)) return py::none();
+        py::list out(size_t(PyList_GET_SIZE(tokens)));
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tokens); ++i) {
+            PyObject* const token = PyList_GET_ITEM(tokens, i);
+            if (!PyUnicode_CheckExact(token)) return py::none();
+            Py_ssize_t size = 0;
+            const char* const data = PyUnicode_AsUTF8AndSize(token, &size);
+            if (data == nullptr) {  // a lone surrogate
+                PyErr_Clear();
+                return py::none();
+            }
+            const int64_t id = engine.token_to_id({data, size_t(size)});
+            out[size_t(i)] = id < 0 ? py::object(py::none()) : py::int_(id);
+        }
+        return std::move(out);
+    });
+}
+
+PyObject* token_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* token) -> py::object {
+        if (!PyLong_CheckExact(token)) return py::none();
+        int overflow = 0;
+        const long long id = PyLong_AsLongLongAndOverflow(token, &overflow);
+        std::string bytes;
+        if (overflow != 0 || !bytes_of(engine, id, &bytes)) return py::none();
+        return bytes_from(bytes);
+    });
+}
+
+PyObject* tokens_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
+        if (!PyList_CheckExact(ids)) return py::none();
+        py::list out(size_t(PyList_GET_SIZE(ids)));
+        std::string bytes;
+        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+            if (!bytes_of(engine, id, &bytes)) return false;
+            out[size_t(i)] = bytes_from(bytes);
+            return true;
+        });
+        return done ? py::object(std::move(out)) : py::none();
+    });
+}
+
+PyObject* bytes_and_starts(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
+        if (!PyList_CheckExact(ids)) return py::none();
+        py::list starts(size_t(PyList_GET_SIZE(ids)));
+        std::string all, bytes;
+        size_t characters = 0;
+        const auto continues = [](char byte) { return (uint8_t(byte) & 0xC0) == 0x80; };
+        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+            if (!bytes_of(engine, id, &bytes) || bytes.empty()) return false;
+            const bool inside = continues(bytes[0]) && characters > 0;
+            starts[size_t(i)] = py::int_(characters - inside);
+            for (const char byte : bytes) characters += !continues(byte);
+            all += bytes;
+            return true;
+        });
+        return done ? py::object(py::make_tuple(bytes_from(all), starts)) : py::none();
+    });
+}
+
+PyObject* id_of_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_one(self, args, n, names, [](const Engine& engine, PyObject* token) -> py::object {
+        if (!PyBytes_CheckExact(token)) return py::none();
+        const std::string_view wanted(PyBytes_AS_STRING(token), size_t(PyBytes_GET_SIZE(token)));
+        const int64_t id = engine.token_to_id(to_byte_level(wanted));
+        std::string bytes;
+        if (id < 0 || !bytes_of(engine, id, &bytes) || bytes != wanted) return py::none();
+        return py::int_(id);
+    });
+}
+
+}  // namespace
+
+void bind_tokens(EngineClass& c) {
+    set_method(c, "ids_to_tokens", &ids_to_tokens,
+               "ids_to_tokens($self, ids, /)\n--\n\nThe token of each id of a list, None for one that there is not.");
+    set_method(
+        c, "tokens_to_ids", &tokens_to_ids,
+        "tokens_to_ids($self, tokens, /)\n--\n\nThe id of each token of a list, None for one that there is not.");
+    set_method(c, "token_bytes", &token_bytes, "token_bytes($self, id, /)\n--\n\nThe bytes that an id decodes to.");
+    set_method(c, "tokens_bytes", &tokens_bytes,
+               "tokens_bytes($self, ids, /)\n--\n\nThe bytes that each id of a list decodes to.");
+    set_method(c, "bytes_and_starts", &bytes_and_starts,
+               "bytes_and_starts($self, ids, /)\n--\n\nThe bytes of a list of ids, and where each id begins, in "
+               "characters. One that begins inside a character begins where the character does.");
+    set_method(c, "id_of_bytes", &id_of_bytes,
+               "id_of_bytes($self, token, /)\n--\n\nThe id that decodes to these bytes, in a byte-level vocabulary.");
+}
+
+}  // namespace crayon::python

@@ -1,0 +1,76 @@
+"""Tokens and ids of the engine, many in a call, beside the same asked one at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crayon_hf import Tokenizer, _core
+
+MANY = ("ids_to_tokens", "tokens_to_ids", "tokens_bytes", "bytes_and_starts")
+ONE = ("token_bytes", "id_of_bytes")
+
+
+@pytest.fixture(scope="module", params=["gpt2_like", "wordpiece_like"])
+def engine(request: pytest.FixtureRequest) -> _core.Engine:
+    path: Path = request.getfixturevalue(request.param)
+    engine = Tokenizer.from_file(path)._current_engine()
+    assert isinstance(engine, _core.Engine)
+    return engine
+
+
+def test_many_are_as_one_at_a_time(engine: _core.Engine) -> None:
+    size = engine.get_vocab_size()
+    ids = [*range(size), size, size + 7, 2**31, 2**32, 2**40]
+    tokens = [engine.id_to_token(id) if id < 2**32 else None for id in ids]
+    assert engine.ids_to_tokens(ids) == tokens
+    assert engine.ids_to_tokens([]) == []
+    wanted = [token or "no such token" for token in tokens]
+    assert engine.tokens_to_ids(wanted) == [engine.token_to_id(token) for token in wanted]
+
+
+def test_bytes(gpt2_like: Path) -> None:
+    engine = Tokenizer.from_file(gpt2_like)._current_engine()
+    ids = list(range(engine.get_vocab_size()))
+    each = [engine.decode_bytes([id]) for id in ids]
+    assert engine.tokens_bytes(ids) == each
+    assert [engine.token_bytes(id) for id in ids] == each
+    for content in each:
+        found = engine.id_of_bytes(content)
+        assert found is None or engine.decode_bytes([found]) == content
+    assert [engine.id_of_bytes(content) for content in each[:256]] == ids[:256]
+    joined = engine.bytes_and_starts(ids)
+    assert joined is not None
+    assert joined[0] == b"".join(each)
+    assert engine.tokens_bytes([*ids, len(ids)]) is None
+    assert engine.bytes_and_starts([len(ids)]) is None
+    assert engine.token_bytes(len(ids)) is None
+    assert engine.id_of_bytes(b"no such token") is None
+
+
+@pytest.mark.parametrize("ids", [(1,), [True], [1.0], ["1"], [None], [-1], [2**70], np.array([1]), None, 1])
+def test_other_ids_are_left_to_the_caller(engine: _core.Engine, ids: Any) -> None:
+    for name in ("ids_to_tokens", "tokens_bytes", "bytes_and_starts"):
+        assert getattr(engine, name)(ids) is None
+
+
+@pytest.mark.parametrize("tokens", [("a",), [1], [b"a"], [None], ["\ud800"], "a", None])
+def test_other_tokens_are_left_to_the_caller(engine: _core.Engine, tokens: Any) -> None:
+    assert engine.tokens_to_ids(tokens) is None
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "a", None, -1, 2**70, bytearray(b"a")])
+def test_other_values_are_left_to_the_caller(engine: _core.Engine, value: Any) -> None:
+    for name in ONE:
+        assert getattr(engine, name)(value) is None
+
+
+def test_wrong_calls(engine: _core.Engine) -> None:
+    for name in (*MANY, *ONE):
+        method = getattr(engine, name)
+        for call in (method, lambda method=method: method([], []), lambda method=method: method(ids=[])):
+            with pytest.raises(TypeError, match="one argument"):
+                call()
