@@ -81,6 +81,7 @@ class PyEncoding {
 };
 
 using EncodingHolder = std::unique_ptr<PyEncoding>;
+using EncodingClass = py::class_<PyEncoding, EncodingHolder>;
 // An Encoding object. Quicker than py::cast, which also enters the address where casts of pointers look for objects.
 py::object new_encoding(PyEncoding&& encoding);
 

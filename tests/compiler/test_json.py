@@ -141,6 +141,15 @@ def test_any_bytes(data: bytes) -> None:
 @given(st.lists(st.sampled_from([*"0019-+.eE"]), max_size=9).map(lambda pieces: "".join(pieces).encode()))
 def test_numbers(data: bytes) -> None:
     assert_as_reference(data)
+    assert_as_reference(b"[" + data + b"]" + 8 * b" ")  # so much is after it that its digits are read together
+
+
+@pytest.mark.parametrize("digits", range(1, 21))
+def test_whole_numbers(digits: int) -> None:
+    for number in (b"9" * digits, b"1" + b"0" * (digits - 1), b"12345678901234567890"[:digits], b"0" * digits):
+        for rest in (b"]", b",1]", b".5]", b"e2]", b"E2]", b"a]", b"/]", b":]", b"\xff]", b'"]'):
+            for room in range(9):
+                assert_as_reference(b"[" + number + rest + room * b" ")
 
 
 @pytest.mark.slow

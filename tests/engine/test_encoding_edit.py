@@ -64,7 +64,10 @@ def lookups(encoding: Any) -> dict[str, Any]:
         out[name] = [getattr(encoding, name)(i) for i in range(len(encoding) + 3)]
     for name in ("word_to_tokens", "word_to_chars", "char_to_token", "char_to_word"):
         for sequence in (0, 1, 2, 7):
-            out[f"{name} {sequence}"] = [getattr(encoding, name)(i, sequence_index=sequence) for i in range(15)]
+            call = getattr(encoding, name)
+            out[f"{name} {sequence}"] = [call(i, sequence) for i in range(15)]
+            assert out[f"{name} {sequence}"] == [call(i, sequence_index=sequence) for i in range(15)]
+        assert out[f"{name} 0"] == [call(i) for i in range(15)]
     return out
 
 

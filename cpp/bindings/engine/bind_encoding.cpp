@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "bindings/bindings.h"
+#include "bindings/engine/quick.h"
 #include "crayon/post/post_process.h"
 #include "crayon/support/error.h"
 #include "post/post_process_json.h"
@@ -131,29 +131,66 @@ void set_state(PyEncoding& self, const py::bytes& state) {
     }
 }
 
-void bind_lists(py::class_<PyEncoding, EncodingHolder>& c) {
-    c.def_property_readonly("ids", &ids_of);
-    c.def_property_readonly("tokens", &tokens_of);
-    c.def_property_readonly("offsets", &offsets_of);
-    c.def_property_readonly("type_ids", [](const PyEncoding& self) { return list_of(self.encoding().type_ids); });
-    c.def_property_readonly("attention_mask",
-                            [](const PyEncoding& self) { return list_of(self.encoding().attention); });
-    c.def_property_readonly("special_tokens_mask",
-                            [](const PyEncoding& self) { return list_of(self.encoding().special); });
-    c.def_property_readonly("word_ids", [](const PyEncoding& self) { return list_with_none(self.encoding().words); });
-    c.def_property_readonly("words", [](const PyEncoding& self) {
-        const char* message =
-            "Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.";
-        if (PyErr_WarnEx(PyExc_DeprecationWarning, message, 1) != 0) throw py::error_already_set();
-        return list_with_none(self.encoding().words);
-    });
-    c.def_property_readonly("sequence_ids",
-                            [](const PyEncoding& self) { return list_with_none(sequence_ids(self.encoding())); });
-    c.def_property_readonly("n_sequences", [](const PyEncoding& self) { return n_sequences(self.encoding()); });
-    c.def_property_readonly("overflowing", &overflowing_of);
+py::list type_ids_of(const PyEncoding& self) {
+    return list_of(self.encoding().type_ids);
 }
 
-void bind_lookups(py::class_<PyEncoding, EncodingHolder>& c) {
+py::list attention_mask_of(const PyEncoding& self) {
+    return list_of(self.encoding().attention);
+}
+
+py::list special_tokens_mask_of(const PyEncoding& self) {
+    return list_of(self.encoding().special);
+}
+
+py::list word_ids_of(const PyEncoding& self) {
+    return list_with_none(self.encoding().words);
+}
+
+py::list words_of(const PyEncoding& self) {
+    const char* message = "Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.";
+    if (PyErr_WarnEx(PyExc_DeprecationWarning, message, 1) != 0) throw py::error_already_set();
+    return word_ids_of(self);
+}
+
+py::list sequence_ids_of(const PyEncoding& self) {
+    return list_with_none(sequence_ids(self.encoding()));
+}
+
+py::int_ n_sequences_of(const PyEncoding& self) {
+    return n_sequences(self.encoding());
+}
+
+template <auto read>
+PyObject* get(PyObject* self, void*) {
+    const PyEncoding* const encoding = value_of<PyEncoding>(self);
+    if (encoding != nullptr) return guarded([&] { return py::object(read(*encoding)).release().ptr(); });
+    PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
+    return nullptr;
+}
+
+template <auto read>
+void bind_property(EncodingClass& c, const char* name) {
+    static PyGetSetDef def{name, &get<read>, nullptr, nullptr, nullptr};
+    set_property(c, &def);
+}
+
+void bind_lists(EncodingClass& c) {
+    bind_property<&ids_of>(c, "ids");
+    bind_property<&tokens_of>(c, "tokens");
+    bind_property<&offsets_of>(c, "offsets");
+    bind_property<&type_ids_of>(c, "type_ids");
+    bind_property<&attention_mask_of>(c, "attention_mask");
+    bind_property<&special_tokens_mask_of>(c, "special_tokens_mask");
+    bind_property<&word_ids_of>(c, "word_ids");
+    bind_property<&words_of>(c, "words");
+    bind_property<&sequence_ids_of>(c, "sequence_ids");
+    bind_property<&n_sequences_of>(c, "n_sequences");
+    bind_property<&overflowing_of>(c, "overflowing");
+}
+
+// With the errors for wrong arguments; bind_quick_encoding has the right ones.
+void bind_lookups(EncodingClass& c) {
     const auto sequence = py::arg("sequence_index") = 0;
     c.def(
         "word_to_tokens",
@@ -212,9 +249,9 @@ py::object type_of_encodings() {
     return types("EncodingType", py::make_tuple(base), names);
 }
 
-// A place for attributes, without the header for the garbage collector that py::dynamic_attr has with it: a batch is
-// thousands of encodings, and hardly one has an attribute that leads back to it.
-void add_attributes(PyHeapTypeObject* heap_type) {
+// The length, and a place for attributes, without the header for the garbage collector that py::dynamic_attr has with
+// it: a batch is thousands of encodings, and hardly one has an attribute that leads back to it.
+void add_slots(PyHeapTypeObject* heap_type) {
     static PyGetSetDef attributes[] = {
         {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
         {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -222,6 +259,7 @@ void add_attributes(PyHeapTypeObject* heap_type) {
     type.tp_dictoffset = type.tp_basicsize;
     type.tp_basicsize += Py_ssize_t(sizeof(PyObject*));
     type.tp_getset = attributes;
+    heap_type->as_sequence.sq_length = &length_of_encoding;
 }
 
 // The functions behind a tokenizer's truncation, post-processing and padding, for tests and tools.
@@ -330,11 +368,11 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
 }
 
 void bind_encoding(py::module_& m) {
-    py::class_<PyEncoding, EncodingHolder> c(m, "Encoding", py::metaclass(type_of_encodings()),
-                                             py::custom_type_setup(&add_attributes));
+    EncodingClass c(m, "Encoding", py::metaclass(type_of_encodings()), py::custom_type_setup(&add_slots));
     c.def(py::init<>());
     bind_lists(c);
     bind_lookups(c);
+    bind_quick_encoding(c);
     c.def_static("merge", &merge, py::arg("encodings"), py::arg("growing_offsets") = true);
     c.def(
         "set_sequence_id",
@@ -342,7 +380,6 @@ void bind_encoding(py::module_& m) {
         py::arg("sequence_id"));
     c.def("pad", &pad_encoding, py::arg("length"));
     c.def("truncate", &truncate_encoding, py::arg("max_length"), py::arg("stride") = 0, py::arg("direction") = "right");
-    c.def("__len__", [](const PyEncoding& self) { return self.ids().size(); });
     c.def("__repr__", [](const PyEncoding& self) {
         return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
                ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";

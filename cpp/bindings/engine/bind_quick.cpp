@@ -106,15 +106,6 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     return decode_bound.call(self, args, n, names);
 }
 
-PyObject* ids_of_encoding(PyObject* self, void*) {
-    const PyEncoding* const encoding = value_of<PyEncoding>(self);
-    if (encoding == nullptr) {
-        PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
-        return nullptr;
-    }
-    return guarded([&] { return ids_of(*encoding).release().ptr(); });
-}
-
 }  // namespace
 
 void set_method(py::handle type, const char* name, Method method, const std::string& doc) {
@@ -155,8 +146,6 @@ void bind_quick(EngineClass& c) {
     replace(c, "encode", nullptr, &encode, &encode_bound);
     replace(c, "encode_ids", nullptr, &encode_ids, &encode_ids_bound);
     replace(c, "decode", nullptr, &decode, &decode_bound);
-    static PyGetSetDef ids{"ids", &ids_of_encoding, nullptr, nullptr, nullptr};
-    set_property(py::type::of<PyEncoding>(), &ids);
 }
 
 }  // namespace crayon::python

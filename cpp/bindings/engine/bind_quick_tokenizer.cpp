@@ -136,14 +136,6 @@ bool is_side(PyObject* object) {
     return is_text(object, "right") || is_text(object, "left");
 }
 
-// A small number of the caller's, or -1: then Python says what is wrong with it, if anything.
-long small_number(PyObject* object) {
-    if (!PyLong_CheckExact(object)) return -1;
-    int overflow = 0;
-    const long number = PyLong_AsLongAndOverflow(object, &overflow);
-    return overflow == 0 && number <= INT32_MAX ? number : -1;
-}
-
 PyObject* truncation_type = nullptr;  // the tuples that Python has of both
 PyObject* padding_type = nullptr;
 

@@ -57,4 +57,16 @@ struct Bound {
 // where the documentation has it.
 void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound);
 
+// A small number of the caller's, or -1: then Python says what is wrong with it, if anything.
+inline long small_number(PyObject* object) {
+    if (!PyLong_CheckExact(object)) return -1;
+    int overflow = 0;
+    const long number = PyLong_AsLongAndOverflow(object, &overflow);
+    return overflow == 0 && number <= INT32_MAX ? number : -1;
+}
+
+// The quick look-ups of Encoding, and its length.
+void bind_quick_encoding(EncodingClass& c);
+Py_ssize_t length_of_encoding(PyObject* self);
+
 }  // namespace crayon::python

@@ -12,57 +12,76 @@ namespace {
 
 using json::Value;
 
-template <typename Values, typename Write>
-void write_list(std::string* out, const char* name, const Values& values, Write&& write) {
+char* write_number(char* at, uint64_t number) {
+    return std::to_chars(at, at + std::numeric_limits<uint64_t>::digits10 + 1, number).ptr;
+}
+
+void append_number(std::string* out, uint64_t number) {
+    char digits[std::numeric_limits<uint64_t>::digits10 + 1];
+    out->append(digits, write_number(digits, number));
+}
+
+void begin_list(std::string* out, const char* name) {
     *out += '"';
     *out += name;
     *out += "\":[";
-    bool is_first = true;
+}
+
+// `write(at, value)` gives the end of what it has written, which is at most `room` characters.
+template <typename Values, typename Write>
+void write_list(std::string* out, const char* name, const Values& values, size_t room, Write&& write) {
+    begin_list(out, name);
+    const size_t begin = out->size();
+    out->resize(begin + values.size() * (room + 1));
+    char* at = out->data() + begin;
     for (const auto& value : values) {
-        if (!is_first) *out += ',';
-        is_first = false;
-        write(value);
+        at = write(at, value);
+        *at++ = ',';
     }
+    if (!values.empty()) --at;
+    out->resize(size_t(at - out->data()));
     *out += "],";
 }
 
 void write_encoding(std::string* out, const Encoding& e, const TokenStringOf& string_of) {
-    const auto number = [&](auto value) { *out += std::to_string(value); };
+    constexpr size_t kDigits = std::numeric_limits<uint32_t>::digits10 + 1;
+    const auto number = [](char* at, auto value) { return write_number(at, value); };
     *out += '{';
-    write_list(out, "ids", e.ids, [&](int32_t id) { number(uint32_t(id)); });
-    write_list(out, "type_ids", e.type_ids, number);
-    *out += "\"tokens\":[";
+    write_list(out, "ids", e.ids, kDigits, [](char* at, int32_t id) { return write_number(at, uint32_t(id)); });
+    write_list(out, "type_ids", e.type_ids, kDigits, number);
+    begin_list(out, "tokens");
     for_each_text(e, string_of, [&](size_t i, const std::string& text) {
         if (i > 0) *out += ',';
-        *out += json::quote(text);
+        json::append_quoted(*out, text);
     });
     *out += "],";
-    write_list(out, "words", e.words, [&](int32_t word) {
-        if (word == kNoWord)
-            *out += "null";
-        else
-            number(word);
+    write_list(out, "words", e.words, kDigits, [](char* at, int32_t word) {
+        return word == kNoWord ? std::copy_n("null", 4, at) : write_number(at, uint32_t(word));
     });
-    write_list(out, "offsets", e.offsets, [&](const Offset& offset) {
-        *out += '[';
-        number(offset.start);
-        *out += ',';
-        number(offset.end);
-        *out += ']';
+    write_list(out, "offsets", e.offsets, 2 * kDigits + 3, [](char* at, const Offset& offset) {
+        *at = '[';
+        at = write_number(at + 1, offset.start);
+        *at = ',';
+        at = write_number(at + 1, offset.end);
+        *at = ']';
+        return at + 1;
     });
-    write_list(out, "special_tokens_mask", e.special, number);
-    write_list(out, "attention_mask", e.attention, number);
-    write_list(out, "overflowing", e.overflowing,
-               [&](const Encoding& other) { write_encoding(out, other, string_of); });
-    *out += "\"sequence_ranges\":{";
+    write_list(out, "special_tokens_mask", e.special, kDigits, number);
+    write_list(out, "attention_mask", e.attention, kDigits, number);
+    begin_list(out, "overflowing");
+    for (const Encoding& other : e.overflowing) {
+        if (&other != e.overflowing.data()) *out += ',';
+        write_encoding(out, other, string_of);
+    }
+    *out += "],\"sequence_ranges\":{";
     for (const SequenceRange& range : e.ranges) {
         if (&range != e.ranges.data()) *out += ',';
         *out += '"';
-        number(range.sequence);
+        append_number(out, range.sequence);
         *out += "\":{\"start\":";
-        number(range.start);
+        append_number(out, range.start);
         *out += ",\"end\":";
-        number(range.end);
+        append_number(out, range.end);
         *out += '}';
     }
     *out += "}}";

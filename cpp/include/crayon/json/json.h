@@ -72,6 +72,8 @@ Document parse(std::string_view text);
 std::string quote(std::string_view text);
 // The same at `out`, where there is room for 6 bytes for each one of the text, and 2; its end.
 char* write_quoted(char* out, std::string_view text);
+// The same at the end of a string.
+void append_quoted(std::string& out, std::string_view text);
 
 // The JSON text of a value without white space, members in their order, numbers in their shortest form.
 std::string serialize(const Value& value);
