@@ -580,6 +580,12 @@ def quicken(tokenizer: type, truncation: type, padding: type) -> None:
     `truncation` and `padding` are the named tuples of its settings.
     """
 
+def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Callable[[type], bool]) -> None:
+    """The same for `CrayonTokenizerFast`, whose base is the class `stock`, and whose backends are `tokenizer`s.
+
+    `converts_plainly` says whether a class leaves what its calls pass over to transformers.
+    """
+
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
     """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "bindings.h"
+#include "bindings/engine/quick.h"
 #include "crayon/support/error.h"
 #include "crayon/support/interrupt.h"
 #include "gpu/memory.h"
@@ -119,16 +119,9 @@ void translate(std::exception_ptr pointer) {
     }
 }
 
-// A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
-// none yet: the version by which CPython's own caches of methods go.
 PyObject* type_version(PyObject*, PyObject* type) {
     if (!PyType_Check(type)) return PyErr_Format(PyExc_TypeError, "a class is wanted, got %R", type);
-    auto* const found = reinterpret_cast<PyTypeObject*>(type);
-    bool is_valid = found->tp_version_tag != 0;
-#if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
-    is_valid = is_valid && PyType_HasFeature(found, Py_TPFLAGS_VALID_VERSION_TAG);
-#endif
-    return PyLong_FromLong(is_valid ? long(found->tp_version_tag) : -1);
+    return PyLong_FromLong(version_of(reinterpret_cast<PyTypeObject*>(type)));
 }
 
 PyMethodDef kTypeVersion{"type_version", &type_version, METH_O, nullptr};
@@ -156,6 +149,7 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_stream(m);
     crayon::python::bind_decode_stream(m);
     crayon::python::bind_quick_tokenizer(m);
+    crayon::python::bind_quick_fast(m);
     crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);

@@ -66,8 +66,7 @@ class Changes:
 
     def get_added_tokens_decoder(self) -> dict[int, tokenizers.AddedToken]:
         """The added tokens by id."""
-        with state.lock:
-            return self._state.added().decoder()
+        return self._state.added().decoder()
 
     @property
     def encode_special_tokens(self) -> bool:

@@ -229,10 +229,14 @@ class TokenizerState:
 
     def added(self) -> AddedTokens:
         """The added tokens; not to be changed."""
-        if self._added is None:
-            assert self._engine is not None
-            self._added = AddedTokens(self._engine.added_tokens())
-        return self._added
+        added = self._added
+        if added is None:
+            with lock:  # of those who ask for nothing else this is the only one
+                added = self._added
+                if added is None:
+                    assert self._engine is not None
+                    added = self._added = AddedTokens(self._engine.added_tokens())
+        return added
 
     def add(self, tokens: Iterable[Token]) -> int:
         """Add tokens; how many that changes."""

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from crayon_hf import _core
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.loading import cache
 from crayon_hf.loading.cartridge_check import open_beside
@@ -33,6 +34,8 @@ kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """Where the file is that opens a backend again."""
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
+_bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
+"""Of a backend, its engine, and the engine without added tokens that was made from that."""
 
 
 def model_kind(backend: Any) -> str:
@@ -44,6 +47,18 @@ def model_kind(backend: Any) -> str:
     if known is None or known[0] is not engine:
         bpe = backend.engine == "native" and backend.engine_info().get("merges", 0) > 0
         known = _kinds[backend] = engine, "BPE" if bpe else type(copy.copy(backend).model).__name__
+    return known[1]
+
+
+def without_added_tokens(backend: Tokenizer) -> _core.Engine | None:
+    """A native engine that does what a backend's does, and knows none of its added tokens; None for another backend."""
+    engine = backend._current_engine()
+    known = _bare.get(backend)
+    if known is None or known[0] is not engine:
+        bare = None
+        if isinstance(engine, _core.Engine) and engine.mode == "exact":
+            bare = engine.with_components(engine.components, [])
+        known = _bare[backend] = engine, bare
     return known[1]
 
 

@@ -17,9 +17,9 @@ from transformers.utils.generic import PaddingStrategy
 
 from crayon_hf.state.truncation_padding import Padding, Truncation
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.transformers_face.backend import model_kind
+from crayon_hf.transformers_face.backend import model_kind, without_added_tokens
 from crayon_hf.transformers_face.encodings import LazyEncodings, Recipe, TextRecipe
-from crayon_hf.transformers_face.replaced import decodes_plainly, encodes_plainly
+from crayon_hf.transformers_face.replaced import REPLACED, converts_plainly, decodes_plainly, encodes_plainly
 
 _KNOWN = frozenset(
     (
@@ -49,6 +49,7 @@ _READ: dict[str, Any] = {
     "special_tokens_mask": attrgetter("special_tokens_mask"),
     "length": lambda encoding: [len(encoding)],
 }
+_DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces"))
 _ENDLESS = 1 << 62
 _CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
@@ -196,6 +197,24 @@ def _ask_sizes(
     return max_length, truncation, padding
 
 
+def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """``tokenizer.decode(ids, *args, **kwargs)`` of an int, or of a list that begins with one."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+        return None
+    skip, clean_up = False, None
+    if args or kwargs:
+        if not kwargs.keys() <= _DECODING or len(args) > 1 or (args and "skip_special_tokens" in kwargs):
+            return None
+        skip = args[0] if args else kwargs.get("skip_special_tokens", False)
+        clean_up = kwargs.get("clean_up_tokenization_spaces")
+    try:
+        text = backend.decode([ids] if type(ids) is int else ids, skip)
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+    return tokenizer.clean_up_tokenization(text) if cleans_up(tokenizer, clean_up) else text
+
+
 def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
     """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
     backend = tokenizer.__dict__["_tokenizer"]
@@ -205,7 +224,7 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
     if len(args) > 2 or options.keys() & kwargs.keys():
         return None
     options.update(kwargs)
-    if not options.keys() <= {"skip_special_tokens", "clean_up_tokenization_spaces"}:
+    if not options.keys() <= _DECODING:
         return None
     if type(sequences) is not list and getattr(sequences, "ndim", 0) == 2 and hasattr(sequences, "tolist"):
         sequences = sequences.tolist()
@@ -218,6 +237,18 @@ def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: d
     if cleans_up(tokenizer, options.get("clean_up_tokenization_spaces")):
         texts = list(map(tokenizer.clean_up_tokenization, texts))
     return texts
+
+
+def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
+    """``tokenizer._encode_without_added_tokens(text)``."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or REPLACED in tokenizer.__dict__ or not converts_plainly(type(tokenizer)):
+        return None
+    engine = without_added_tokens(backend)
+    try:
+        return None if engine is None else engine.encode_ids(text, False, False)
+    except REFUSALS:
+        return None  # transformers will say what is wrong
 
 
 def _inputs(text: Any, pair: Any) -> tuple[bool, list[str] | None, list[str] | None]:

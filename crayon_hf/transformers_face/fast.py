@@ -9,12 +9,19 @@ from typing import Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
-from crayon_hf.errors import CrayonError, TokenIdError
+from crayon_hf import _core
+from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import calling, loading
 from crayon_hf.transformers_face.backend import report, settle
 from crayon_hf.transformers_face.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
-from crayon_hf.transformers_face.replaced import NAMES, decodes_plainly, encodes_plainly, methods_of, note_replaced
+from crayon_hf.transformers_face.replaced import (
+    NAMES,
+    converts_plainly,
+    encodes_plainly,
+    methods_of,
+    note_replaced,
+)
 from crayon_hf.util.reference import reference_class
 
 
@@ -22,8 +29,9 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     """A `PreTrainedTokenizerFast` that gives the same results many times faster.
 
     Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). Everything
-    that ``transformers`` says about its own class holds. `save_pretrained` writes what it writes, and the cartridge
-    beside it. An instance always belongs to a subclass that stands for one class of ``transformers`` and has its name.
+    that ``transformers`` says about its own class holds. `save_pretrained` writes what it writes, and makes a
+    ``tokenizer.dat`` anew that is there already; ``backend_tokenizer.save("tokenizer.dat")`` writes one.
+    An instance always belongs to a subclass that stands for one class of ``transformers`` and has its name.
     """
 
     _crayon_stock: type | None = None
@@ -54,15 +62,14 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             legacy_format=legacy_format,
             filename_prefix=filename_prefix,
         )
-        backend = self._tokenizer
-        source = next((name for name in reversed(names) if name.endswith("tokenizer.json")), None)
-        if source is None or not isinstance(backend, Tokenizer) or backend.engine != "native":
-            return names
+        source = next((name for name in reversed(names) if name.endswith("tokenizer.json")), "")
         cartridge = source.removesuffix(".json") + ".dat"
-        try:
+        if not source or not os.path.isfile(cartridge):
+            return names
+        try:  # one of the tokenizer that was there before would be refused
             Tokenizer.from_file(source).save(cartridge)
         except CrayonError:
-            return names  # the cartridge saves time; without it everything works
+            return names
         return (*names, cartridge)
 
     # -- what others replace
@@ -146,22 +153,36 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
 
     def decode(self, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
         """The text of some ids, as `PreTrainedTokenizerFast.decode` gives it."""
-        is_row = type(token_ids) is list and token_ids and type(token_ids[0]) is int
-        if is_row and len(args) <= 1 and decodes_plainly(self):
-            # What follows in transformers asks of every id whether it is a tensor.
-            options = dict(kwargs)
-            if args:
-                options["skip_special_tokens"] = args[0]
-            try:
-                return self._decode(token_ids=token_ids, **options)
-            except (TypeError, TokenIdError):
-                pass  # not all of them are ints
+        kind = type(token_ids)
+        if kind is int or (kind is list and token_ids and type(token_ids[0]) is int):
+            # In transformers every id is asked whether it is a tensor.
+            made = calling.decode_row(self, token_ids, args, kwargs)
+            if made is not None:
+                return made
         return super().decode(token_ids, *args, **kwargs)
 
     def batch_decode(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
         """The texts of many sequences of ids, as `PreTrainedTokenizerFast.batch_decode` gives them."""
         made = calling.decode_many(self, sequences, args, kwargs)
         return super().batch_decode(sequences, *args, **kwargs) if made is None else made
+
+    # -- tokens and ids
+
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """The tokens of some ids, as `PreTrainedTokenizerFast.convert_ids_to_tokens` gives them."""
+        if skip_special_tokens and type(ids) is list and converts_plainly(type(self)):
+            special = set(self.all_special_ids)
+            kept = [id for id in map(int, ids) if id not in special]
+            return CrayonTokenizerFast.convert_ids_to_tokens(self, kept)
+        return super().convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens)
+
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """The ids of some tokens, as `PreTrainedTokenizerFast.convert_tokens_to_ids` gives them."""
+        return super().convert_tokens_to_ids(tokens)
+
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        made = calling.encode_without_added_tokens(self, text)
+        return super()._encode_without_added_tokens(text) if made is None else made
 
     # -- training
 
@@ -212,7 +233,11 @@ def _like(name: str, ours: Callable[..., Any]) -> None:
     ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
 
 
-for _name in ("__call__", "encode", "decode", "batch_decode", "train_new_from_iterator"):
+for _name in (
+    *("__call__", "encode", "decode", "batch_decode", "convert_ids_to_tokens", "convert_tokens_to_ids"),
+    "train_new_from_iterator",
+):
     _like(_name, CrayonTokenizerFast.__dict__[_name])
+_core.quicken_fast(CrayonTokenizerFast, PreTrainedTokenizerFast, Tokenizer, converts_plainly)
 
 __all__ = ["CrayonTokenizerFast", "class_for"]

@@ -16,11 +16,15 @@ _ENCODING = (
     "_switch_to_input_mode",
 )
 _DECODING = ("decode", "_decode")
-_OURS = ("__call__", "encode", "decode", "_decode", "batch_decode")
+_CONVERTING = (
+    *("convert_ids_to_tokens", "convert_tokens_to_ids", "_convert_token_to_id_with_added_voc"),
+    "_encode_without_added_tokens",
+)
+_OURS = ("__call__", "encode", "decode", "_decode", "batch_decode", *_CONVERTING)
 """What `CrayonTokenizerFast` defines itself: in its base class, these are left out."""
 
 REPLACED = "_crayon_replaced"
-NAMES = frozenset((*_ENCODING, *_DECODING))
+NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
 """An instance that has an attribute of such a name is marked by an attribute, and not short-circuited."""
 
 _HARMLESS = frozenset(
@@ -39,6 +43,7 @@ class Methods(NamedTuple):
     base_is_own: bool
     encodes: bool
     decodes: bool
+    converts: bool
 
 
 _known: dict[int, Methods] = {}
@@ -64,6 +69,11 @@ def decodes_plainly(tokenizer: Any) -> bool:
     return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
 
 
+def converts_plainly(cls: type) -> bool:
+    """The same for what makes ids of tokens and tokens of ids, of a class; its instances are looked at elsewhere."""
+    return methods_of(cls).converts
+
+
 def note_replaced(tokenizer: Any) -> None:
     """Note whether an instance has attributes in the place of methods."""
     state = tokenizer.__dict__
@@ -75,7 +85,7 @@ def note_replaced(tokenizer: Any) -> None:
 
 def _look(cls: type) -> Methods:
     version, base = type_version(cls), _are_own(PreTrainedTokenizerFast, _OURS)
-    found = Methods(base, base and _are_own(cls, _ENCODING), base and _are_own(cls, _DECODING))
+    found = Methods(base, *(base and _are_own(cls, names) for names in (_ENCODING, _DECODING, _CONVERTING)))
     if version >= 0:
         _known[version] = found
     return found

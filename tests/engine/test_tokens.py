@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 
 from crayon_hf import Tokenizer, _core
 
@@ -24,8 +25,8 @@ def engine(request: pytest.FixtureRequest) -> _core.Engine:
 
 def test_many_are_as_one_at_a_time(engine: _core.Engine) -> None:
     size = engine.get_vocab_size()
-    ids = [*range(size), size, size + 7, 2**31, 2**32, 2**40]
-    tokens = [engine.id_to_token(id) if id < 2**32 else None for id in ids]
+    ids = [*range(size), size, size + 7, 2**31, 2**32 - 1]
+    tokens = [engine.id_to_token(id) for id in ids]
     assert engine.ids_to_tokens(ids) == tokens
     assert engine.ids_to_tokens([]) == []
     wanted = [token or "no such token" for token in tokens]
@@ -74,3 +75,17 @@ def test_wrong_calls(engine: _core.Engine) -> None:
         for call in (method, lambda method=method: method([], []), lambda method=method: method(ids=[])):
             with pytest.raises(TypeError, match="one argument"):
                 call()
+
+
+def test_added_tokens_by_their_contents(wordpiece_like: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Also of those that a normalizer spells alike, or as another one's content."""
+    contents = ["<AB>", "<ab>", "<Ab>", "\u00c9\u00e9", "a b", "\u0120x", "x", "<s>"]
+    for number, path in enumerate((wordpiece_like, gpt2_like)):
+        stock = tokenizers.Tokenizer.from_file(str(path))
+        stock.normalizer = tokenizers.normalizers.Lowercase()
+        for i, content in enumerate(contents):
+            stock.add_tokens([tokenizers.AddedToken(content, normalized=i % 3 != 2, special=i == 7)])
+        stock.save(str(tmp_path / f"{number}.json"))
+        ours = Tokenizer.from_file(tmp_path / f"{number}.json")
+        for token in (*contents, *map(str.lower, contents), *map(str.upper, contents), "", "<", "<abc>", "a"):
+            assert ours.token_to_id(token) == stock.token_to_id(token), token

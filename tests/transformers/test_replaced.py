@@ -16,12 +16,17 @@ from crayon_hf.transformers_face.replaced import decodes_plainly
 from tests.transformers.comparing import outcome
 
 TEXT = "The quick  brown fox."
-METHODS = ("__call__", "encode", "_encode_plus", "set_truncation_and_padding", "decode", "_decode", "batch_decode")
+METHODS = (
+    *("__call__", "encode", "_encode_plus", "set_truncation_and_padding", "decode", "_decode", "batch_decode"),
+    *("convert_ids_to_tokens", "convert_tokens_to_ids", "_convert_token_to_id_with_added_voc"),
+    *(["_encode_without_added_tokens"] if hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens") else []),
+)
 
 
 def said(tokenizer: Any, calls: list[str]) -> list[Any]:
     """What some calls give, and which of the replaced methods each of them went through."""
     ids = tokenizer.encode(TEXT, add_special_tokens=False)
+    tokens = tokenizer.convert_ids_to_tokens(ids)
     results = []
     for call in (
         lambda: tokenizer(TEXT),
@@ -33,7 +38,15 @@ def said(tokenizer: Any, calls: list[str]) -> list[Any]:
         lambda: tokenizer.decode(ids),
         lambda: tokenizer.decode(ids, skip_special_tokens=True),
         lambda: tokenizer.decode(ids, clean_up_tokenization_spaces=True),
+        lambda: tokenizer.decode(ids[0]),
         lambda: tokenizer.batch_decode([ids, ids[:2]]),
+        lambda: tokenizer.convert_ids_to_tokens(ids),
+        lambda: tokenizer.convert_ids_to_tokens(ids[0]),
+        lambda: tokenizer.convert_ids_to_tokens(ids, skip_special_tokens=True),
+        lambda: tokenizer.convert_tokens_to_ids(tokens),
+        lambda: tokenizer.convert_tokens_to_ids(tokens[0]),
+        lambda: tokenizer.all_special_ids,
+        lambda: tokenizer._encode_without_added_tokens(TEXT),
     ):
         calls.clear()
         results.append((outcome(call), list(calls)))
@@ -83,7 +96,7 @@ def test_a_method_of_the_backend(pair: tuple[Any, Any]) -> None:
     for tokenizer in pair:
         calls: list[str] = []
         backend = tokenizer.backend_tokenizer
-        for name in ("encode_batch", "decode"):
+        for name in ("encode_batch", "decode", "id_to_token", "token_to_id"):
             setattr(backend, name, recording(getattr(backend, name), name, calls))
         results.append(said(tokenizer, calls))
     assert results[0] == results[1]

@@ -5,12 +5,6 @@
 namespace crayon::python {
 namespace {
 
-PyObject* name_of(const char* text) {
-    PyObject* const name = PyUnicode_InternFromString(text);
-    if (name == nullptr) throw py::error_already_set();
-    return name;
-}
-
 struct Names {
     PyObject* engine = name_of("_engine");
     PyObject* truncation = name_of("_truncation");
@@ -26,30 +20,6 @@ const Names& names_of() {
     static const Names names;
     return names;
 }
-
-py::object attribute(PyObject* self, PyObject* name) {
-    auto value = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, name));
-    if (!value) PyErr_Clear();
-    return value;
-}
-
-// The engine of a tokenizer, kept while it is used; null when there is none or it is no native one.
-class Native {
-  public:
-    explicit Native(PyObject* tokenizer) : object_(attribute(tokenizer, names_of().engine)) {
-        if (object_ && Py_TYPE(object_.ptr()) == type()) engine_ = value_of<Engine>(object_.ptr());
-    }
-    const Engine* operator->() const { return engine_; }
-    explicit operator bool() const { return engine_ != nullptr; }
-
-  private:
-    static PyTypeObject* type() {
-        static PyTypeObject* const engine = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
-        return engine;
-    }
-    py::object object_;
-    const Engine* engine_ = nullptr;
-};
 
 Bound id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
 Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound;
@@ -82,10 +52,26 @@ PyObject* token_to_id(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     return token_to_id_bound.call(self, args, n, names);
 }
 
+// The keyword arguments of a call in the order of `known`, of which the first n are given already; false for others.
+bool take_keywords(PyObject* const* args, Py_ssize_t n, PyObject* names, std::initializer_list<const char*> known,
+                   PyObject** out) {
+    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+        size_t place = 0;
+        for (const char* name : known) {
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) break;
+            ++place;
+        }
+        if (place == known.size() || place < size_t(n)) return false;  // unknown, or given by its place as well
+        out[place] = args[n + i];
+    }
+    return true;
+}
+
 PyObject* get_vocab_size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    if (names == nullptr && (n == 0 || (n == 1 && PyBool_Check(args[0])))) {
+    PyObject* given[] = {n == 1 ? args[0] : Py_True};
+    if (n <= 1 && take_keywords(args, n, names, {"with_added_tokens"}, given) && PyBool_Check(given[0])) {
         if (const Native engine(self); engine)
-            return PyLong_FromUnsignedLong(engine->vocabulary_size(n == 0 || args[0] == Py_True));
+            return PyLong_FromUnsignedLong(engine->vocabulary_size(given[0] == Py_True));
     }
     return vocab_size_bound.call(self, args, n, names);
 }
@@ -111,21 +97,6 @@ PyObject* no_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
 PyObject* no_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names != nullptr || n != 0) return no_padding_bound.call(self, args, n, names);
     return set_to_none(self, names_of().padding);
-}
-
-// The keyword arguments of a call in the order of `known`, of which the first n are given already; false for others.
-bool take_keywords(PyObject* const* args, Py_ssize_t n, PyObject* names, std::initializer_list<const char*> known,
-                   PyObject** out) {
-    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
-        size_t place = 0;
-        for (const char* name : known) {
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) break;
-            ++place;
-        }
-        if (place == known.size() || place < size_t(n)) return false;  // unknown, or given by its place as well
-        out[place] = args[n + i];
-    }
-    return true;
 }
 
 bool is_text(PyObject* object, const char* text) {

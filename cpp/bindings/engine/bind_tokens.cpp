@@ -49,35 +49,11 @@ PyObject* with_one(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject
 }
 
 PyObject* ids_to_tokens(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
-        if (!PyList_CheckExact(ids)) return py::none();
-        py::list out(size_t(PyList_GET_SIZE(ids)));
-        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
-            out[size_t(i)] = engine.has_id(id) ? py::object(py::str(engine.id_to_token(uint32_t(id)))) : py::none();
-            return id >= 0;  // what is said of a negative id is said elsewhere
-        });
-        return done ? py::object(std::move(out)) : py::none();
-    });
+    return with_one(self, args, n, names, &tokens_of_ids);
 }
 
 PyObject* tokens_to_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return with_one(self, args, n, names, [](const Engine& engine, PyObject* tokens) -> py::object {
-        if (!PyList_CheckExact(tokens)) return py::none();
-        py::list out(size_t(PyList_GET_SIZE(tokens)));
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tokens); ++i) {
-            PyObject* const token = PyList_GET_ITEM(tokens, i);
-            if (!PyUnicode_CheckExact(token)) return py::none();
-            Py_ssize_t size = 0;
-            const char* const data = PyUnicode_AsUTF8AndSize(token, &size);
-            if (data == nullptr) {  // a lone surrogate
-                PyErr_Clear();
-                return py::none();
-            }
-            const int64_t id = engine.token_to_id({data, size_t(size)});
-            out[size_t(i)] = id < 0 ? py::object(py::none()) : py::int_(id);
-        }
-        return std::move(out);
-    });
+    return with_one(self, args, n, names, &ids_of_tokens);
 }
 
 PyObject* token_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -136,6 +112,34 @@ PyObject* id_of_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
 }
 
 }  // namespace
+
+py::object tokens_of_ids(const Engine& engine, PyObject* ids) {
+    if (!PyList_CheckExact(ids)) return py::none();
+    py::list out(size_t(PyList_GET_SIZE(ids)));
+    const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+        out[size_t(i)] = engine.has_id(id) ? py::object(py::str(engine.id_to_token(uint32_t(id)))) : py::none();
+        return id >= 0 && id <= UINT32_MAX;  // what is said of others is said elsewhere
+    });
+    return done ? py::object(std::move(out)) : py::none();
+}
+
+py::object ids_of_tokens(const Engine& engine, PyObject* tokens) {
+    if (!PyList_CheckExact(tokens)) return py::none();
+    py::list out(size_t(PyList_GET_SIZE(tokens)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tokens); ++i) {
+        PyObject* const token = PyList_GET_ITEM(tokens, i);
+        if (!PyUnicode_CheckExact(token)) return py::none();
+        Py_ssize_t size = 0;
+        const char* const data = PyUnicode_AsUTF8AndSize(token, &size);
+        if (data == nullptr) {  // a lone surrogate
+            PyErr_Clear();
+            return py::none();
+        }
+        const int64_t id = engine.token_to_id({data, size_t(size)});
+        out[size_t(i)] = id < 0 ? py::object(py::none()) : py::int_(id);
+    }
+    return std::move(out);
+}
 
 void bind_tokens(EngineClass& c) {
     set_method(c, "ids_to_tokens", &ids_to_tokens,

@@ -57,6 +57,58 @@ struct Bound {
 // where the documentation has it.
 void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound);
 
+// A name that is looked up, made once.
+inline PyObject* name_of(const char* text) {
+    PyObject* const name = PyUnicode_InternFromString(text);
+    if (name == nullptr) throw py::error_already_set();
+    return name;
+}
+
+// An attribute, or nothing.
+inline py::object attribute(PyObject* self, PyObject* name) {
+    auto value = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, name));
+    if (!value) PyErr_Clear();
+    return value;
+}
+
+// The engine of a crayon_hf.Tokenizer, kept while it is used; null when there is none or it is no native one.
+class Native {
+  public:
+    explicit Native(PyObject* tokenizer) : object_(attribute(tokenizer, name())) {
+        if (object_ && Py_TYPE(object_.ptr()) == type()) engine_ = value_of<Engine>(object_.ptr());
+    }
+    const Engine& operator*() const { return *engine_; }
+    const Engine* operator->() const { return engine_; }
+    explicit operator bool() const { return engine_ != nullptr; }
+
+  private:
+    static PyObject* name() {
+        static PyObject* const engine = name_of("_engine");
+        return engine;
+    }
+    static PyTypeObject* type() {
+        static PyTypeObject* const engine = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
+        return engine;
+    }
+    py::object object_;
+    const Engine* engine_ = nullptr;
+};
+
+// A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
+// none yet: the version by which CPython's own caches of methods go.
+inline long version_of(const PyTypeObject* type) {
+    bool is_valid = type->tp_version_tag != 0;
+#if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
+    is_valid = is_valid && (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0;
+#endif
+    return is_valid ? long(type->tp_version_tag) : -1;
+}
+
+// The token of each id of a list, None for one that there is not; None for what is no list of ints from 0 up.
+py::object tokens_of_ids(const Engine& engine, PyObject* ids);
+// The id of each token of a list, None for one that there is not; None for what is no list of str.
+py::object ids_of_tokens(const Engine& engine, PyObject* tokens);
+
 // A small number of the caller's, or -1: then Python says what is wrong with it, if anything.
 inline long small_number(PyObject* object) {
     if (!PyLong_CheckExact(object)) return -1;

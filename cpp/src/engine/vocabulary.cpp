@@ -155,6 +155,12 @@ std::string Vocabulary::content_of(uint32_t id) const {
     return is_spelled ? to_byte_level(bytes) : std::string(bytes.view());
 }
 
+bool Vocabulary::is_content(uint32_t id, std::string_view token) const {
+    const auto stands_for_itself = [](char c) { return c >= '!' && c <= '~'; };  // in byte-level spelling, too
+    const bool is_plain = std::all_of(token.begin(), token.end(), stands_for_itself);
+    return is_plain ? content_bytes(id).view() == token : content_of(id) == token;
+}
+
 std::string Vocabulary::text_of(uint32_t id) const {
     const auto found = respelled_.empty() ? respelled_.end() : respelled_.find(id);
     return found != respelled_.end() ? found->second.text : content_of(id);
@@ -186,6 +192,15 @@ int64_t Vocabulary::find(std::string_view token) const {
         const auto found = own_ids_.find(std::string(token));
         if (found != own_ids_.end()) return found->second;
     }
+    // The tries of the cartridge's added tokens have each content as text looks that has it. Where that is another
+    // one's content, or a normalizer changes some, all are looked at in the end.
+    bool may_hide = !respelled_.empty();
+    for (const DoubleArrayView* trie : {&cartridge_.added_trie, &cartridge_.added_trie_normalized}) {
+        const int32_t at = own_ids_.empty() ? trie->find(token) : -1;
+        if (at < 0) continue;
+        if (size_t(at) < added_.size && is_content(added_[size_t(at)].id, token)) return added_[size_t(at)].id;
+        may_hide = true;
+    }
     const bool on_text = cartridge_.has_text_tokens();
     if (on_text) {
         const uint32_t id = find_model_token(cartridge_, token);
@@ -205,8 +220,9 @@ int64_t Vocabulary::find(std::string_view token) const {
     if (!spelled && found != raws.end() && cartridge_.bytes_of(*found).view() == token && has(*found) &&
         content_of(*found) == token)
         return *found;
-    for (const AddedToken& added : added_)
-        if (content_of(added.id) == token) return added.id;
+    if (may_hide)
+        for (const AddedToken& added : added_)
+            if (content_of(added.id) == token) return added.id;
     return -1;
 }
 

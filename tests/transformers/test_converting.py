@@ -1,0 +1,136 @@
+"""Tokens and ids from one another, the text of single ids, and text without added tokens, as transformers has them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import crayon_hf
+from tests.transformers.comparing import outcome
+
+HAS_BARE = hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens")
+TEXTS = ("The quick <pad> fox </s> [SEP] d\u00e9j\u00e0 vu<|endoftext|>", "", " ", "<pad>", "a<new>b", "\U0001f600 \0")
+WORDS = ("the", " fox", "It's", "12345", "\n\n", "  ", "\u2581a", "e\u0301", "<", ">", "\t", "!?")
+IDS: tuple[Any, ...] = (
+    *(0, 5, 10**6, 2**31 - 1, 2**31, 2**32, 2**70, -1, True, 1.0, "1", None),
+    *([], [0, 5], [5, 10**6], [5, -1], [5, 2**40], [True, 5], [1.5], ["7"], ["x"], [None], [[5]]),
+    *((0, 5), range(3), np.array([1, 2]), np.int64(5), np.array(5)),
+)
+TOKENS: tuple[Any, ...] = (
+    *("a", "The", "none such", "", "\u00e9", "\ud800", "<new>", b"a", 1, None),
+    *([], ["a", "b"], ["a", "none such", "b", "never"], ["\ud800"], ["a", 1], [None], ["<new>"]),
+    *(("a", "b"), {"a": 1}, iter(["a"])),
+)
+
+
+@pytest.fixture
+def changed(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    """A tokenizer of each kind to which tokens were added."""
+    for tokenizer in pair:
+        tokenizer.add_tokens(["<new>", "Quick"])
+        tokenizer.add_special_tokens({"mask_token": "<m>"})
+    return pair
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_what_they_give(pair: tuple[Any, Any], is_changed: bool, request: pytest.FixtureRequest) -> None:
+    stock, ours = request.getfixturevalue("changed") if is_changed else pair
+    special = stock.all_special_ids
+    assert ours.all_special_ids == special
+    rows = (*IDS, [*special, 5], special)
+    for ids in rows:
+        for call in (
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids),
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids, True),
+            lambda tokenizer, ids=ids: tokenizer.convert_ids_to_tokens(ids=ids, skip_special_tokens=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, skip_special_tokens=True),
+            lambda tokenizer, ids=ids: tokenizer.decode(ids, clean_up_tokenization_spaces=True),
+        ):
+            assert outcome(lambda: call(ours)) == outcome(lambda: call(stock)), ids  # noqa: B023
+    for tokens in TOKENS:
+        given = copy.copy(tokens), copy.copy(tokens)
+        ours_said, stock_said = (
+            outcome(lambda: tokenizer.convert_tokens_to_ids(one))  # noqa: B023
+            for tokenizer, one in zip((ours, stock), given, strict=True)
+        )
+        assert ours_said == stock_said, tokens
+
+
+def test_an_unknown_token(pair: tuple[Any, Any]) -> None:
+    for unknown in (None, "a"):
+        for tokenizer in pair:
+            tokenizer.unk_token = unknown
+        stock, ours = pair
+        for tokens in ("none such", ["a", "none such", "never"]):
+            assert ours.convert_tokens_to_ids(tokens) == stock.convert_tokens_to_ids(tokens)
+
+
+@pytest.mark.skipif(not HAS_BARE, reason="transformers before 5.23")
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_text_without_added_tokens(pair: tuple[Any, Any], is_changed: bool, request: pytest.FixtureRequest) -> None:
+    stock, ours = request.getfixturevalue("changed") if is_changed else pair
+    for text in (*TEXTS, *map(str, stock.all_special_tokens), None, 5, ["a"]):
+        said = [outcome(lambda: tokenizer._encode_without_added_tokens(text)) for tokenizer in (ours, stock)]  # noqa: B023
+        assert said[0] == said[1] or text in (None, 5, ["a"]), text
+        assert type(said[0]) is type(said[1])
+
+
+def random_text(random: Random, pieces: list[str]) -> str:
+    return "".join(
+        random.choice((random.choice(pieces), chr(random.choice((97, 233, 0x4E2D, 0x1F600))), " ")) for _ in range(20)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_BARE, reason="transformers before 5.23")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bert-cased",
+        "gpt2",
+        "llama2",
+        "llama3",
+        "mistral-v3",
+        "phi-2",
+        "qwen",
+        "roberta-base",
+        "t5-small",
+        "whisper-tiny",
+    ],
+)
+def test_published_vocabularies_without_added_tokens(shared: Path, name: str) -> None:
+    path = shared / "vocab" / name
+    stock, ours = (kind.from_pretrained(path) for kind in (AutoTokenizer, crayon_hf.AutoTokenizer))
+    random, pieces = Random(5), [*map(str, stock.all_special_tokens), *WORDS]
+    for _ in range(300):
+        text = random_text(random, pieces)
+        assert ours._encode_without_added_tokens(text) == stock._encode_without_added_tokens(text), text
+
+
+def test_a_class_that_overrides_one(repository: Any) -> None:
+    said = []
+    for base in (PreTrainedTokenizerFast, crayon_hf.CrayonTokenizerFast):
+
+        class Derived(base):  # type: ignore[misc,valid-type]
+            def _convert_token_to_id_with_added_voc(self, token: str) -> int:
+                return 7
+
+        tokenizer = Derived.from_pretrained(repository)
+        said.append((tokenizer.convert_tokens_to_ids("a"), tokenizer.convert_tokens_to_ids(["a", "b"])))
+    assert said[0] == said[1] == (7, [7, 7])
+
+
+def test_what_is_shown() -> None:
+    for name in ("convert_ids_to_tokens", "convert_tokens_to_ids"):
+        ours, stock = (getattr(cls, name) for cls in (crayon_hf.CrayonTokenizerFast, PreTrainedTokenizerFast))
+        assert list(inspect.signature(ours).parameters) == list(inspect.signature(stock).parameters)
+        assert stock.__doc__.strip() in ours.__doc__
