@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface own-tests parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 surface: ## every public call of tokenizers, transformers and tiktoken beside ours; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.surface
 
+own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
+	$(PYTHON) tools/own_tests.py
+
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
 
@@ -98,5 +101,5 @@ dist-check: dist ## the same, installed where there is no compiler, and built ag
 	$(PYTHON) tools/dist_check.py
 
 clean: ## remove what builds and tests leave behind
-	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf build dist *.egg-info crayon_hf/*.so crayon_hf/profiles/*.dat .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -416,11 +416,13 @@ class Tokenizer(Changes, AsyncMethods):
 
     def _written(self, pretty: bool) -> bytes:
         validation.check_flags(pretty=pretty)
-        sizes = {"truncation": self._truncation, "padding": self._padding}
-        written = {name: None if size is None else size.as_json() for name, size in sizes.items()}
         with state.lock:
             document, source = self._state.without_vocabulary(), self._state.source
-        return tokenizer_json.write(document | written, pretty, source.read())
+        return tokenizer_json.write(document | self._sizes_as_json(), pretty, source.read())
+
+    def _sizes_as_json(self) -> dict[str, Any]:
+        sizes = {"truncation": self._truncation, "padding": self._padding}
+        return {name: None if size is None else size.as_json() for name, size in sizes.items()}
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
         """Write the ``tokenizer.json`` to `path`; if `path` ends in ``.dat``, the cartridge, and the json beside it.
@@ -520,11 +522,25 @@ class Tokenizer(Changes, AsyncMethods):
         return engine.source_digest if isinstance(engine, _core.Engine) else None
 
     def __repr__(self) -> str:
-        report = self.engine_report()
-        return (
-            f"Tokenizer(engine={report['engine']!r}, vocab_size={self.get_vocab_size()}, "
-            f"mode={report['mode']!r}, reference={report['reference']!r}, cartridge={report['cartridge']!r})"
-        )
+        return self._shown(repr)
+
+    def __str__(self) -> str:
+        return self._shown(str)
+
+    def _shown(self, how: Callable[[Any], str]) -> str:
+        from crayon_hf.state.representation import represent
+
+        try:
+            with state.lock:
+                parts = self._state
+                if parts.mode != EXACT:
+                    raise UnsupportedError("the library has no such mode")
+                document, source, added = parts.without_vocabulary(), parts.source, parts.added()
+            return represent(document | self._sizes_as_json(), source.read(), added, how)
+        except Exception:  # the library's have no class of their own
+            report = self.engine_report()
+            facts = {"engine": report["engine"], "vocab_size": self.get_vocab_size(), "mode": report["mode"]}
+            return f"Tokenizer({', '.join(f'{name}={fact!r}' for name, fact in facts.items())})"
 
     # -- copies
 

@@ -37,7 +37,7 @@ class AddedTokens:
         self._specials: set[str] = set()
         self._normalized: set[str] = set()
         self._last = -1
-        self._library: Callable[[], dict[int, tokenizers.AddedToken]] | None = None
+        self._decoder: Callable[[], dict[int, tokenizers.AddedToken]] | None = None
         for fields in tokens:
             token = Token(**{name: fields[name] for name in Token._fields})
             self._put(int(fields["id"]), token)
@@ -120,12 +120,29 @@ class AddedTokens:
 
     def decoder(self) -> dict[int, tokenizers.AddedToken]:
         """What `Tokenizer.get_added_tokens_decoder` gives."""
-        if self._library is None:
-            self._library = _in_library(dict(sorted(self._tokens.items())))
-        return self._library()
+        made = self._decoder
+        if made is None:
+            # The library makes its objects in a third of the time that Python takes.
+            has_components = hasattr(reference_class(), "get_added_tokens_decoder")
+            made = self._decoder = self.holder().get_added_tokens_decoder if has_components else self._own
+        return made()
+
+    def holder(self) -> tokenizers.Tokenizer:
+        """One of the library's that has these tokens and no other."""
+        from tokenizers import models
+
+        ids = {token.content: id for id, token in sorted(self._tokens.items())}
+        holder: tokenizers.Tokenizer = reference_class()(models.WordLevel(ids, unk_token=""))
+        holder.add_tokens(list(self._own().values()))
+        return holder
+
+    def _own(self) -> dict[int, tokenizers.AddedToken]:
+        from crayon_hf.util.added_token import AddedToken
+
+        return {id: AddedToken(**token._asdict()) for id, token in sorted(self._tokens.items())}
 
     def _put(self, id: int, token: Token) -> None:
-        self._library = None
+        self._decoder = None
         if token.special:
             self._specials.add(token.content)
         if token.normalized:
@@ -133,24 +150,6 @@ class AddedTokens:
         self._last = max(self._last, id)
         self._ids[token.content] = id
         self._tokens[id] = token
-
-
-def _in_library(tokens: dict[int, Token]) -> Callable[[], dict[int, tokenizers.AddedToken]]:
-    """What makes the library's objects, new ones each time. The library itself does so in a third of Python's time."""
-    from crayon_hf.util.added_token import AddedToken
-
-    def made() -> dict[int, tokenizers.AddedToken]:
-        return {id: AddedToken(**token._asdict()) for id, token in tokens.items()}
-
-    kind: Any = reference_class()
-    if not hasattr(kind, "get_added_tokens_decoder"):
-        return made
-    from tokenizers import models
-
-    holder = kind(models.WordLevel({token.content: id for id, token in tokens.items()}, unk_token=""))
-    holder.add_tokens(list(made().values()))
-    get: Callable[[], dict[int, tokenizers.AddedToken]] = holder.get_added_tokens_decoder
-    return get
 
 
 def lasting_of(reference: tokenizers.Tokenizer) -> tuple[list[str], list[str]]:

@@ -208,8 +208,23 @@ def test_report(ours):
     assert report["reference"] == "tokenizers"
     assert report["cpu"] in crayon_hf._core.cpu_levels()
     assert Path(report["cartridge"]).read_bytes()[:4] == b"CRAY"
-    assert "native" in repr(ours)
-    assert str(ours.get_vocab_size()) in repr(ours)
+
+
+def test_how_it_is_shown(any_vocabulary):
+    for change in (
+        lambda tokenizer: None,
+        lambda tokenizer: tokenizer.add_tokens([f"[{i}]" for i in range(120)]),
+        lambda tokenizer: tokenizer.add_special_tokens(['a "quoted" one, normalizer=None, pre_tokenizer=None']),
+        lambda tokenizer: (tokenizer.enable_truncation(8), tokenizer.enable_padding(length=9)),
+        lambda tokenizer: setattr(tokenizer, "normalizer", tokenizers.normalizers.Lowercase()),
+    ):
+        ours, stock = Tokenizer.from_file(any_vocabulary), tokenizers.Tokenizer.from_file(str(any_vocabulary))
+        for tokenizer in (ours, stock):
+            change(tokenizer)
+        assert repr(ours) == repr(stock)
+        assert str(ours) == str(stock)
+    empty = tokenizers.models.BPE()
+    assert repr(Tokenizer(empty)) == repr(tokenizers.Tokenizer(empty))
 
 
 def test_relative_paths_outlive_the_working_directory(ours, any_vocabulary, tmp_path, monkeypatch):
