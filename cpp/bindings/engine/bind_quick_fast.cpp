@@ -47,8 +47,7 @@ bool has(const py::object& attributes, PyObject* name) {
 // The backend among the attributes of a tokenizer, if it is ours, and nothing is to be done with it first.
 py::object backend_among(const py::object& attributes) {
     if (!attributes) return {};
-    auto backend =
-        py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(attributes.ptr(), names_of().tokenizer));
+    auto backend = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(attributes.ptr(), names_of().tokenizer));
     if (!backend) PyErr_Clear();
     return backend && reinterpret_cast<PyObject*>(Py_TYPE(backend.ptr())) == tokenizer_type ? backend : py::object();
 }
@@ -99,8 +98,7 @@ PyObject* convert_tokens_to_ids(PyObject* self, PyObject* const* args, Py_ssize_
         if (const py::object backend = plain_backend(self, names_of().token_to_id)) {
             const Native engine(backend.ptr());
             Py_ssize_t size = 0;
-            const char* const data =
-                PyUnicode_CheckExact(args[0]) ? PyUnicode_AsUTF8AndSize(args[0], &size) : nullptr;
+            const char* const data = PyUnicode_CheckExact(args[0]) ? PyUnicode_AsUTF8AndSize(args[0], &size) : nullptr;
             PyErr_Clear();  // of a lone surrogate
             if (engine && data != nullptr) {
                 const int64_t id = engine->token_to_id({data, size_t(size)});
@@ -124,8 +122,7 @@ PyObject* convert_tokens_to_ids(PyObject* self, PyObject* const* args, Py_ssize_
 
 PyObject* get_backend(PyObject* self, void*) {
     if (py::object backend = backend_among(attributes_of(self))) return backend.release().ptr();
-    return Py_TYPE(backend_property)
-        ->tp_descr_get(backend_property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
+    return Py_TYPE(backend_property)->tp_descr_get(backend_property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
 }
 
 // Whether an attribute waits in a snapshot, or may.
@@ -159,8 +156,8 @@ void quicken_fast(const py::type& fast, const py::type& stock, const py::type& t
     stock_type = stock.inc_ref().ptr();
     tokenizer_type = tokenizer.inc_ref().ptr();
     converts_plainly = converts.inc_ref().ptr();
-    replace(fast, "convert_ids_to_tokens", "($self, ids, skip_special_tokens=False)",
-            &convert_ids_to_tokens, &ids_bound);
+    replace(fast, "convert_ids_to_tokens", "($self, ids, skip_special_tokens=False)", &convert_ids_to_tokens,
+            &ids_bound);
     replace(fast, "convert_tokens_to_ids", "($self, tokens)", &convert_tokens_to_ids, &tokens_bound);
     replace(fast, "__getattr__", "($self, key)", &get_missing, &getattr_bound);
     backend_property = py::object(py::getattr(fast, "_tokenizer")).release().ptr();
@@ -171,7 +168,8 @@ void quicken_fast(const py::type& fast, const py::type& stock, const py::type& t
 }  // namespace
 
 void bind_quick_fast(py::module_& m) {
-    m.def("quicken_fast", &quicken_fast, py::arg("fast"), py::arg("stock"), py::arg("tokenizer"), py::arg("converts_plainly"));
+    m.def("quicken_fast", &quicken_fast, py::arg("fast"), py::arg("stock"), py::arg("tokenizer"),
+          py::arg("converts_plainly"));
 }
 
 }  // namespace crayon::python

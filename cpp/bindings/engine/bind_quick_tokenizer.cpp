@@ -162,15 +162,42 @@ PyObject* enable_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
     return enable_padding_bound.call(self, args, n, names);
 }
 
-#if !defined(Py_GIL_DISABLED)
-
-// A component that somebody was given before and that is still looked after, or None where there is none, else what the
-// property of Python gives.
-struct Component {
-    const char* name;
+// A property of Python, and what it goes by.
+struct Property {
     PyObject* property;  // never freed, like the type that it belongs to
     PyObject* key;
 };
+
+int set_as_python_does(PyObject* self, PyObject* value, void* closure) {
+    PyObject* const property = static_cast<const Property*>(closure)->property;
+    return Py_TYPE(property)->tp_descr_set(property, self, value);
+}
+
+PyObject* get_as_python_does(PyObject* self, void* closure) {
+    PyObject* const property = static_cast<const Property*>(closure)->property;
+    return Py_TYPE(property)->tp_descr_get(property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
+}
+
+// Truncation or padding: None where there is none, else what the property of Python gives.
+PyObject* setting(PyObject* self, void* closure) {
+    const py::object found = attribute(self, static_cast<const Property*>(closure)->key);
+    if (found && found.is_none()) Py_RETURN_NONE;
+    return get_as_python_does(self, closure);
+}
+
+void replace_property(py::handle type, const char* name, const char* key, getter get) {
+    py::object before = py::getattr(type, name);
+    static std::vector<std::unique_ptr<PyGetSetDef>> defs;  // live as long as the type
+    static std::vector<std::unique_ptr<Property>> properties;
+    static std::vector<std::unique_ptr<std::string>> docs;
+    docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
+    properties.push_back(std::make_unique<Property>(Property{before.release().ptr(), name_of(key)}));
+    defs.push_back(std::make_unique<PyGetSetDef>(
+        PyGetSetDef{name, get, &set_as_python_does, docs.back()->c_str(), properties.back().get()}));
+    set_property(type, defs.back().get());
+}
+
+#if !defined(Py_GIL_DISABLED)
 
 // What the dict that is an attribute has for a key.
 py::object entry(PyObject* object, PyObject* name, PyObject* key) {
@@ -181,8 +208,10 @@ py::object entry(PyObject* object, PyObject* name, PyObject* key) {
     return value;
 }
 
+// A component that somebody was given before and that is still looked after, or None where there is none, else what the
+// property of Python gives.
 PyObject* component(PyObject* self, void* closure) {
-    const auto& [name, property, key] = *static_cast<const Component*>(closure);
+    PyObject* const key = static_cast<const Property*>(closure)->key;
     const Names& names = names_of();
     const py::object state = attribute(self, names.state), engine = attribute(self, names.engine);
     if (state && engine && engine.is_none()) {
@@ -192,24 +221,7 @@ PyObject* component(PyObject* self, void* closure) {
     if (state && !entry(state.ptr(), names.live, key)) {
         if (const py::object part = entry(state.ptr(), names.parts, key); part && part.is_none()) Py_RETURN_NONE;
     }
-    return Py_TYPE(property)->tp_descr_get(property, self, reinterpret_cast<PyObject*>(Py_TYPE(self)));
-}
-
-int set_component(PyObject* self, PyObject* value, void* closure) {
-    PyObject* const property = static_cast<const Component*>(closure)->property;
-    return Py_TYPE(property)->tp_descr_set(property, self, value);
-}
-
-void replace_property(py::handle type, const char* name) {
-    py::object before = py::getattr(type, name);
-    static std::vector<std::unique_ptr<PyGetSetDef>> defs;  // live as long as the type
-    static std::vector<std::unique_ptr<Component>> components;
-    static std::vector<std::unique_ptr<std::string>> docs;
-    docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
-    components.push_back(std::make_unique<Component>(Component{name, before.release().ptr(), name_of(name)}));
-    defs.push_back(std::make_unique<PyGetSetDef>(
-        PyGetSetDef{name, &component, &set_component, docs.back()->c_str(), components.back().get()}));
-    set_property(type, defs.back().get());
+    return get_as_python_does(self, closure);
 }
 
 #endif
@@ -232,9 +244,11 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
             "pad_to_multiple_of=None, **ignored)",
             &enable_padding, &enable_padding_bound);
     replace(tokenizer, "no_padding", "($self)", &no_padding, &no_padding_bound);
+    replace_property(tokenizer, "truncation", "_truncation", &setting);
+    replace_property(tokenizer, "padding", "_padding", &setting);
 #if !defined(Py_GIL_DISABLED)
     for (const char* name : {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"})
-        replace_property(tokenizer, name);
+        replace_property(tokenizer, name, name, &component);
 #endif
 }
 

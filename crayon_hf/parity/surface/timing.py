@@ -53,7 +53,8 @@ def _once(call: Callable[[], Any]) -> int:
 
 
 def _count(call: Callable[[], Any]) -> int:
-    """How many calls a sample has; finding out warms the call up."""
+    """How many calls a sample has; finding out warms the call up, whose first time may take much longer."""
+    call()
     count = 1
     while True:
         begin = time.process_time_ns()
