@@ -589,6 +589,15 @@ def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Cal
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
     """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""
 
+def spell_scores(scores: Iterable[float]) -> list[str]:
+    """JSON of each number, which the library and every other reader take for this very double if that can be."""
+
+def settle_scores(scores: Iterable[float]) -> list[float]:
+    """The numbers, or their nearest neighbours that the library reads back as `spell_scores` spells them."""
+
+def with_exact_scores(tokenizer_json: bytes) -> bytes:
+    """The `to_str` of a living tokenizer, in which the scores of a Unigram model are as `spell_scores` has them."""
+
 def json_normalize(data: bytes) -> str:
     """Parse a JSON document as the compiler does and write it again, without white space."""
 

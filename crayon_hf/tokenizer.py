@@ -98,13 +98,13 @@ class Tokenizer(Changes, AsyncMethods):
         UnsupportedError for one with a component that is written in Python.
         """
         try:
-            source = tokenizer_json.exact(reference.to_str())
+            source = _core.with_exact_scores(reference.to_str().encode())
         except AttributeError:
             need_components("from_tokenizers")
             raise TypeError(f"reference is {type(reference).__name__}, expected tokenizers.Tokenizer") from None
         except Exception as error:  # the library raises Exception itself
             raise UnsupportedError(f"the tokenizer cannot be written: {error}") from error
-        tokenizer = cls._of(opening.open_buffer(source.encode()))
+        tokenizer = cls._of(opening.open_buffer(source))
         tokenizer._take_marks(reference)
         return tokenizer
 

@@ -7,10 +7,11 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from crayon_hf import _core
 from crayon_hf.conversion.beside import read_object
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.errors import VocabularyError
@@ -72,14 +73,15 @@ def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
     Transformers puts a template that adds nothing where there is no post-processor. The scores of a Unigram model are
     what the library reads, spelled so that it reads them again; the few that it cannot read become their neighbours.
     """
-    document = _parsed(data, tokenizer_json.as_the_library_reads if b'"Unigram"' in data else None)
+    document = _parsed(_core.json_normalize(data).encode() if b'"Unigram"' in data else data)
     try:
         added = [*(document.get("added_tokens") or []), *_named_tokens(document, config)]
         document["added_tokens"] = sorted(added, key=lambda token: token["id"])
         if document.get("post_processor") is None:
             document["post_processor"] = _PLAIN_TEMPLATE
         if isinstance(vocab := document["model"].get("vocab"), list):
-            document["model"]["vocab"] = [[piece, tokenizer_json.settled(score)] for piece, score in vocab]
+            scores = _core.settle_scores([score for _, score in vocab])
+            document["model"]["vocab"] = [[piece, score] for (piece, _), score in zip(vocab, scores, strict=True)]
             return tokenizer_json.dump(document).encode()
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
@@ -102,9 +104,9 @@ def as_the_library_writes(data: bytes) -> bytes:
     return _written(_parsed(data))
 
 
-def _parsed(data: bytes, read_float: Callable[[str], float] | None = None) -> dict[str, Any]:
+def _parsed(data: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(data, parse_float=read_float)
+        document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"the tokenizer.json is not JSON: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):

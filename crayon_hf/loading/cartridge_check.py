@@ -93,6 +93,6 @@ def _is_written(file: bytes, document: bytes) -> bool:
     """True when the document is, byte for byte, what the library writes of the file, which may leave defaults out."""
     try:
         parsed = {"added_tokens": [], **Source(file).document()}
-        return tokenizer_json.exact(tokenizer_json.write(parsed, False).decode()).encode() == document
+        return _core.with_exact_scores(tokenizer_json.write(parsed, False)) == document
     except (VocabularyError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False

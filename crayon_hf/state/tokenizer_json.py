@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from crayon_hf import _core
@@ -72,7 +71,7 @@ def ids_of(model: dict[str, Any]) -> dict[str, int]:
 
 
 def dump(document: Any) -> str:
-    """Compact JSON, with the escapes of the library. The scores of a Unigram model are spelled as `spell` does."""
+    """Compact JSON, with the escapes of the library. `_core.spell_scores` spells the scores of a Unigram model."""
     import json
     from json.encoder import encode_basestring as quoted
 
@@ -82,7 +81,8 @@ def dump(document: Any) -> str:
     model = document.get("model") if isinstance(document, dict) else None
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), list):
         return written(document)
-    entries = ",".join(f"[{quoted(token)},{spell(score)}]" for token, score in model["vocab"])
+    scores = _core.spell_scores([score for _, score in model["vocab"]])
+    entries = ",".join(f"[{quoted(token)},{score}]" for (token, _), score in zip(model["vocab"], scores, strict=True))
     before, _, after = written(document | {"model": model | {"vocab": None}}).rpartition('"vocab":null')
     return f'{before}"vocab":[{entries}]{after}'
 
@@ -95,58 +95,6 @@ def parsed(source: bytes) -> dict[str, Any]:
     if isinstance(document["model"].get("vocab"), list):
         document = json.loads(_core.json_normalize(source))
     return document
-
-
-def exact(text: str) -> str:
-    """The ``to_str`` of a living tokenizer, spelled so that the scores of a Unigram model are read as they are."""
-    import json
-
-    if '"type":"Unigram"' not in text:
-        return text
-    return dump(json.loads(text))
-
-
-def spell(score: float) -> str:
-    """A number so that every reader takes it for this very double, if there is such a spelling.
-
-    The library scales the digits by a power of ten, and so reads one in four of the usual spellings as a neighbour of
-    the double that was written. An integer that is a double itself, over a power of ten that is one, is rounded once by
-    that reader and by all others. For a score of -30 to -0.001 there is one whenever its significand (from 1 to 2) is
-    at most 1.8, as 10^16 has 1.11; beyond, it is missing for about one in a hundred, which then is a neighbour.
-    """
-    text = repr(score)
-    if not math.isfinite(score) or as_the_library_reads(text) == score:
-        return text
-    for power in range(1, 23):
-        whole = score * 10.0**power
-        if abs(whole) >= 2.0**64:
-            break
-        for near in (float(round(whole)), math.nextafter(whole, math.inf), math.nextafter(whole, -math.inf)):
-            if near.is_integer() and near / 10.0**power == score:
-                return f"{int(near)}e-{power}"
-    return text
-
-
-def settled(score: float) -> float:
-    """The score, or the nearest neighbour found that the library reads back as it was written."""
-    while math.isfinite(score) and (read := as_the_library_reads(spell(score))) != score:
-        score = read
-    return score
-
-
-def as_the_library_reads(text: str) -> float:
-    """The double that the library takes the spelling of a number for: its digits, scaled by a power of ten.
-
-    The nearest one, as in Python, for more than 19 digits and beyond 308 powers of ten.
-    """
-    mantissa, _, power = text.lower().partition("e")
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    exponent = int(power or 0) - len(fraction)
-    if abs(exponent) > 308 or len(whole + fraction) > 19:
-        return float(text)
-    digits = float(int(whole + fraction))
-    value = digits * float(f"1e{exponent}") if exponent >= 0 else digits / float(f"1e{-exponent}")
-    return -value if mantissa.startswith("-") else value
 
 
 def _through_the_library(document: dict[str, Any], pretty: bool) -> str:

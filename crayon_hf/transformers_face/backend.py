@@ -14,7 +14,6 @@ from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.loading import cache
 from crayon_hf.loading.cartridge_check import open_beside
 from crayon_hf.loading.opening import open_native_json
-from crayon_hf.state import tokenizer_json
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.files import read_source, write_atomic
 
@@ -88,7 +87,7 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
     """
     try:
         refused = made = path = None
-        source = None if beside is None and not keep else tokenizer_json.exact(reference.to_str()).encode()
+        source = None if beside is None and not keep else _core.with_exact_scores(reference.to_str().encode())
         if beside is not None and source is not None:
             made, refused = _from_cartridge(beside, source)
             path = None if made is None else beside

@@ -15,8 +15,10 @@ import os
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from hashlib import sha256
 from importlib import import_module
+from itertools import chain
 from typing import Any, NamedTuple
 
 import tokenizers
@@ -32,7 +34,7 @@ from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_cla
 from crayon_hf.transformers_face.pristine import is_pristine
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 4
+_FORMAT = 5
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
@@ -272,15 +274,28 @@ class Deferred:
 
 # -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}
 
+_PLAIN = frozenset((type(None), str, int, float, bool))
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    return _PLAIN.issuperset(map(type, values))
+
 
 def _encode(value: Any) -> Any:
+    """What `json` writes. A vocabulary or a list of merges is not taken apart in Python: it may be the very object."""
     kind = type(value)
-    if value is None or kind in (str, int, float, bool):
+    if kind in _PLAIN:
         return value
     if kind is list:
-        return [_encode(item) for item in value]
+        kinds = set(map(type, value))
+        if len(kinds) == 1 and kinds <= {list, tuple} and _are_plain(chain.from_iterable(value)):
+            return value if list in kinds else {"tuples": value}
+        return value if kinds <= _PLAIN else [_encode(item) for item in value]
     if kind is dict or kind is OrderedDict:
-        if all(type(key) is str for key in value):
+        if set(map(type, value)) <= {str}:
+            if len(value) > _LARGE and _are_plain(value.values()):
+                # `json` would make a tuple of each item, which the collector of cycles would look through.
+                return {f"{kind.__name__} columns": [list(value), list(value.values())]}
             return {kind.__name__: {key: _encode(item) for key, item in value.items()}}
         return {f"{kind.__name__} items": [[_encode(key), _encode(item)] for key, item in value.items()]}
     if kind is tuple:
@@ -293,7 +308,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: Any) -> Any:
-    if type(value) is list:
+    if type(value) is list:  # a copy, to the last list
         return [_decode(item) if type(item) in (list, dict) else item for item in value]
     if type(value) is not dict:
         return value
@@ -304,6 +319,10 @@ def _decode(value: Any) -> Any:
         return re.compile(*contents)
     if kind == "tuple":
         return tuple([_decode(item) for item in contents])
+    if kind == "tuples":
+        return list(map(tuple, contents))
     make = OrderedDict if kind.startswith("OrderedDict") else dict
+    if kind.endswith(" columns"):
+        return make(zip(*contents, strict=True))
     items = contents if kind.endswith(" items") else contents.items()
     return make((_decode(key), _decode(item)) for key, item in items)

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 import tokenizers
 
-from crayon_hf import Tokenizer
+from crayon_hf import Tokenizer, _core
 from crayon_hf.loading import cache, cartridge_check
 from crayon_hf.loading.cartridge_check import open_beside
-from crayon_hf.state import tokenizer_json
 from tests.hub.hub_tokenizers import repository, resigned, unsound, with_token
 
 
@@ -89,7 +88,7 @@ def test_defaults_that_the_file_leaves_out(
     for source in (json.dumps(document).encode(), unigram):
         replace(files[1], source)
         replace(files[0], repository(source)["tokenizer.dat"])
-        written = tokenizer_json.exact(tokenizers.Tokenizer.from_str(source.decode()).to_str()).encode()
+        written = _core.with_exact_scores(tokenizers.Tokenizer.from_str(source.decode()).to_str().encode())
         engine, reason = open_beside(*files, written)
         assert engine is not None, reason
         assert compared[-2] is not None  # word for word it is another document

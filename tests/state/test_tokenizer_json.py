@@ -35,24 +35,83 @@ def read(text: str) -> float:
     return float(ours)
 
 
+def spell(score: float) -> str:
+    (text,) = _core.spell_scores([score])
+    return text
+
+
+def as_the_library_reads(text: str) -> float:
+    """The digits, scaled by a power of ten."""
+    mantissa, _, power = text.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    exponent = int(power or 0) - len(fraction)
+    digits = float(int(whole + fraction))
+    value = digits * float(f"1e{exponent}") if exponent >= 0 else digits / float(f"1e{-exponent}")
+    return -value if mantissa.startswith("-") else value
+
+
+def plain_spelling(score: float) -> str | None:
+    """An integer that is a double, over a power of ten that is one; None where the usual spelling does."""
+    if as_the_library_reads(repr(score)) == score:
+        return None
+    for power in range(1, 23):
+        whole = score * 10.0**power
+        if abs(whole) >= 2.0**64:
+            break
+        for near in (float(round(whole)), math.nextafter(whole, -math.inf), math.nextafter(whole, math.inf)):
+            if near.is_integer() and near / 10.0**power == score:
+                return f"{int(near)}e-{power}"
+    return None
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(ANY, min_size=1, max_size=20))
+def test_spellings_as_the_plain_way_makes_them(scores: list[float]) -> None:
+    vocab: list[tuple[str, float]] = [(f"{i}", score) for i, score in enumerate(scores)]
+    library = tokenizers.Tokenizer(models.Unigram(vocab, 0, False)).to_str()
+    usual = [text for _, text in json.loads(library, parse_float=str)["model"]["vocab"]]
+    wanted = [plain_spelling(score) or text for score, text in zip(scores, usual, strict=True)]
+    assert _core.spell_scores(scores) == wanted
+    exact = _core.with_exact_scores(library.encode()).decode()
+    assert exact == tokenizer_json.dump(json.loads(library))
+    assert [text for _, text in json.loads(exact, parse_float=str, parse_int=str)["model"]["vocab"]] == wanted
+
+
+@given(st.lists(ANY, max_size=5))
+def test_settled_scores_are_read_back_as_they_are_spelled(scores: list[float]) -> None:
+    settled = _core.settle_scores(scores)
+    assert [as_the_library_reads(text) for text in _core.spell_scores(settled)] == settled
+    for score, near in zip(scores, settled, strict=True):
+        assert near == score or plain_spelling(score) is None
+
+
+def test_what_has_no_scores_is_left_as_it_is() -> None:
+    for text in (b'{"model":{"type":"BPE"}}', b' {"model": {"type": "Unigram", "vocab": {"a": 1}}}', b'["Unigram"]'):
+        assert _core.with_exact_scores(text) == text
+    with pytest.raises(VocabularyError, match="invalid JSON"):
+        _core.with_exact_scores(b'"Unigram" {')
+    small = json.loads(_core.with_exact_scores(b'{"model":{"type":"Unigram","vocab":[["a",-0.0],["b",1e-7]]}}'))
+    assert str(small["model"]["vocab"]) == "[['a', -0.0], ['b', 1e-07]]"
+
+
 @pytest.mark.slow
 @settings(max_examples=2000, deadline=None)
 @given(SCORES)
 def test_a_spelling_that_every_reader_takes_alike(score: float) -> None:
-    assert read(tokenizer_json.spell(score)) == score
+    assert read(spell(score)) == score
 
 
 @settings(max_examples=1000, deadline=None)
 @given(ANY)
 def test_never_further_than_a_neighbour(score: float) -> None:
-    (ours,) = json.loads(_core.json_normalize(f"[{tokenizer_json.spell(score)}]".encode()))
+    (ours,) = json.loads(_core.json_normalize(f"[{spell(score)}]".encode()))
     assert ours in (score, math.nextafter(score, 0), math.nextafter(score, -math.inf))
 
 
 def test_odd_scores() -> None:
     for score in ODD:
-        assert read(tokenizer_json.spell(score)) == score
-    assert any(tokenizer_json.spell(score) != repr(score) for score in ODD)
+        assert read(spell(score)) == score
+    assert any(spell(score) != repr(score) for score in ODD)
 
 
 @settings(max_examples=100, deadline=None)

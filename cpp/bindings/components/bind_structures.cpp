@@ -14,6 +14,7 @@
 #include "crayon/cartridge/double_array.h"
 #include "crayon/json/json.h"
 #include "crayon/json/model_text.h"
+#include "crayon/json/scores.h"
 #include "crayon/support/error.h"
 #include "engine/backward_match.h"
 
@@ -138,6 +139,28 @@ py::object model_text(const py::bytes& tokenizer_json, bool pretty) {
     return py::make_tuple(py::bytes(text->vocab), text->merges ? py::object(py::bytes(*text->merges)) : py::none());
 }
 
+std::vector<std::string> spell_scores(const std::vector<double>& scores) {
+    std::vector<std::string> texts;
+    texts.reserve(scores.size());
+    for (const double score : scores) texts.push_back(crayon::json::spell_score(score));
+    return texts;
+}
+
+py::bytes with_exact_scores(const py::bytes& tokenizer_json) {
+    const std::string_view text = tokenizer_json;
+    std::string exact;
+    {
+        py::gil_scoped_release release;
+        exact = crayon::json::with_exact_scores(text);
+    }
+    return exact;
+}
+
+std::vector<double> settle_scores(std::vector<double> scores) {
+    for (double& score : scores) score = crayon::json::settled_score(score);
+    return scores;
+}
+
 }  // namespace
 
 void bind_structures(py::module_& m) {
@@ -157,6 +180,12 @@ void bind_structures(py::module_& m) {
                 "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
     m.def("model_text", &model_text, py::arg("tokenizer_json"), py::arg("pretty"),
           "(vocab, merges or None) of a tokenizer.json, as the library writes them; None when only it knows how.");
+    m.def("spell_scores", &spell_scores, py::arg("scores"),
+          "JSON of each number, which the library and every other reader take for this very double if that can be.");
+    m.def("settle_scores", &settle_scores, py::arg("scores"),
+          "The numbers, or their nearest neighbours that the library reads back as `spell_scores` spells them.");
+    m.def("with_exact_scores", &with_exact_scores, py::arg("tokenizer_json"),
+          "The `to_str` of a living tokenizer, in which the scores of a Unigram model are as `spell_scores` has them.");
     m.def("json_normalize", &json_normalize, py::arg("data"),
           "The JSON document `data` without white space, by the reader that the compiler uses.");
 }

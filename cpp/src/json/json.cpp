@@ -1,5 +1,6 @@
 #include "crayon/json/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <sstream>
@@ -83,7 +84,8 @@ void append_utf8(std::string& out, uint32_t c) {
 
 class Parser {
   public:
-    explicit Parser(std::string_view text) : begin_(text.data()), p_(begin_), end_(begin_ + text.size()) {}
+    Parser(std::string_view text, Numbers numbers)
+        : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), numbers_(numbers) {}
 
     Document run() {
         if (uint64_t(end_ - begin_) > UINT32_MAX) fail("the text is longer than 4 GiB");
@@ -158,8 +160,23 @@ class Parser {
         }
     }
 
-    // The elements of the open arrays (and the members of the open objects) share one stack, so that each vector is
-    // made once, at its right size.
+    // The elements of the open arrays (and the members of the open objects) share one stack. Those of a complete one
+    // move to the end of a vector that has room for them, which never grows: a vector for each of a hundred thousand
+    // merges would take longer than reading them.
+    template <typename T>
+    static const T* moved(std::vector<T>* stack, size_t base, std::deque<std::vector<T>>* kept) {
+        constexpr size_t kRoom = 4096;
+        const size_t n = stack->size() - base;
+        if (kept->empty() || kept->back().capacity() - kept->back().size() < n) {
+            kept->emplace_back();
+            kept->back().reserve(std::max(n, kRoom));
+        }
+        std::vector<T>& last = kept->back();
+        last.insert(last.end(), stack->begin() + ptrdiff_t(base), stack->end());
+        stack->erase(stack->begin() + ptrdiff_t(base), stack->end());
+        return last.data() + last.size() - n;
+    }
+
     Value array(int depth) {
         if (depth == max_depth) fail("nested too deeply: more than 127 levels");
         ++p_;
@@ -174,11 +191,10 @@ class Parser {
                 skip_space();
             }
         }
-        document_.arrays.emplace_back(values_.begin() + ptrdiff_t(base), values_.end());
-        values_.resize(base);
         Value result;
         result.type_ = Value::Type::array;
-        result.array_ = &document_.arrays.back();
+        result.size_ = uint32_t(values_.size() - base);
+        result.array_ = moved(&values_, base, &document_.arrays);
         return result;
     }
 
@@ -202,11 +218,10 @@ class Parser {
                 skip_space();
             }
         }
-        document_.objects.emplace_back(members_.begin() + ptrdiff_t(base), members_.end());
-        members_.resize(base);
         Value result;
         result.type_ = Value::Type::object;
-        result.object_ = &document_.objects.back();
+        result.size_ = uint32_t(members_.size() - base);
+        result.object_ = moved(&members_, base, &document_.objects);
         return result;
     }
 
@@ -335,11 +350,13 @@ class Parser {
             if (std::from_chars(start, p_, result.large_).ec == std::errc()) return result;
         }
         result.type_ = Value::Type::number;
-        if (!read_serde_number(start, p_, &result.number_)) fail_at(start, "a number out of range");
+        const auto read = numbers_ == Numbers::serde ? &read_serde_number : &read_nearest_number;
+        if (!read(start, p_, &result.number_)) fail_at(start, "a number out of range");
         return result;
     }
 
     const char *begin_, *p_, *end_;
+    const Numbers numbers_;
     Document document_;
     std::vector<Value> values_;
     std::vector<Value::Member> members_;
@@ -372,25 +389,25 @@ std::string_view Value::as_string(const char* what) const {
     return {string_, size_};
 }
 
-const std::vector<Value>& Value::as_array(const char* what) const {
+Items<Value> Value::as_array(const char* what) const {
     if (type_ != Type::array) wrong_type(what, Type::array, type_);
-    return *array_;
+    return {array_, size_};
 }
 
-const std::vector<Value::Member>& Value::as_object(const char* what) const {
+Items<Value::Member> Value::as_object(const char* what) const {
     if (type_ != Type::object) wrong_type(what, Type::object, type_);
-    return *object_;
+    return {object_, size_};
 }
 
 const Value* Value::find(std::string_view name) const {
     if (type_ != Type::object) return nullptr;
-    for (auto member = object_->rbegin(); member != object_->rend(); ++member)
-        if (member->first == name) return &member->second;
+    for (const Member* member = object_ + size_; member != object_;)
+        if ((--member)->first == name) return &member->second;
     return nullptr;
 }
 
-Document parse(std::string_view text) {
-    return Parser(text).run();
+Document parse(std::string_view text, Numbers numbers) {
+    return Parser(text, numbers).run();
 }
 
 char* write_quoted(char* out, std::string_view text) {

@@ -108,7 +108,7 @@ std::string json_difference(const std::string& path, const Value* a, const Value
         if (!a->is_array()) {
             if (is_same_scalar(*a, *b)) return "";
         } else {
-            const auto &in_a = a->as_array(""), &in_b = b->as_array("");
+            const auto in_a = a->as_array(""), in_b = b->as_array("");
             for (size_t i = 0; i < std::max(in_a.size(), in_b.size()); ++i) {
                 std::string found =
                     json_difference(path + "[" + std::to_string(i) + "]", i < in_a.size() ? &in_a[i] : nullptr,

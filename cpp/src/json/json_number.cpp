@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#if !defined(__cpp_lib_to_chars)
+#include <locale>
+#include <sstream>
+#endif
 
 namespace crayon::json {
 namespace {
@@ -83,6 +88,16 @@ bool read_serde_number(const char* p, const char* end, double* out) {
     if (!scale(significand, exponent, out)) return false;
     if (negative) *out = -*out;
     return true;
+}
+
+bool read_nearest_number(const char* begin, const char* end, double* out) {
+#if defined(__cpp_lib_to_chars)
+    return std::from_chars(begin, end, *out).ec == std::errc();
+#else
+    std::istringstream stream(std::string(begin, end));
+    stream.imbue(std::locale::classic());
+    return bool(stream >> *out);
+#endif
 }
 
 }  // namespace crayon::json

@@ -8,4 +8,7 @@ namespace crayon::json {
 // The value of [begin, end), which has the grammar of RFC 8259; false when serde_json finds it out of range.
 bool read_serde_number(const char* begin, const char* end, double* out);
 
+// The double nearest to it.
+bool read_nearest_number(const char* begin, const char* end, double* out);
+
 }  // namespace crayon::json

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crayon/json/json.h"
+#include "crayon/json/scores.h"
 
 namespace crayon::json {
 namespace {
@@ -62,6 +63,10 @@ class Writer {
         char* const begin = room(6 * text.size() + 2);
         size_ += size_t(write_quoted(begin, text) - begin);
     }
+    void score(double number) {
+        char* const begin = room(kScoreRoom);
+        size_ += size_t(write_score(begin, number) - begin);
+    }
     void put(std::string_view text) {
         std::copy(text.begin(), text.end(), room(text.size()));
         size_ += text.size();
@@ -95,7 +100,7 @@ class Writer {
 
 constexpr int kModel = 4, kEntry = 6, kPart = 8;  // spaces before a member of the model, and what is in it
 
-bool write_by_id(const std::vector<Value::Member>& vocab, Writer& out) {
+bool write_by_id(const Items<Value::Member>& vocab, Writer& out) {
     std::vector<std::pair<int64_t, std::string_view>> tokens;
     tokens.reserve(vocab.size());
     Seen seen(vocab.size());
@@ -127,7 +132,7 @@ void write_pair(std::string_view first, std::string_view second, Writer& out) {
 }
 
 // A merge is two strings, or one with one space; a line of that name is the version of a merges.txt.
-bool write_merges(const std::vector<Value>& merges, Writer& out) {
+bool write_merges(const Items<Value>& merges, Writer& out) {
     Seen seen(merges.size());
     out.open('[');
     for (size_t i = 0; i < merges.size(); ++i) {
@@ -141,7 +146,7 @@ bool write_merges(const std::vector<Value>& merges, Writer& out) {
             second = text.substr(space + 1);
         } else {
             if (!merges[i].is_array()) return false;
-            const std::vector<Value>& parts = merges[i].as_array("a merge");
+            const Items<Value> parts = merges[i].as_array("a merge");
             if (parts.size() != 2 || !parts[0].is_string() || !parts[1].is_string()) return false;
             first = parts[0].as_string("a merge");
             second = parts[1].as_string("a merge");
@@ -154,43 +159,11 @@ bool write_merges(const std::vector<Value>& merges, Writer& out) {
     return true;
 }
 
-#if defined(__cpp_lib_to_chars)
-
-// As Rust writes a double: the fewest digits that say which, with an exponent below 1e-5 and from 1e16.
-std::string score_text(double score) {
-    char buffer[32];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, score, std::chars_format::scientific).ptr;
-    std::string_view text(buffer, size_t(end - buffer));
-    std::string out;
-    if (text[0] == '-') {
-        out += '-';
-        text.remove_prefix(1);
-    }
-    const size_t e = text.find('e');
-    int exponent = 0;
-    std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
-    std::string digits(text.substr(0, e));
-    if (digits.size() > 1) digits.erase(1, 1);  // the point
-    const int n = int(digits.size()), point = exponent + 1;
-    if (point > 16 || point < -4) {
-        out.append(digits, 0, 1);
-        if (n > 1) out.append(".").append(digits, 1);
-        out.append(exponent < 0 ? "e" : "e+").append(std::to_string(exponent));
-    } else if (point <= 0) {
-        out.append("0.").append(size_t(-point), '0').append(digits);
-    } else if (point >= n) {
-        out.append(digits).append(size_t(point - n), '0').append(".0");
-    } else {
-        out.append(digits, 0, size_t(point)).append(".").append(digits, size_t(point));
-    }
-    return out;
-}
-
-bool write_scores(const std::vector<Value>& vocab, Writer& out) {
+bool write_scores(const Items<Value>& vocab, Writer& out) {
     out.open('[');
     for (size_t i = 0; i < vocab.size(); ++i) {
         if (!vocab[i].is_array()) return false;
-        const std::vector<Value>& entry = vocab[i].as_array("an entry");
+        const Items<Value> entry = vocab[i].as_array("an entry");
         if (entry.size() != 2 || !entry[0].is_string()) return false;
         const Value::Type type = entry[1].type();
         if (type != Value::Type::integer && type != Value::Type::large && type != Value::Type::number) return false;
@@ -199,20 +172,12 @@ bool write_scores(const std::vector<Value>& vocab, Writer& out) {
         out.next(true, kPart);
         out.string(entry[0].as_string("a token"));
         out.next(false, kPart);
-        out.put(score_text(entry[1].as_number("a score")));
+        out.score(entry[1].as_number("a score"));
         out.close(']', false, kEntry);
     }
     out.close(']', vocab.empty(), kModel);
     return true;
 }
-
-#else
-
-bool write_scores(const std::vector<Value>&, Writer&) {
-    return false;
-}
-
-#endif
 
 }  // namespace
 

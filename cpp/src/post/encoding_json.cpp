@@ -106,7 +106,7 @@ T number_of(const Value& value, const char* what, int64_t limit = std::numeric_l
 
 template <typename T, typename Read>
 void read_list(const Value& encoding, const char* name, size_t size, std::vector<T>* out, Read&& read) {
-    const std::vector<Value>& values = member(encoding, name).as_array(name);
+    const json::Items<Value> values = member(encoding, name).as_array(name);
     if (values.size() != size)
         fail(std::string(name) + " has " + std::to_string(values.size()) + " elements, and there are " +
              std::to_string(size) + " ids");
@@ -136,7 +136,7 @@ Encoding read_encoding(const Value& value) {
     read_list(value, "words", size, &out.words,
               [](const Value& v) { return v.is_null() ? kNoWord : number_of<int32_t>(v, "words"); });
     read_list(value, "offsets", size, &out.offsets, [](const Value& v) {
-        const std::vector<Value>& ends = v.as_array("offsets");
+        const json::Items<Value> ends = v.as_array("offsets");
         if (ends.size() != 2) fail("offsets has an element that is no pair");
         return Offset{number_of<uint32_t>(ends[0], "offsets"), number_of<uint32_t>(ends[1], "offsets")};
     });

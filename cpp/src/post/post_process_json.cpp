@@ -80,7 +80,7 @@ bool read_flag(const Value& object, std::string_view name, bool* out) {
 bool read_special(const Value& object, std::string_view name, int32_t* id, std::optional<std::string>* text) {
     const Value* value = field(object, name, Type::array);
     if (value == nullptr) return false;
-    const std::vector<Value>& pair = value->as_array("a special token");
+    const json::Items<Value> pair = value->as_array("a special token");
     if (pair.size() != 2 || !pair[0].is_string() || !read_id(pair[1], id)) return false;
     *text = std::string(pair[0].as_string("a special token"));
     return true;

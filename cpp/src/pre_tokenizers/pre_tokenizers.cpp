@@ -229,16 +229,15 @@ bool has_type(const Value& component, std::string_view type) {
     return named != nullptr && named->is_string() && named->as_string("type") == type;
 }
 
-const std::vector<Value>* members_of(const Value& component) {
+json::Items<Value> members_of(const Value& component) {
     const Value* members = has_type(component, "Sequence") ? component.find("pretokenizers") : nullptr;
-    return members != nullptr && members->is_array() ? &members->as_array("pretokenizers") : nullptr;
+    if (members == nullptr || !members->is_array()) return {nullptr, 0};
+    return members->as_array("pretokenizers");
 }
 
 bool has_byte_level(const Value& component) {
     if (has_type(component, "ByteLevel")) return true;
-    const std::vector<Value>* members = members_of(component);
-    if (members == nullptr) return false;
-    for (const Value& member : *members) {
+    for (const Value& member : members_of(component)) {
         if (has_byte_level(member)) return true;
     }
     return false;
@@ -252,12 +251,12 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Value& component, const P
 
 bool ends_in_byte_level(const Value& component) {
     if (has_type(component, "ByteLevel")) return true;
-    const std::vector<Value>* members = members_of(component);
-    if (members == nullptr || members->empty()) return false;
-    for (const Value& member : *members) {
-        if (&member != &members->back() && has_byte_level(member)) return false;
+    const json::Items<Value> members = members_of(component);
+    if (members.empty()) return false;
+    for (const Value& member : members) {
+        if (&member != &members.back() && has_byte_level(member)) return false;
     }
-    return ends_in_byte_level(members->back());
+    return ends_in_byte_level(members.back());
 }
 
 }  // namespace crayon

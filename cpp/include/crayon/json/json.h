@@ -12,6 +12,24 @@
 
 namespace crayon::json {
 
+// The elements of an array or the members of an object, where a Document has them.
+template <typename T>
+class Items {
+  public:
+    Items(const T* first, size_t size) : first_(first), size_(size) {}
+    const T* begin() const { return first_; }
+    const T* end() const { return first_ + size_; }
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const T& operator[](size_t i) const { return first_[i]; }
+    const T& front() const { return first_[0]; }
+    const T& back() const { return first_[size_ - 1]; }
+
+  private:
+    const T* first_;
+    size_t size_;
+};
+
 // Small and trivially copied: strings, arrays and objects are owned by the Document (or, for strings, by the input).
 class Value {
   public:
@@ -32,8 +50,8 @@ class Value {
     uint64_t as_large(const char* what) const;
     double as_number(const char* what) const;  // integers are numbers, too
     std::string_view as_string(const char* what) const;
-    const std::vector<Value>& as_array(const char* what) const;
-    const std::vector<Member>& as_object(const char* what) const;
+    Items<Value> as_array(const char* what) const;
+    Items<Member> as_object(const char* what) const;
 
     // The member of that name (the last one, when a name is repeated), or null when there is none or this is no object.
     const Value* find(std::string_view name) const;
@@ -41,23 +59,23 @@ class Value {
   private:
     friend class Parser;
     Type type_ = Type::null;
-    uint32_t size_ = 0;  // of the string
+    uint32_t size_ = 0;  // of the string, the array or the object
     union {
         bool boolean_;
         int64_t integer_ = 0;
         uint64_t large_;
         double number_;
         const char* string_;
-        const std::vector<Value>* array_;
-        const std::vector<Member>* object_;
+        const Value* array_;
+        const Member* object_;
     };
 };
 
 struct Document {
     Value root;
     // What the values point to. Moving a deque keeps its elements where they are; copying one would not.
-    std::deque<std::string> unescaped;  // strings that had escapes
-    std::deque<std::vector<Value>> arrays;
+    std::deque<std::string> unescaped;      // strings that had escapes
+    std::deque<std::vector<Value>> arrays;  // each holds many, one behind the other
     std::deque<std::vector<Value::Member>> objects;
 
     Document() = default;
@@ -65,8 +83,11 @@ struct Document {
     Document& operator=(Document&&) = default;
 };
 
+// How a number with a fraction or an exponent is read: as serde_json does (json_number.h), or as the nearest double.
+enum class Numbers { serde, nearest };
+
 // Error(vocabulary) with the byte offset, line and column of the fault. At most 4 GiB of text.
-Document parse(std::string_view text);
+Document parse(std::string_view text, Numbers numbers = Numbers::serde);
 
 // The JSON text of a string, quotes included, non-ASCII kept as UTF-8.
 std::string quote(std::string_view text);
