@@ -574,10 +574,11 @@ def family_of_pattern(pattern: str, flavor: str) -> str | None:
 def is_read_alike(pattern: str) -> bool:
     """Whether this is a published pattern without a scanner that both engines of regular expressions read alike."""
 
-def quicken(tokenizer: type, truncation: type, padding: type) -> None:
+def quicken(tokenizer: type, truncation: type, padding: type, state: type, added: type, handed: type) -> None:
     """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to those of Python.
 
-    `truncation` and `padding` are the named tuples of its settings.
+    `truncation` and `padding` are the named tuples of its settings; `state`, `added` and `handed` the classes
+    `TokenizerState`, `AddedTokens` and `Handed`, whose slots they read.
     """
 
 def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Callable[[type], bool]) -> None:
@@ -585,6 +586,9 @@ def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Cal
 
     `converts_plainly` says whether a class leaves what its calls pass over to transformers.
     """
+
+def quicken_tiktoken(encoding: type) -> None:
+    """The same for `crayon_hf.tiktoken.Encoding`, whose native engine is its attribute ``_native``, if it has one."""
 
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
     """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""

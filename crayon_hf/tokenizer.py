@@ -10,7 +10,7 @@ from crayon_hf import _core
 from crayon_hf.async_methods import AsyncMethods
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.loading import opening, sources
-from crayon_hf.state import state, tokenizer_json, truncation_padding
+from crayon_hf.state import added_tokens, components, state, tokenizer_json, truncation_padding
 from crayon_hf.state.modes import EXACT, mode_of
 from crayon_hf.state.mutators import Changes
 from crayon_hf.state.source_json import reference_of
@@ -313,10 +313,11 @@ class Tokenizer(Changes, AsyncMethods):
         self, encoding: _core.Encoding, pair: _core.Encoding | None = None, add_special_tokens: bool = True
     ) -> _core.Encoding:
         """Truncate, add special tokens and pad what `encode` gave with ``add_special_tokens=False``."""
-        for name, value in (("encoding", encoding), ("pair", pair)):
-            if type(value).__name__ != "Encoding" and (value is not None or name == "encoding"):
-                raise TypeError(f"{name} is {type(value).__name__}, expected Encoding")
-        engine = self._current_engine()
+        if type(encoding) is not _core.Encoding or pair is not None:
+            for name, value in (("encoding", encoding), ("pair", pair)):
+                if type(value).__name__ != "Encoding" and (value is not None or name == "encoding"):
+                    raise TypeError(f"{name} is {type(value).__name__}, expected Encoding")
+        engine = self._engine or self._settle()
         return engine.post_process(encoding, pair, add_special_tokens, self._truncation, self._padding)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
@@ -597,4 +598,11 @@ def _unpickle(
     return tokenizer
 
 
-_core.quicken(Tokenizer, truncation_padding.Truncation, truncation_padding.Padding)
+_core.quicken(
+    Tokenizer,
+    truncation_padding.Truncation,
+    truncation_padding.Padding,
+    state.TokenizerState,
+    added_tokens.AddedTokens,
+    components.Handed,
+)

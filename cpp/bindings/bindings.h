@@ -34,6 +34,7 @@ void bind_stream(py::module_& m);
 void bind_decode_stream(py::module_& m);
 void bind_quick_tokenizer(py::module_& m);
 void bind_quick_fast(py::module_& m);
+void bind_quick_tiktoken(py::module_& m);
 void bind_word_counter(py::module_& m);
 void bind_train(py::module_& m);
 void bind_json_lines(py::module_& m);

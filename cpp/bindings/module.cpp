@@ -150,6 +150,7 @@ PYBIND11_MODULE(_core, m) {
     crayon::python::bind_decode_stream(m);
     crayon::python::bind_quick_tokenizer(m);
     crayon::python::bind_quick_fast(m);
+    crayon::python::bind_quick_tiktoken(m);
     crayon::python::bind_word_counter(m);
     crayon::python::bind_train(m);
     crayon::python::bind_json_lines(m);

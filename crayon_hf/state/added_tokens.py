@@ -30,6 +30,8 @@ class Token(NamedTuple):
 class AddedTokens:
     """The added tokens by id and by content."""
 
+    __slots__ = ("_decoder", "_ids", "_last", "_normalized", "_specials", "_tokens")
+
     def __init__(self, tokens: Iterable[dict[str, Any]]) -> None:
         """`tokens` are dicts as the engine gives them, in order of addition."""
         self._tokens: dict[int, Token] = {}

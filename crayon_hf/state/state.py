@@ -53,6 +53,11 @@ if hasattr(os, "register_at_fork"):
 class TokenizerState:
     """The parts of one tokenizer. Its methods are called with `lock` held."""
 
+    __slots__ = (
+        *("_added", "_anew", "_changed", "_encoder", "_engine", "_handed", "_kept", "_live", "_metadata", "_parts"),
+        *("came_along", "is_modified", "mode", "path", "refused", "source"),
+    )
+
     def __init__(
         self,
         engine: AnyEngine | None,

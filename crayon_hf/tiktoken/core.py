@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from crayon_hf._core import Engine
+from crayon_hf._core import Engine, quicken_tiktoken
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
@@ -453,6 +453,9 @@ class Encoding:
                 "this takes the tiktoken library, which is not installed: pip install 'crayon-hf[tiktoken]'"
             ) from error
         return stock_encoding(Stock, **self._parts())
+
+
+quicken_tiktoken(Encoding)
 
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:

@@ -1,6 +1,9 @@
 // The calls that small inputs make, without the way through pybind11's dispatcher, which takes longer than their work.
 // Each takes the usual arguments itself, and gives all others to the function of the same name that was bound before:
 // what is said of wrong ones is said there.
+#include <Python.h>
+#include <structmember.h>  // PyMemberDef, until 3.12
+
 #include "bindings/engine/quick.h"
 #include "bindings/inputs.h"
 
@@ -126,6 +129,26 @@ void set_property(py::handle type, PyGetSetDef* def) {
         py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), def));
     if (!made) throw py::error_already_set();
     py::setattr(type, def->name, made);
+}
+
+void Slot::find(py::handle type, const char* name) {
+    name_ = name_of(name);
+#if !defined(Py_GIL_DISABLED)
+    const py::object descriptor = py::getattr(type, name);
+    if (Py_TYPE(descriptor.ptr()) == &PyMemberDescr_Type)
+        offset_ = reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset;
+#else
+    (void)type;
+#endif
+}
+
+bool Slot::set(PyObject* self, PyObject* value) const {
+    if (offset_ == 0) return PyObject_SetAttr(self, name_, value) == 0;
+    PyObject* const before = *place(self);
+    Py_INCREF(value);
+    *place(self) = value;
+    Py_XDECREF(before);
+    return true;
 }
 
 PyObject* Bound::call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) const {

@@ -5,24 +5,14 @@
 namespace crayon::python {
 namespace {
 
-struct Names {
-    PyObject* engine = name_of("_engine");
-    PyObject* truncation = name_of("_truncation");
-    PyObject* padding = name_of("_padding");
-    PyObject* state = name_of("_state");
-    PyObject* handed = name_of("_handed");
-    PyObject* live = name_of("_live");
-    PyObject* parts = name_of("_parts");
-    PyObject* component = name_of("component");
+// Of the state of a tokenizer, of a component that somebody may hold, and of added tokens.
+struct StateSlots {
+    Slot handed, live, parts, added, component, decoder;
 };
-
-const Names& names_of() {
-    static const Names names;
-    return names;
-}
+StateSlots state_slots;
 
 Bound id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
-Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound;
+Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound, added_decoder_bound;
 
 PyObject* id_to_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names == nullptr && n == 1 && PyLong_CheckExact(args[0])) {
@@ -84,19 +74,29 @@ PyObject* num_special_tokens_to_add(PyObject* self, PyObject* const* args, Py_ss
     return special_tokens_bound.call(self, args, n, names);
 }
 
-PyObject* set_to_none(PyObject* self, PyObject* name) {
-    if (PyObject_SetAttr(self, name, Py_None) != 0) return nullptr;
+PyObject* get_added_tokens_decoder(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    if (names == nullptr && n == 0) {
+        const py::object state = tokenizer_slots.state.get(self);
+        const py::object added = state ? state_slots.added.get(state.ptr()) : py::object();
+        const py::object decoder = added && !added.is_none() ? state_slots.decoder.get(added.ptr()) : py::object();
+        if (decoder && !decoder.is_none()) return PyObject_CallNoArgs(decoder.ptr());
+    }
+    return added_decoder_bound.call(self, args, n, names);
+}
+
+PyObject* set_to_none(PyObject* self, const Slot& slot) {
+    if (!slot.set(self, Py_None)) return nullptr;
     Py_RETURN_NONE;
 }
 
 PyObject* no_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names != nullptr || n != 0) return no_truncation_bound.call(self, args, n, names);
-    return set_to_none(self, names_of().truncation);
+    return set_to_none(self, tokenizer_slots.truncation);
 }
 
 PyObject* no_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names != nullptr || n != 0) return no_padding_bound.call(self, args, n, names);
-    return set_to_none(self, names_of().padding);
+    return set_to_none(self, tokenizer_slots.padding);
 }
 
 bool is_text(PyObject* object, const char* text) {
@@ -112,14 +112,14 @@ PyObject* padding_type = nullptr;
 
 // Sets an attribute to a named tuple: a tuple with names.
 template <size_t N>
-PyObject* set_tuple(PyObject* self, PyObject* name, PyObject* type, PyObject* const (&values)[N]) {
+PyObject* set_tuple(PyObject* self, const Slot& slot, PyObject* type, PyObject* const (&values)[N]) {
     auto* const of = reinterpret_cast<PyTypeObject*>(type);
     PyObject* const made = of->tp_alloc(of, Py_ssize_t(N));
     if (made == nullptr) return nullptr;
     for (size_t i = 0; i < N; ++i) PyTuple_SET_ITEM(made, Py_ssize_t(i), py::handle(values[i]).inc_ref().ptr());
-    const int failed = PyObject_SetAttr(self, name, made);
+    const bool done = slot.set(self, made);
     Py_DECREF(made);
-    if (failed != 0) return nullptr;
+    if (!done) return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -137,7 +137,7 @@ PyObject* enable_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n,
         const bool is_strategy =
             is_text(strategy, "longest_first") || is_text(strategy, "only_first") || is_text(strategy, "only_second");
         if (most >= 0 && overlap >= 0 && is_strategy && is_side(direction) && (room < 0 || room >= overlap))
-            return set_tuple(self, names_of().truncation, truncation_type, given);
+            return set_tuple(self, tokenizer_slots.truncation, truncation_type, given);
     }
     return enable_truncation_bound.call(self, args, n, names);
 }
@@ -157,14 +157,15 @@ PyObject* enable_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
         PyErr_Clear();  // of a lone surrogate
         if (is_size(length) && is_side(direction) && is_size(multiple) && small_number(id) >= 0 &&
             small_number(type_id) >= 0 && is_token)
-            return set_tuple(self, names_of().padding, padding_type, given);
+            return set_tuple(self, tokenizer_slots.padding, padding_type, given);
     }
     return enable_padding_bound.call(self, args, n, names);
 }
 
-// A property of Python, and what it goes by.
+// A property of Python, and what it goes by: a slot, or the name of a component.
 struct Property {
     PyObject* property;  // never freed, like the type that it belongs to
+    const Slot* slot;
     PyObject* key;
 };
 
@@ -180,18 +181,18 @@ PyObject* get_as_python_does(PyObject* self, void* closure) {
 
 // Truncation or padding: None where there is none, else what the property of Python gives.
 PyObject* setting(PyObject* self, void* closure) {
-    const py::object found = attribute(self, static_cast<const Property*>(closure)->key);
+    const py::object found = static_cast<const Property*>(closure)->slot->get(self);
     if (found && found.is_none()) Py_RETURN_NONE;
     return get_as_python_does(self, closure);
 }
 
-void replace_property(py::handle type, const char* name, const char* key, getter get) {
+void replace_property(py::handle type, const char* name, const Slot* slot, getter get) {
     py::object before = py::getattr(type, name);
     static std::vector<std::unique_ptr<PyGetSetDef>> defs;  // live as long as the type
     static std::vector<std::unique_ptr<Property>> properties;
     static std::vector<std::unique_ptr<std::string>> docs;
     docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
-    properties.push_back(std::make_unique<Property>(Property{before.release().ptr(), name_of(key)}));
+    properties.push_back(std::make_unique<Property>(Property{before.release().ptr(), slot, name_of(name)}));
     defs.push_back(std::make_unique<PyGetSetDef>(
         PyGetSetDef{name, get, &set_as_python_does, docs.back()->c_str(), properties.back().get()}));
     set_property(type, defs.back().get());
@@ -199,9 +200,9 @@ void replace_property(py::handle type, const char* name, const char* key, getter
 
 #if !defined(Py_GIL_DISABLED)
 
-// What the dict that is an attribute has for a key.
-py::object entry(PyObject* object, PyObject* name, PyObject* key) {
-    const py::object dict = attribute(object, name);
+// What the dict in a slot has for a key.
+py::object entry(const py::object& object, const Slot& slot, PyObject* key) {
+    const py::object dict = slot.get(object.ptr());
     if (!dict || !PyDict_Check(dict.ptr())) return {};
     auto value = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(dict.ptr(), key));
     if (!value) PyErr_Clear();
@@ -212,22 +213,33 @@ py::object entry(PyObject* object, PyObject* name, PyObject* key) {
 // property of Python gives.
 PyObject* component(PyObject* self, void* closure) {
     PyObject* const key = static_cast<const Property*>(closure)->key;
-    const Names& names = names_of();
-    const py::object state = attribute(self, names.state), engine = attribute(self, names.engine);
+    const py::object state = tokenizer_slots.state.get(self), engine = tokenizer_slots.engine.get(self);
     if (state && engine && engine.is_none()) {
-        if (const py::object handed = entry(state.ptr(), names.handed, key); handed)
-            return PyObject_GetAttr(handed.ptr(), names.component);
+        if (const py::object handed = entry(state, state_slots.handed, key); handed)
+            return state_slots.component.get(handed.ptr()).release().ptr();
     }
-    if (state && !entry(state.ptr(), names.live, key)) {
-        if (const py::object part = entry(state.ptr(), names.parts, key); part && part.is_none()) Py_RETURN_NONE;
+    if (state && !entry(state, state_slots.live, key)) {
+        if (const py::object part = entry(state, state_slots.parts, key); part && part.is_none()) Py_RETURN_NONE;
     }
     return get_as_python_does(self, closure);
 }
 
 #endif
 
-// Gives Tokenizer, which has these methods in Python, the quick ones; `truncation` and `padding` are its named tuples.
-void quicken(const py::type& tokenizer, const py::type& truncation, const py::type& padding) {
+// Gives Tokenizer, which has these methods in Python, the quick ones; `truncation` and `padding` are its named tuples,
+// `state`, `added` and `handed` the classes TokenizerState, AddedTokens and Handed.
+void quicken(const py::type& tokenizer, const py::type& truncation, const py::type& padding, const py::type& state,
+             const py::type& added, const py::type& handed) {
+    tokenizer_slots.engine.find(tokenizer, "_engine");
+    tokenizer_slots.state.find(tokenizer, "_state");
+    tokenizer_slots.truncation.find(tokenizer, "_truncation");
+    tokenizer_slots.padding.find(tokenizer, "_padding");
+    state_slots.handed.find(state, "_handed");
+    state_slots.live.find(state, "_live");
+    state_slots.parts.find(state, "_parts");
+    state_slots.added.find(state, "_added");
+    state_slots.component.find(handed, "component");
+    state_slots.decoder.find(added, "_decoder");
     truncation_type = truncation.inc_ref().ptr();
     padding_type = padding.inc_ref().ptr();
     replace(tokenizer, "id_to_token", "($self, id)", &id_to_token, &id_to_token_bound);
@@ -244,18 +256,22 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
             "pad_to_multiple_of=None, **ignored)",
             &enable_padding, &enable_padding_bound);
     replace(tokenizer, "no_padding", "($self)", &no_padding, &no_padding_bound);
-    replace_property(tokenizer, "truncation", "_truncation", &setting);
-    replace_property(tokenizer, "padding", "_padding", &setting);
+    replace(tokenizer, "get_added_tokens_decoder", "($self)", &get_added_tokens_decoder, &added_decoder_bound);
+    replace_property(tokenizer, "truncation", &tokenizer_slots.truncation, &setting);
+    replace_property(tokenizer, "padding", &tokenizer_slots.padding, &setting);
 #if !defined(Py_GIL_DISABLED)
     for (const char* name : {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"})
-        replace_property(tokenizer, name, name, &component);
+        replace_property(tokenizer, name, nullptr, &component);
 #endif
 }
 
 }  // namespace
 
+TokenizerSlots tokenizer_slots;
+
 void bind_quick_tokenizer(py::module_& m) {
-    m.def("quicken", &quicken, py::arg("tokenizer"), py::arg("truncation"), py::arg("padding"));
+    m.def("quicken", &quicken, py::arg("tokenizer"), py::arg("truncation"), py::arg("padding"), py::arg("state"),
+          py::arg("added"), py::arg("handed"));
 }
 
 }  // namespace crayon::python

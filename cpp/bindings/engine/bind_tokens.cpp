@@ -56,15 +56,17 @@ PyObject* tokens_to_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
     return with_one(self, args, n, names, &ids_of_tokens);
 }
 
+py::object bytes_of_token(const Engine& engine, PyObject* token) {
+    if (!PyLong_CheckExact(token)) return py::none();
+    int overflow = 0;
+    const long long id = PyLong_AsLongLongAndOverflow(token, &overflow);
+    std::string bytes;
+    if (overflow != 0 || !bytes_of(engine, id, &bytes)) return py::none();
+    return bytes_from(bytes);
+}
+
 PyObject* token_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    return with_one(self, args, n, names, [](const Engine& engine, PyObject* token) -> py::object {
-        if (!PyLong_CheckExact(token)) return py::none();
-        int overflow = 0;
-        const long long id = PyLong_AsLongLongAndOverflow(token, &overflow);
-        std::string bytes;
-        if (overflow != 0 || !bytes_of(engine, id, &bytes)) return py::none();
-        return bytes_from(bytes);
-    });
+    return with_one(self, args, n, names, bytes_of_token);
 }
 
 PyObject* tokens_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -100,15 +102,68 @@ PyObject* bytes_and_starts(PyObject* self, PyObject* const* args, Py_ssize_t n, 
     });
 }
 
+py::object id_of(const Engine& engine, std::string_view wanted) {
+    const int64_t id = engine.token_to_id(to_byte_level(wanted));
+    std::string bytes;
+    if (id < 0 || !bytes_of(engine, id, &bytes) || bytes != wanted) return py::none();
+    return py::int_(id);
+}
+
+// The bytes of a token, or of its text; false for what is neither, and for a text with lone surrogates.
+bool read_token(PyObject* token, std::string_view* out) {
+    if (PyBytes_CheckExact(token)) {
+        *out = {PyBytes_AS_STRING(token), size_t(PyBytes_GET_SIZE(token))};
+        return true;
+    }
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_CheckExact(token) ? PyUnicode_AsUTF8AndSize(token, &size) : nullptr;
+    PyErr_Clear();
+    if (data != nullptr) *out = {data, size_t(size)};
+    return data != nullptr;
+}
+
 PyObject* id_of_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     return with_one(self, args, n, names, [](const Engine& engine, PyObject* token) -> py::object {
-        if (!PyBytes_CheckExact(token)) return py::none();
-        const std::string_view wanted(PyBytes_AS_STRING(token), size_t(PyBytes_GET_SIZE(token)));
-        const int64_t id = engine.token_to_id(to_byte_level(wanted));
-        std::string bytes;
-        if (id < 0 || !bytes_of(engine, id, &bytes) || bytes != wanted) return py::none();
-        return py::int_(id);
+        std::string_view bytes;
+        return PyBytes_CheckExact(token) && read_token(token, &bytes) ? id_of(engine, bytes) : py::none();
     });
+}
+
+// The same two as methods of crayon_hf.tiktoken.Encoding, which has those of Python for all that they leave.
+Bound encode_single_bound, decode_single_bound;
+
+// What `work` makes of the only argument, with the native engine of an encoding; else what Python has.
+template <typename Work>
+PyObject* with_native(const Bound& bound, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
+                      Work&& work) {
+    static PyObject* const native = name_of("_native");
+    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
+    if (names == nullptr && n == 1) {
+        const py::object engine = attribute(self, native);
+        if (engine && Py_TYPE(engine.ptr()) == type) {
+            PyObject* const made =
+                guarded([&] { return work(*value_of<Engine>(engine.ptr()), args[0]).release().ptr(); });
+            if (made != Py_None) return made;
+            Py_DECREF(made);
+        }
+    }
+    return bound.call(self, args, n, names);
+}
+
+PyObject* encode_single_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_native(encode_single_bound, self, args, n, names, [](const Engine& engine, PyObject* token) {
+        std::string_view bytes;
+        return read_token(token, &bytes) ? id_of(engine, bytes) : py::none();
+    });
+}
+
+PyObject* decode_single_token_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    return with_native(decode_single_bound, self, args, n, names, bytes_of_token);
+}
+
+void quicken_tiktoken(const py::type& encoding) {
+    replace(encoding, "encode_single_token", "($self, text_or_bytes)", &encode_single_token, &encode_single_bound);
+    replace(encoding, "decode_single_token_bytes", "($self, token)", &decode_single_token_bytes, &decode_single_bound);
 }
 
 }  // namespace
@@ -155,6 +210,10 @@ void bind_tokens(EngineClass& c) {
                "characters. One that begins inside a character begins where the character does.");
     set_method(c, "id_of_bytes", &id_of_bytes,
                "id_of_bytes($self, token, /)\n--\n\nThe id that decodes to these bytes, in a byte-level vocabulary.");
+}
+
+void bind_quick_tiktoken(py::module_& m) {
+    m.def("quicken_tiktoken", &quicken_tiktoken, py::arg("encoding"));
 }
 
 }  // namespace crayon::python
