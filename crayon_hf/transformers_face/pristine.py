@@ -1,24 +1,29 @@
 """Whether the code of transformers that opens a tokenizer is its own: others replace methods and functions of it.
 
-What was opened by replaced code must not be kept for a process that has the original, nor the other way round.
+What was opened by replaced code must not be kept for a process that has the original, nor the other way round. Of
+plain values, such as `padding_side`, nobody can tell which were there first: `plain_values` tells them apart.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import marshal
 import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import transformers.models.auto.tokenization_auto as tokenization_auto
 from transformers import PreTrainedTokenizerFast
 
 _MODULES = (
+    "json",
     "transformers.convert_slow_tokenizer",
     "transformers.dynamic_module_utils",
     "transformers.models.auto.tokenization_auto",
@@ -28,9 +33,13 @@ _MODULES = (
 )
 _PACKAGES = (
     *("transformers", "crayon_hf", "tokenizers", "huggingface_hub", "numpy", "packaging", "regex", "safetensors"),
-    *("requests", "httpx", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
+    *("requests", "httpx", "httpx2", "tqdm", "yaml", "filelock", "typing_extensions", "torch"),
 )
 """What transformers itself imports, and ours, which stands in for it."""
+
+_PLAIN = frozenset((bool, int, float, str, type(None), tuple, list, dict))
+_NO_REFERENCES = 0
+"""The version of `marshal` that writes equal values alike, whoever else holds them."""
 
 _known: dict[int, tuple[Any, list[int], list[Any]]] = {}
 """By the id of a class or module: it, and what was in it when all of that was found to be theirs, with their ids."""
@@ -47,6 +56,17 @@ def _places(stock: type) -> tuple[Any, ...]:
     classes = [cls for cls in (*stock.__mro__, tokenization_auto.AutoTokenizer) if cls is not object]
     names = dict.fromkeys((*_MODULES, *(cls.__module__ for cls in stock.__mro__[:-1])))
     return *classes, *map(import_module, names)
+
+
+def plain_values(stock: type) -> str:
+    """A digest of the numbers, texts and lists of them in the classes on the way to the class `stock`."""
+    digest = sha256()
+    for cls in (place for place in _places(stock) if isinstance(place, type)):
+        for name, value in vars(cls).items():
+            if type(value) in _PLAIN and not name.startswith("__"):
+                with contextlib.suppress(ValueError):  # there is something else in it
+                    digest.update(name.encode() + marshal.dumps(value, _NO_REFERENCES))
+    return digest.hexdigest()
 
 
 def _holds_its_own(place: Any) -> bool:
@@ -67,7 +87,7 @@ def is_own(value: Any) -> bool:
 
 
 def _functions(value: Any) -> Iterator[Any]:
-    """The functions that a value of a class or module calls."""
+    """The functions, classes and modules that a value of a class or module calls."""
     parts: Iterable[Any] = ()
     if isinstance(value, FunctionType):
         yield value
@@ -78,8 +98,8 @@ def _functions(value: Any) -> Iterator[Any]:
         parts = [value.fget, value.fset, value.fdel]
     elif isinstance(value, (functools.partial, functools.cached_property)):
         parts = [value.func]
-    elif callable(value) and not isinstance(value, type):
-        yield type(value)  # of an object that can be called its class decides, as a mock's
+    else:  # of an object its class decides, as a mock's
+        yield value if isinstance(value, (type, ModuleType)) else type(value)
     for part in parts:
         if part is not None:
             yield from _functions(part)
@@ -88,14 +108,15 @@ def _functions(value: Any) -> Iterator[Any]:
 def _is_theirs(found: Any) -> bool:
     if isinstance(found, FunctionType):
         return found.__code__.co_filename.startswith(_directories())
-    root = found.__module__.partition(".")[0]
+    name = found.__name__ if isinstance(found, ModuleType) else found.__module__
+    root = name.partition(".")[0]
     return root in _PACKAGES or (root in sys.stdlib_module_names and root != "unittest")
 
 
 @functools.cache
 def _directories() -> tuple[str, ...]:
     """Where the code of the packages is, and that of Python's library: site-packages are inside that, too."""
-    found = ["<frozen", "<string>"]  # named tuples and data classes
+    found = ["<frozen"]
     for name in _PACKAGES:
         spec = find_spec(name)
         if spec is not None and spec.origin is not None:

@@ -31,7 +31,7 @@ from crayon_hf.loading import cache
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_class
-from crayon_hf.transformers_face.pristine import is_pristine
+from crayon_hf.transformers_face.pristine import is_pristine, plain_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
 _FORMAT = 5
@@ -92,14 +92,15 @@ def _files(directory: str) -> tuple[list[str], int]:
 
 
 def _surroundings() -> str:
-    """What else decides in transformers: offline mode, and the classes that somebody has registered."""
+    """What else decides in transformers: offline mode, the classes that somebody has registered, and their names."""
     from transformers.models.auto import tokenization_auto
     from transformers.utils import hub
 
     extra = tokenization_auto.TOKENIZER_MAPPING._extra_content
     registered = getattr(tokenization_auto, "REGISTERED_TOKENIZER_CLASSES", {})
     offline = hub.is_offline_mode()  # type: ignore[attr-defined]
-    return f"{offline} {sorted(map(str, extra.values()))} {sorted(map(str, registered.values()))}"
+    names = sorted(tokenization_auto.TOKENIZER_MAPPING_NAMES.items())
+    return f"{offline} {sorted(map(str, extra.values()))} {sorted(map(str, registered.values()))} {names}"
 
 
 # -- keeping
@@ -154,6 +155,7 @@ def _write_snapshot(
     path = os.path.join(backends.cache_directory(), made_of.key)
     snapshot = {
         "class": [stock.__module__, stock.__qualname__],
+        "plain_values": plain_values(stock),
         "backend": os.path.abspath(source),
         "refused": backend._state.refused,
         "special_as_text": bool(backend.encode_special_tokens),
@@ -220,6 +222,8 @@ def restore(made_of: Fingerprint) -> Any:
             return None
         stock = getattr(import_module(module), name)
         if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
+            return None
+        if snapshot["plain_values"] != plain_values(stock):
             return None
         cls = class_for(stock)
         backend = Tokenizer.from_file(snapshot["backend"])

@@ -319,6 +319,59 @@ def test_replaced_code_of_transformers_has_no_part_in_snapshots(
     assert len(opened) == 1
 
 
+@pytest.mark.parametrize("kind", ["string", "descriptor", "module", "json"])
+def test_replaced_code_of_any_kind_has_no_part_in_snapshots(
+    repository: Path, settled: Path, opened: list[Any], kind: str
+) -> None:
+    """Code that was run out of a string, objects with `__get__`, and what stands for a module."""
+    usual = AutoTokenizer.from_pretrained(repository).padding_side
+    other = "left" if usual == "right" else "right"
+    names: dict[str, Any] = {"first": PreTrainedTokenizerFast.__init__, "load": json.load, "other": other}
+    exec("def init(self, *args, **kwargs):\n    first(self, *args, **kwargs)\n    self.padding_side = other", names)
+    exec(
+        "def read(file):\n    it = load(file)\n    return it if 'model' in it else it | {'padding_side': other}", names
+    )
+    base: Any = transformers.tokenization_utils_base
+
+    class Bound:
+        def __get__(self, instance: Any, owner: type) -> Any:
+            return names["init"].__get__(instance, owner)
+
+    standing = type(
+        "Standing", (), {"__getattr__": lambda _, name: getattr(json, name), "load": staticmethod(names["read"])}
+    )
+    owner, name, value = {
+        "string": (PreTrainedTokenizerFast, "__init__", names["init"]),
+        "descriptor": (PreTrainedTokenizerFast, "__init__", Bound()),
+        "module": (base, "json", standing()),
+        "json": (json, "load", names["read"]),
+    }[kind]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(owner, name, value)
+        assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == other
+    assert not list((settled / "transformers").glob("*.snapshot"))
+    assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == usual
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(owner, name, value)
+        assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == other
+    assert opened == []
+
+
+def test_snapshots_know_the_values_of_classes(repository: Path, settled: Path, opened: list[Any]) -> None:
+    """They are taken over when a tokenizer is made, so one that was made with others is not given out."""
+    stock = AutoTokenizer.from_pretrained(repository)
+    usual = stock.padding_side
+    other = "left" if usual == "right" else "right"
+    for _ in range(2):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(type(stock), "padding_side", other, raising=False)
+            assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == other
+        assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == usual
+    assert opened == []
+    assert crayon_hf.AutoTokenizer.from_pretrained(repository).padding_side == usual
+    assert len(opened) == 1
+
+
 def test_fresh_files_get_no_snapshot(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(snapshots.cache, "SETTLED_NS", 10**18)  # type: ignore[attr-defined]
