@@ -77,9 +77,11 @@ class Opened(NamedTuple):
 
 def cache_directory() -> str:
     """Where compiled cartridges are kept. Nothing is created."""
-    if explicit := os.environ.get("CRAYON_CACHE_DIR"):
+    explicit = os.path.expanduser(os.environ.get("CRAYON_CACHE_DIR", ""))
+    if explicit and not explicit.startswith("~"):
         return explicit
-    if base := os.environ.get("XDG_CACHE_HOME"):
+    base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", ""))
+    if os.path.isabs(base):  # the others are to be ignored
         return os.path.join(base, "crayon")
     if (of_user := home()) is not None:
         return os.path.join(of_user, ".cache", "crayon")
@@ -171,6 +173,7 @@ class _Cache:
         return Opened(engine, cartridge, source) if os.path.exists(source) else None
 
     def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> Opened:
+        most = _most_bytes()
         compiled = recipe.compile(data)
         in_memory = origin if compiled.source is None else compiled.source
         if self.foreign:
@@ -189,11 +192,10 @@ class _Cache:
         if self.trusted:  # so it is the file that was just written
             with contextlib.suppress(OSError):
                 self._remember(cartridge, os.stat(cartridge), _VERIFIED)
-        self._remove_oldest({cartridge, source})
+        self._remove_oldest(most, {cartridge, source})
         return Opened(engine, cartridge, origin if compiled.source is None else source)
 
-    def _remove_oldest(self, but: set[str]) -> None:
-        most = _most_bytes()
+    def _remove_oldest(self, most: int, but: set[str]) -> None:
         found = []
         for folder in _KEPT_IN:
             with contextlib.suppress(OSError), os.scandir(os.path.join(self.directory, folder)) as entries:
