@@ -34,7 +34,7 @@ from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_cla
 from crayon_hf.transformers_face.pristine import is_pristine, plain_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 5
+_FORMAT = 6
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
