@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface own-tests parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 
 surface: ## every public call of tokenizers, transformers and tiktoken beside ours; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.surface
+
+versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; half an hour, gigabytes, the network
+	$(PYTHON) tools/versions.py
 
 own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
 	$(PYTHON) tools/own_tests.py

@@ -39,6 +39,7 @@ from crayon_hf.errors import (
 )
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import registration
+from crayon_hf.util.reference import has_components, missing
 
 if TYPE_CHECKING:
     from tokenizers import (
@@ -205,7 +206,12 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _LAZY[name]
-    value = getattr(import_module(home), name) if home else import_module(f"{__name__}.{name}")
+    if home == "tokenizers" and not has_components():
+        from crayon_hf.state.described import Regex
+
+        value = Regex if name == "Regex" else missing(__name__)(name)
+    else:
+        value = getattr(import_module(home), name) if home else import_module(f"{__name__}.{name}")
     globals()[name] = value
     return value
 

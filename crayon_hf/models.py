@@ -1,3 +1,13 @@
 """The models of ``tokenizers``."""
 
-from tokenizers.models import *  # noqa: F403
+from typing import TYPE_CHECKING
+
+from crayon_hf.util.reference import has_components, missing
+
+if TYPE_CHECKING or has_components():
+    from tokenizers.models import *  # noqa: F403
+else:
+    from crayon_hf.state.described import MODULES
+
+    globals().update(MODULES["models"])
+    __getattr__ = missing(__name__)

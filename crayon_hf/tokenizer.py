@@ -564,9 +564,9 @@ class Tokenizer(Changes, AsyncMethods):
         self._begin(opening.open_buffer(state, EXACT if parts is None else parts.mode))
 
     def __getnewargs__(self) -> tuple[tokenizers.models.Model]:
-        from tokenizers.models import BPE
+        from crayon_hf.state.components import object_of
 
-        return (BPE(),)
+        return (object_of("model", {"type": "BPE", "vocab": {}, "merges": []}),)
 
     def _settings(self) -> tuple[Any, ...]:
         return self._special_as_text, self._truncation, self._padding

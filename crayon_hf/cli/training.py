@@ -98,7 +98,7 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
     from crayon_hf.training.native import BpeTraining, run_bpe
 
     if arguments.regex is not None:
-        from tokenizers import Regex
+        from crayon_hf import Regex
 
         try:
             values["pattern"] = Regex(arguments.regex)

@@ -11,6 +11,7 @@ import json
 from crayon_hf.conversion.beside import NOTHING, Beside
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.util.reference import need_components
 
 _MOST_IDS = 1 << 24
 _TRIMMED = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -29,6 +30,7 @@ def read_tokenizer_json(data: bytes, beside: Beside = NOTHING) -> Converted:
 
 def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING) -> Converted:
     """``vocab.json`` and ``merges.txt``, as the class named beside them reads them; by default GPT2Tokenizer."""
+    need_components("reading vocab.json and merges.txt")
     from crayon_hf.conversion.transformers_classes import byte_level
 
     ids, pairs = _read_vocab(vocab), _read_merges(merges)
@@ -40,6 +42,7 @@ def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING)
 
 def read_wordpiece(vocab: bytes, beside: Beside = NOTHING, do_lower_case: bool | None = None) -> Converted:
     """``vocab.txt``, as BertTokenizer reads it: in lower case, unless `do_lower_case` or the config says otherwise."""
+    need_components("reading vocab.txt")
     from crayon_hf.conversion.transformers_classes import wordpiece
 
     if do_lower_case is not None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tokenizers import AddedToken
-
 from crayon_hf.conversion.beside import Beside
 from crayon_hf.errors import VocabularyError
+from crayon_hf.util.added_token import AddedToken
 
 NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 

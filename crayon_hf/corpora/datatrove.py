@@ -53,7 +53,7 @@ class _Native:
 
         ValueError when no name was given, or when the vocabulary has no such `eos_token`.
         """
-        from tokenizers.processors import TemplateProcessing
+        from crayon_hf.processors import TemplateProcessing
 
         if not self.tokenizer_name_or_path:
             raise ValueError("tokenizer_name_or_path is empty: name a tokenizer")

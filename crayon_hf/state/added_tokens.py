@@ -188,9 +188,9 @@ def _token_of(token: Any, special: bool, index: int) -> Token:
         except UnicodeEncodeError as error:
             raise TypeError(f"token {index} has a lone surrogate, which is no text: {error}") from None
         return Token(str(token), normalized=not special, special=special)
-    from crayon_hf.util.added_token import AddedToken
+    from crayon_hf.util.added_token import is_added_token
 
-    if not isinstance(token, AddedToken):
+    if not is_added_token(token):
         raise TypeError(f"token {index} is {type(token).__name__}, expected str or AddedToken")
     if special:
         token.special = True

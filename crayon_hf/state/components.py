@@ -11,9 +11,17 @@ import struct
 import sys
 from typing import Any
 
-from crayon_hf.util.reference import need_components, reference_class
+from crayon_hf.util.reference import has_components, reference_class
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+_NAMES = {
+    "model": "models.BPE",
+    "normalizer": "normalizers.NFC",
+    "pre_tokenizer": "pre_tokenizers.ByteLevel",
+    "post_processor": "processors.TemplateProcessing",
+    "decoder": "decoders.ByteLevel",
+}
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
 _ATTRIBUTES = {
@@ -68,6 +76,22 @@ def _references_of_ours() -> int:
 _REFERENCES_OF_OURS = _references_of_ours()
 
 
+def pattern_of(regex: Any) -> str | None:
+    """The pattern of a ``Regex``; None for anything else."""
+    if not has_components():
+        from crayon_hf.state import described
+
+        return regex.pattern if isinstance(regex, described.Regex) else None
+    import json
+
+    from tokenizers import Regex, pre_tokenizers
+
+    if not isinstance(regex, Regex):
+        return None
+    pattern: str = json.loads(pre_tokenizers.Split(regex, "isolated").__getstate__())["pattern"]["Regex"]
+    return pattern
+
+
 def state_of(component: Any) -> Any:
     """Equal for equal components: the JSON of one, the attributes of a model. None for what has no JSON."""
     names = _ATTRIBUTES.get(type(component).__name__)
@@ -82,6 +106,10 @@ def state_of(component: Any) -> Any:
 
 def is_model(component: Any) -> bool:
     """True for a model of the ``tokenizers`` library."""
+    if not has_components():
+        from crayon_hf.state import described
+
+        return described.fits("model", component)
     from tokenizers.models import Model
 
     return isinstance(component, Model)
@@ -106,7 +134,10 @@ def object_of(kind: str, document: Any) -> Any:
     """The object of what a ``tokenizer.json`` says: the inverse of `json_of`."""
     import json
 
-    need_components(kind)
+    if not has_components():
+        from crayon_hf.state import described
+
+        return described.object_of(kind, document)
     text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
     return getattr(reference_class().from_str(text), kind)
 
@@ -133,7 +164,14 @@ def shortest_single(value: float) -> float:
 
 def check_kind(kind: str, component: Any) -> None:
     """Refuse what cannot be set as a component of this kind."""
-    need_components(kind)
+    if component is None and kind != "model":
+        return
+    if not has_components():
+        from crayon_hf.state import described
+
+        if not described.fits(kind, component):
+            raise TypeError(f"{kind} is {type(component).__name__}, expected crayon_hf.{_NAMES[kind]} or the like")
+        return
     from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
     wanted: dict[str, type] = {
@@ -143,6 +181,5 @@ def check_kind(kind: str, component: Any) -> None:
         "decoder": decoders.Decoder,
         "model": models.Model,
     }
-    if isinstance(component, wanted[kind]) or (component is None and kind != "model"):
-        return
-    raise TypeError(f"{kind} is {type(component).__name__}, expected tokenizers' {wanted[kind].__name__}")
+    if not isinstance(component, wanted[kind]):
+        raise TypeError(f"{kind} is {type(component).__name__}, expected tokenizers' {wanted[kind].__name__}")

@@ -262,6 +262,11 @@ class Changes:
             self._state.set_component(kind, component)
             self._engine = None
 
+    def _put_component(self, kind: str, document: dict[str, Any] | None) -> None:
+        with state.lock:
+            self._state.put_component(kind, document)
+            self._engine = None
+
     def _train(
         self,
         trainer: tokenizers.trainers.Trainer | None,

@@ -169,18 +169,25 @@ class TokenizerState:
         check_kind(kind, component)
         self._look()
         live = component is not None and has_no_json(component)
-        if kind == "normalizer" and self._added is not None:
-            self._added = self._added.normalized_anew()
         if kind == "model":
             self._put_model(json_of(component))
+            for objects in (self._live, self._handed, self._kept):
+                objects.pop(kind, None)
         else:
-            self._put(kind, None if live else json_of(component))
-        for objects in (self._live, self._handed, self._kept):
-            objects.pop(kind, None)
+            self.put_component(kind, None if live else json_of(component))
         if live:
             self._live[kind] = component
         elif component is not None:
             self._handed[kind] = Handed(component)
+
+    def put_component(self, kind: str, document: dict[str, Any] | None) -> None:
+        """`set_component` of what a ``tokenizer.json`` says of a component that is no model."""
+        self._look()
+        if kind == "normalizer" and self._added is not None:
+            self._added = self._added.normalized_anew()
+        self._put(kind, document)
+        for objects in (self._live, self._handed, self._kept):
+            objects.pop(kind, None)
 
     def mark_added(self, special: Iterable[str], normalized: Iterable[str]) -> None:
         """Take over what the flags of added tokens no longer say: see `AddedTokens.marked`."""
@@ -294,7 +301,7 @@ class TokenizerState:
     def reference(self) -> tokenizers.Tokenizer:
         """The same as an object of the ``tokenizers`` library. It shares the objects that somebody may hold."""
         self._look()
-        need_components("training")
+        need_components(f"training a {self._read_parts()['model'].get('type')} model with the library's trainer")
         reference = reference_class().from_str(tokenizer_json.dump(self._document()))
         for kind, handed in self._handed.items():
             setattr(reference, kind, handed.component)

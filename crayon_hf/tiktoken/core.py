@@ -415,7 +415,7 @@ class Encoding:
 
     @cached_property
     def _uncut(self) -> Tokenizer:
-        from tokenizers import pre_tokenizers
+        from crayon_hf import pre_tokenizers
 
         tokenizer = copy.copy(self._tokenizer)
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

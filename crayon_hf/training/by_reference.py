@@ -15,6 +15,7 @@ from crayon_hf.training.corpus import corpus_of, paths_of
 from crayon_hf.training.counting import STAGE
 from crayon_hf.training.native import Run, Source
 from crayon_hf.training.progress import Report, end, reporter
+from crayon_hf.util.reference import need_components
 
 if TYPE_CHECKING:
     from crayon_hf.tokenizer import Tokenizer
@@ -56,6 +57,7 @@ def run_by_reference(
     **values: Any,
 ) -> Run:
     """One of the functions above, and what is to be told about it."""
+    need_components(f"training a {kind} model")
     from tokenizers import trainers
 
     begun = time.monotonic()

@@ -13,7 +13,7 @@ from crayon_hf.state.source_json import REFERENCE_METADATA, compile_json
 from crayon_hf.training.batches import Batch, Corpus, Lines
 from crayon_hf.training.progress import Report
 from crayon_hf.util.byte_level import BYTE_LEVEL
-from crayon_hf.util.reference import reference_class
+from crayon_hf.util.reference import need_components, reference_class
 
 if TYPE_CHECKING:
     import tokenizers
@@ -115,6 +115,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
 
 
 def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
+    need_components(f"training with {reason}")
     from tokenizers import models, trainers
 
     from crayon_hf.fallback.delegated import warn_delegated

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.state.added_tokens import Token, tokens_of
 from crayon_hf.util import validation
+from crayon_hf.util.reference import has_components
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,13 +37,11 @@ def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
 
     `model` is what the ``tokenizer.json`` says of it. Without a trainer it is the default one of the model.
     """
-    from tokenizers.trainers import BpeTrainer
-
     if model.get("type") != "BPE":
         return None
     if trainer is None:
         return BpeOptions()
-    if type(trainer) is not BpeTrainer:
+    if not _is_bpe(trainer):
         return None  # the reference says what is wrong with it
     try:
         return options_of(trainer)
@@ -51,6 +50,14 @@ def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
 
         warn_delegated(str(error), "tokenizers", "trains")
         return None
+
+
+def _is_bpe(trainer: Any) -> bool:
+    if not has_components():
+        return type(trainer).__name__ == "BpeTrainer"
+    from tokenizers.trainers import BpeTrainer
+
+    return type(trainer) is BpeTrainer
 
 
 def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:

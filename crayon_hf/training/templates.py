@@ -6,10 +6,13 @@ import copy
 import json
 import os
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.errors import DelegatedWarning, VocabularyError
+from crayon_hf.loading.opening import open_untrained
 from crayon_hf.state import state
+from crayon_hf.state.components import pattern_of
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util import validation
 
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 DEFAULT_PATTERN = "llama3"
 """The pattern of the profile `lite`."""
 
+_BPE: dict[str, Any] = {
+    **{"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None},
+    **{"end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False},
+    **{"vocab": {}, "merges": []},
+}
 _ALIASES = {"gpt2": "gpt-2", "cl100k": "llama3", "o200k": "gpt-4o"}
 
 
@@ -45,25 +53,30 @@ def pattern_names() -> list[str]:
 
 def byte_level(pattern: str | tokenizers.Regex | None, pre_tokenizer: Any = None) -> Tokenizer:
     """Byte-level BPE without vocabulary. `pattern` is a published one by its name, or a ``tokenizers.Regex``."""
-    from tokenizers import decoders, models, processors
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = _cuts(pattern) if pre_tokenizer is None else pre_tokenizer
+    document: dict[str, Any] = {"model": _BPE}
+    if pre_tokenizer is None:
+        document["pre_tokenizer"] = _cuts(pattern)
     if pre_tokenizer is None or "ByteLevel" in str(pre_tokenizer):
-        tokenizer.decoder = decoders.ByteLevel()
-        tokenizer.post_processor = processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True)
+        document["decoder"] = _byte_level()
+        document["post_processor"] = _byte_level(trim_offsets=False)
+    tokenizer = Tokenizer._of(open_untrained(document))
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
     return tokenizer
 
 
-def _cuts(pattern: Any) -> Any:
-    from difflib import get_close_matches
+def _byte_level(**values: bool) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True} | values
 
-    from tokenizers import Regex, pre_tokenizers
+
+def _cuts(pattern: Any) -> dict[str, Any]:
+    from difflib import get_close_matches
 
     from crayon_hf.conversion.gguf_patterns import GPT2, PRE_TOKENIZERS
 
-    if isinstance(pattern, Regex):
-        patterns: Any = [pattern]
+    own = pattern_of(pattern)
+    if own is not None:
+        patterns: Iterable[str] = (own,)
     else:
         name = validation.text(DEFAULT_PATTERN if pattern is None else pattern, "pattern")
         if name not in pattern_names():
@@ -73,10 +86,9 @@ def _cuts(pattern: Any) -> Any:
             )
         patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
         if patterns == (GPT2,):
-            return pre_tokenizers.ByteLevel(add_prefix_space=False)
-        patterns = map(Regex, patterns)
-    splits = [pre_tokenizers.Split(regex, behavior="isolated", invert=False) for regex in patterns]
-    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+            return _byte_level(add_prefix_space=False)
+    splits = [{"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated", "invert": False} for one in patterns]
+    return {"type": "Sequence", "pretokenizers": [*splits, _byte_level(add_prefix_space=False, use_regex=False)]}
 
 
 def like(template: Any, kind: str) -> Start:
@@ -108,10 +120,8 @@ def settle_ids(start: Start) -> None:
     """Give the post-processor and the padding of a template the ids that their tokens have now."""
     tokenizer = start.tokenizer
     if start.post_processor is not None:
-        from crayon_hf.state.components import object_of
-
         _put_ids(start.post_processor, tokenizer)
-        tokenizer.post_processor = object_of("post_processor", start.post_processor)
+        tokenizer._put_component("post_processor", start.post_processor)
     padding = tokenizer._padding
     if padding is not None and (id := tokenizer.token_to_id(padding.pad_token)) is not None:
         tokenizer._padding = padding._replace(pad_id=id)

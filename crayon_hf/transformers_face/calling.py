@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from transformers import BatchEncoding
+from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import logging
 from transformers.utils.generic import PaddingStrategy
@@ -53,7 +53,7 @@ _DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces"))
 _ENDLESS = 1 << 62
 _CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
-_logger = logging.get_logger("transformers.tokenization_utils_tokenizers")
+_logger = logging.get_logger(PreTrainedTokenizerFast.__module__)
 _new = object.__new__
 _new_tuple = tuple.__new__
 

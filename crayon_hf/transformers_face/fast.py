@@ -193,6 +193,9 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         return natively(self, super().train_new_from_iterator)(*args, **kwargs)
 
 
+if not hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens"):  # transformers 4 has none
+    del CrayonTokenizerFast._encode_without_added_tokens
+
 derive_from(CrayonTokenizerFast)
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import transformers.tokenization_utils_tokenizers as _tokenizers_backend
+from transformers import PreTrainedTokenizerFast
 
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face import snapshots
@@ -22,8 +22,8 @@ CARTRIDGE = "tokenizer.dat"
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 _thread = threading.local()
-_home: Any = _tokenizers_backend
-_plain_init = _home.TokenizersBackend.__init__
+_home: Any = sys.modules[PreTrainedTokenizerFast.__module__]  # which is another one in transformers 4
+_plain_init = PreTrainedTokenizerFast.__init__
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -28,7 +28,7 @@ _MODULES = (
     "transformers.dynamic_module_utils",
     "transformers.models.auto.tokenization_auto",
     "transformers.tokenization_utils_base",
-    "transformers.tokenization_utils_tokenizers",
+    PreTrainedTokenizerFast.__module__,
     "transformers.utils.hub",
 )
 _PACKAGES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.errors import UnsupportedError
@@ -19,11 +20,30 @@ def reference_class() -> type[tokenizers.Tokenizer]:
     return found
 
 
+def has_components() -> bool:
+    """False from 1.0 on, where the library opens files and encodes, and no more."""
+    return hasattr(reference_class(), "from_str")
+
+
+def missing(module: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module with names of the library: it says what this version of it lacks."""
+
+    def find(name: str) -> Any:
+        import tokenizers
+
+        wanted = (
+            "" if name.startswith("__") else f": it takes tokenizers before 1.0, and {tokenizers.__version__} is here"
+        )
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{wanted}")
+
+    return find
+
+
 def need_components(what: str) -> None:
-    """UnsupportedError where the library has no components: from 1.0 on it opens files and encodes, and no more."""
+    """UnsupportedError where the library has no components."""
     import tokenizers
 
-    if not hasattr(reference_class(), "from_str"):
+    if not has_components():
         raise UnsupportedError(
             f"{what} takes a class of tokenizers before 1.0, and {tokenizers.__version__} is installed"
         )

@@ -12,6 +12,7 @@ import pytest
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
+from tests.support.versions import since
 
 TEXTS = ("Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  ")
 
@@ -173,6 +174,7 @@ def test_empty_vocabulary(model, tmp_path):
     assert fresh.encode("ab abc").ids == stock.encode("ab abc").ids
 
 
+@since((0, 23), "refuses the file, and does not panic")
 def test_a_panic_of_the_reference_is_an_error():
     """`tokenizers` panics at a merge without a product; two tokens with one id are what it is asked for."""
     document = {"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 1}, "merges": [["a", "b"]]}}

@@ -9,6 +9,7 @@ import pytest
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, VocabularyError
+from tests.support.versions import before_1
 
 SPLIT = {"type": "Split", "pattern": {"Regex": r"(?<x>.)\k<x>"}, "behavior": "Isolated", "invert": False}
 MODELS = {
@@ -63,6 +64,7 @@ def test_a_text_that_cannot_be_truncated_is_no_fault_of_the_vocabulary(pre_token
         assert type(caught.value) is ValueError
 
 
+@before_1("components written in Python")
 def test_an_error_of_a_component_in_python():
     class Failing:
         def pre_tokenize(self, text: object) -> None:

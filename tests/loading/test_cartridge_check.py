@@ -15,6 +15,7 @@ from crayon_hf import Tokenizer, _core
 from crayon_hf.loading import cache, cartridge_check
 from crayon_hf.loading.cartridge_check import open_beside
 from tests.hub.hub_tokenizers import repository, resigned, unsound, with_token
+from tests.support.versions import before_1
 
 
 @pytest.fixture
@@ -79,6 +80,7 @@ def test_what_it_is_compared_with(
     assert None not in compared[2:]
 
 
+@before_1("defaults that it writes out: a file stays as it is")
 def test_defaults_that_the_file_leaves_out(
     files: tuple[str, str], compared: list[str | None], gpt2_like: Path, unigram: bytes
 ) -> None:

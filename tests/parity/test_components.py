@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from crayon_hf.parity.components.parts import charsmap, decoders, normalizers, p
 from crayon_hf.parity.components.texts import HOSTILE
 from crayon_hf.parity.harness.children import child_command
 from crayon_hf.parity.harness.records import DEFAULT, Mode, TokenizersSide
+from tests.support.versions import REFERENCE
 
 CASES = {case.name: case for case in single_cases()}
 SEEDS = 30
@@ -42,6 +44,8 @@ def report(failures: list[Failure]) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_one_component(name: str) -> None:
+    if REFERENCE < (0, 23) and re.fullmatch(r"added\(.*normalized.*\), lowercase", name):
+        pytest.skip("tokenizers before 0.23 finds these added tokens otherwise in normalized text")
     failures = check(CASES[name], open_ours, strings=4, variants=1, seed=zlib.crc32(name.encode()) % 10_000)
     assert not failures, report(failures)
 

@@ -12,6 +12,7 @@ from tokenizers import AddedToken, decoders, normalizers
 
 from crayon_hf import Tokenizer
 from tests.support.stand_in_cases import KINDS, fields, trained
+from tests.support.versions import since
 
 pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 
@@ -33,6 +34,7 @@ def said(tokenizer: Any) -> list[Any]:
     return shown
 
 
+@since((0, 23), "finds an added token that was normalized once otherwise, and decodes it as it was added")
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("kind", [*KINDS, "refused"])
 def test_what_was_normalized_once(request: pytest.FixtureRequest, kind: str, normalizer: Any) -> None:

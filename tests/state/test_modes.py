@@ -18,6 +18,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.support.versions import before_1
 
 TEXTS = (
     "",
@@ -295,6 +296,7 @@ class Reversing:
         text.map(lambda char: char)
 
 
+@before_1("components written in Python")
 def test_change_that_only_the_reference_can_do(greedy):
     """It is refused where it would take hold, and the tokenizer is sound again when it is taken back."""
     before = [greedy.encode(text).ids for text in TEXTS]

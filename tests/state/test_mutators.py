@@ -17,6 +17,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, _core
 from tests.support.stand_in_cases import TEXTS, fields, plain, trained
+from tests.support.versions import before_1
 
 pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 
@@ -164,6 +165,7 @@ def test_a_fork_while_others_change(ours):
         thread.join()
 
 
+@before_1("Sequence that has a part of ours")
 def test_a_changed_tokenizer_in_another_process(ours, tmp_path):
     ours.add_special_tokens(["[NEW]"])
     ours.add_tokens(["[NEW]"])  # special for ever, though no flag says so

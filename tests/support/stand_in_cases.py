@@ -52,7 +52,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     module = type(value).__module__ or ""
-    return repr(value) if module.startswith("tokenizers") else value
+    if not module.startswith(("tokenizers", "crayon_hf")):
+        return value
+    try:
+        return json.loads(value.__getstate__())  # a component, the library's or a description
+    except Exception:
+        return repr(value)
 
 
 @cache

@@ -20,6 +20,7 @@ from tokenizers.decoders import DecodeStream as Reference
 from crayon_hf import DelegatedWarning, Tokenizer
 from crayon_hf.decode_stream import DecodeStream
 from tests.support.stand_in_cases import KINDS, TEXTS, trained
+from tests.support.versions import before_1
 
 pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 
@@ -63,6 +64,7 @@ def test_any_ids(pair):
         assert chunks(DecodeStream(prompt), ours, ids) == chunks(Reference(prompt), reference, ids)
 
 
+@before_1("DecodeStream that would take a tokenizer of ours")
 def test_the_reference_takes_ours():
     """With one warning for each tokenizer, and as often as it changes."""
     document = trained("byte_level")

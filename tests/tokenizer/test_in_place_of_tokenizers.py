@@ -14,6 +14,7 @@ import pytest
 import tokenizers
 
 import crayon_hf
+from tests.support.versions import before_1
 
 MODULES = [
     *("decoders", "implementations", "models", "normalizers", "pre_tokenizers", "processors", "tools", "trainers")
@@ -24,6 +25,7 @@ def public(module: Any) -> set[str]:
     return {name for name in dir(module) if not name.startswith("_")}
 
 
+@before_1("such names: ours stand for some of them")
 def test_every_name_is_there() -> None:
     of_the_library = public(tokenizers) - {*dir(typing), "Enum", "tokenizers"}
     assert of_the_library <= set(dir(crayon_hf)) == set(crayon_hf.__all__)
@@ -34,6 +36,7 @@ def test_every_name_is_there() -> None:
         _ = crayon_hf.nothing  # type: ignore[attr-defined]
 
 
+@before_1("such names: ours stand for some of them")
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_has_its_names(name: str) -> None:
     ours, theirs = import_module(f"crayon_hf.{name}"), import_module(f"tokenizers.{name}")
@@ -53,6 +56,7 @@ def test_our_decode_stream() -> None:
 TEXTS = ["the quick brown fox", "the lazy dog, déjà vu", "The end"] * 20
 
 
+@before_1("ready-made tokenizers")
 @pytest.mark.parametrize(
     ("kind", "arguments"),
     [
@@ -131,6 +135,7 @@ class _Cuts:
         text.split(lambda _, part: part.split(" ", "isolated"))
 
 
+@before_1("components written in Python")
 @pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 def test_ours_under_its_name(gpt2_like: Path, wordpiece_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [_seen(tokenizers.Tokenizer, path) for path in (gpt2_like, wordpiece_like)]

@@ -116,11 +116,11 @@ def test_components_are_given_again_and_still_noticed(gpt2_like: Path) -> None:
 def test_a_component_that_was_replaced_is_not_given_again(gpt2_like: Path) -> None:
     tokenizer = Tokenizer.from_file(gpt2_like)
     for _ in range(2):
-        assert isinstance(tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel)
+        assert type(tokenizer.pre_tokenizer).__name__ == "ByteLevel"
         tokenizer.encode("a b")
         tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
         tokenizer.encode("a b")
-        assert isinstance(tokenizer.pre_tokenizer, pre_tokenizers.Whitespace)
+        assert type(tokenizer.pre_tokenizer).__name__ == "Whitespace"
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     size = len(tokenizer.model.__getstate__())
     tokenizer.encode("a b")

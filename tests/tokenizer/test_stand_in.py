@@ -21,6 +21,7 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 import crayon_hf
 from crayon_hf import DelegatedWarning, Tokenizer
 from tests.support.stand_in_cases import CORPUS, KINDS, TEXTS, fields, outcome, plain, trained
+from tests.support.versions import IS_BESIDE_1, before_1, since
 
 pytestmark = pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
 
@@ -58,7 +59,8 @@ def check(reference: Any, ours: Any) -> None:
     for name in ("truncation", "padding", "encode_special_tokens"):
         assert getattr(ours, name) == getattr(reference, name)
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
-        assert type(getattr(ours, name)) is type(getattr(reference, name))
+        assert type(getattr(ours, name)).__name__ == type(getattr(reference, name)).__name__
+        assert IS_BESIDE_1 or type(getattr(ours, name)) is type(getattr(reference, name))
         assert plain(getattr(ours, name)) == plain(getattr(reference, name))
 
 
@@ -214,6 +216,7 @@ def test_refused_arguments(pair):
     check(*pair)
 
 
+@since((0, 23), "decodes an added token as it was added, not as the normalizer spells it")
 def test_added_tokens(pair):
     steps: list[tuple[str, list[Any]]] = [
         ("add_tokens", ["[NEW]", "newword", "[NEW]", ""]),
@@ -318,7 +321,7 @@ def test_another_model(pair):
     reference, ours = pair
     assert ours.encode("the fox, another zebra").ids == reference.encode("the fox, another zebra").ids
     assert plain(ours.get_added_tokens_decoder()) == plain(reference.get_added_tokens_decoder())
-    assert type(ours.model) is models.WordLevel
+    assert type(ours.model).__name__ == "WordLevel"
 
 
 @pytest.mark.parametrize(
@@ -433,6 +436,7 @@ def test_bytes_are_asked_for(pair):
         pair[1].encode_bytes("secret")
 
 
+@before_1("components written in Python")
 def test_a_component_written_in_python():
     class Upper:
         def normalize(self, normalized: tokenizers.NormalizedString) -> None:
@@ -453,6 +457,7 @@ def test_a_component_written_in_python():
     check(reference, ours)
 
 
+@since((0, 23), "decodes an added token as it was added, not as the normalizer spells it")
 def test_saved_files(pair, tmp_path):
     for number, tokenizer in enumerate(pair):
         tokenizer.add_tokens(["[NEW]"])

@@ -12,6 +12,7 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import Tokenizer
+from tests.support.versions import before_1
 
 TEXTS = (
     "",
@@ -210,6 +211,7 @@ def test_report(ours):
     assert Path(report["cartridge"]).read_bytes()[:4] == b"CRAY"
 
 
+@before_1("form of its own in which a tokenizer is shown")
 def test_how_it_is_shown(any_vocabulary):
     for change in (
         lambda tokenizer: None,

@@ -41,6 +41,55 @@ for path in sys.argv[1:]:
         print(Tokenizer.from_file(name).encode(text).ids)
     print(tokenizer.to_str(), tokenizer.to_str(pretty=True))
 """
+TRAINS = """
+import pickle, sys
+import crayon_hf as tokenizers
+from crayon_hf import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+texts = ["the quick brown fox, 12 of them", "the lazy dog", "Zo\u00eb"] * 20
+tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="[UNK]"))
+tokenizer.normalizer = normalizers.Sequence(
+    [normalizers.NFC(), normalizers.Replace(tokenizers.Regex("o+"), "o"), normalizers.Strip(left=False)]
+)
+tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+    [
+        pre_tokenizers.Split(tokenizers.Regex(r"\\d"), "merged_with_previous"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ]
+)
+tokenizer.decoder = decoders.ByteLevel()
+trainer = trainers.BpeTrainer(
+    vocab_size=320,
+    special_tokens=["[UNK]", "[CLS]", tokenizers.AddedToken("[SEP]")],
+    initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    show_progress=False,
+)
+tokenizer.train_from_iterator(texts, trainer)
+tokenizer.post_processor = processors.TemplateProcessing(
+    single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+)
+for one in tokenizer.encode_batch(["the fox 12", ("the", "dog")]):
+    print(one.ids, one.tokens, one.offsets, one.type_ids, one.word_ids)
+print(tokenizer.to_str())
+tokenizer.pre_tokenizer[1].add_prefix_space = True  # a part of a part
+tokenizer.model.unk_token = None
+print(tokenizer.encode("the").tokens, tokenizer.normalizer[2].left, tokenizer.pre_tokenizer[0].behavior)
+tokenizer.normalizer = None
+print(pickle.loads(pickle.dumps(tokenizer)).to_str())
+for part in (
+    normalizers.BertNormalizer(lowercase=False), normalizers.Prepend("x"), pre_tokenizers.Punctuation("contiguous"),
+    pre_tokenizers.Metaspace(), pre_tokenizers.Digits(True), decoders.Strip("a", 1, 2), decoders.CTC(),
+    decoders.Sequence([decoders.Fuse(), decoders.Replace("a", "b")]), processors.BertProcessing(("a", 1), ("b", 2)),
+    processors.RobertaProcessing(("a", 1), ("b", 2)), processors.ByteLevel(trim_offsets=False),
+    processors.TemplateProcessing("$0 $1 $B:3", "$A $B:1 X:2", [(1, "X")]), models.WordLevel({"a": 0}),
+):
+    print(part.__getstate__(), pickle.loads(pickle.dumps(part)).__getstate__())
+like = tokenizers.train_bpe(texts, vocab_size=300, tokenizer=tokenizer, show_progress=False)
+print(like.to_str())
+pattern = tokenizers.Regex(r"\\w+|\\s+")
+print(tokenizers.train_bpe(texts, vocab_size=300, pattern=pattern, show_progress=False, output="made").to_str())
+print(tokenizers.train_bpe(texts, vocab_size=300, show_progress=False).encode("the dog").offsets)
+"""
 REFUSED = """
 import sys
 import crayon_hf
@@ -48,9 +97,7 @@ import tokenizers
 
 tokenizer = crayon_hf.Tokenizer.from_file(sys.argv[1])
 for call in (
-    lambda: tokenizer.model,
-    lambda: tokenizer.post_processor,
-    lambda: setattr(tokenizer, "normalizer", None),
+    lambda: crayon_hf.train_unigram(["a"]),
     lambda: crayon_hf.Tokenizer.from_tokenizers(tokenizers.Tokenizer.from_file(sys.argv[1])),
 ):
     try:
@@ -100,9 +147,16 @@ def test_what_is_native_stays(version_1: str, paths: list[str], tmp_path: Path) 
     assert said.count("\n") > 20 * len(paths)
 
 
+def test_training(version_1: str, tmp_path: Path) -> None:
+    """A program of the library, with ours in its place: its parts and trainer are the library's, or descriptions."""
+    said, expected = (run(TRAINS, [], tmp_path, first) for first in (version_1, ""))
+    assert said == expected
+    assert said.count("\n") == 21
+
+
 def test_what_takes_the_library_says_so(version_1: str, paths: list[str], tmp_path: Path) -> None:
     lines = run(REFUSED, paths, tmp_path, version_1).splitlines()
-    for name, line in zip(("model", "post_processor", "normalizer", "from_tokenizers"), lines, strict=False):
+    for name, line in zip(("training a Unigram model", "from_tokenizers"), lines, strict=False):
         assert line == f"{name} takes a class of tokenizers before 1.0, and 1.0.0-rc.3 is installed"
     assert "tokenizers.Tokenizer.from_str not in this version" in lines
     assert "tokenizers.Tokenizer.from_file in place" in lines

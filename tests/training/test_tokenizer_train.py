@@ -12,6 +12,7 @@ import tokenizers
 from tokenizers import AddedToken, models, normalizers, pre_tokenizers, processors, trainers
 
 from crayon_hf import CrayonError, DelegatedWarning, InvalidUtf8Error, Tokenizer, _core
+from tests.support.versions import before_1, since
 from tests.training.training_cases import CUTS, NORMALIZERS, TEXTS, added, build, corpus, trainer
 
 
@@ -270,6 +271,7 @@ def test_in_greedy_mode(native: list[str], gpt2_like: Path) -> None:
     assert ours.get_vocab_size() == 100
 
 
+@since((0, 23), "has no progress_format")
 def test_a_trainer_with_an_option_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference trains, with one warning."""
     from crayon_hf.training import options
@@ -303,6 +305,8 @@ class Halves:
         text.split(cut)
 
 
+@since((0, 23), "finds an added token that was normalized once otherwise, and decodes it as it was added")
+@before_1("components written in Python")
 def test_components_in_python(native: list[str]) -> None:
     """They cut, and the engine merges."""
     results = []
@@ -352,6 +356,7 @@ def test_other_models(kind: str, native: list[str]) -> None:
     assert native == []
 
 
+@since((0, 23), "has no progress_format")
 def test_progress_is_shown_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     """No terminal here: a bar nowhere, lines of JSON for who wants them."""
     ours = build(Tokenizer)

@@ -16,6 +16,7 @@ from crayon_hf import CorpusError, Tokenizer, VocabularyError, train_bpe
 from crayon_hf.training.templates import byte_level, pattern_names
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.conftest import LLAMA3_PATTERN
+from tests.support.versions import before_1
 from tests.training.training_cases import TEXTS, trainer
 
 
@@ -58,10 +59,11 @@ def test_options() -> None:
     assert bare.to_str() == reference(split(LLAMA3_PATTERN), initial_alphabet=["a"], vocab_size=60).to_str()
 
 
+@before_1("Sequence that could be handed to the reference")
 def test_patterns() -> None:
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
     assert train_bpe(TEXTS, pattern="gpt2", vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
-    own = train_bpe(TEXTS, pattern=Regex(r"\w+|\W"), vocab_size=280)
+    own = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"\w+|\W"), vocab_size=280)
     assert own.to_str() == reference(split(r"\w+|\W"), vocab_size=280).to_str()
     assert train_bpe(TEXTS, pre_tokenizer=gpt2, vocab_size=280).to_str() == reference(gpt2, vocab_size=280).to_str()
     words = train_bpe(TEXTS, pre_tokenizer=pre_tokenizers.Whitespace(), vocab_size=100)
@@ -204,7 +206,7 @@ def test_nothing_is_written_when_it_fails(tmp_path: Path) -> None:
 def test_a_result_that_is_not_native(tmp_path: Path) -> None:
     """The tokenizer.json alone is written."""
     with pytest.warns(crayon_hf.DelegatedWarning):
-        made = train_bpe(TEXTS, pattern=Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
+        made = train_bpe(TEXTS, pattern=crayon_hf.Regex(r"(?<x>\w)\k<x>"), vocab_size=280, output=tmp_path / "a.dat")
     assert made.engine == "delegated"
     assert os.listdir(tmp_path) == ["a.json"]
     stock = tokenizers.Tokenizer.from_file(str(tmp_path / "a.json"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -347,10 +348,12 @@ def test_ids_that_are_none(repositories: dict[str, Path], ids: Any, message: str
     stock = AutoTokenizer.from_pretrained(path)
     given = ids if ids is None or ids == "abc" else [ids]
     for call in (lambda t: t.batch_decode(given), lambda t: t._tokenizer.decode(ids)):
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises(TypeError) as said:
             call(ours)
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError) as expected:
             call(stock)
+        # transformers 4 and 5.24 look at the sequence themselves
+        assert re.search(message, str(said.value)) or str(said.value) == str(expected.value)
 
 
 def test_another_thread_resets_what_a_call_has_set(

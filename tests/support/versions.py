@@ -1,0 +1,25 @@
+"""Tests that take what some versions of the libraries have not: each says what that is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import tokenizers
+
+REFERENCE = tuple(map(int, tokenizers.__version__.split(".")[:2]))
+"""The version of tokenizers that the tests compare with."""
+
+IS_BESIDE_1 = bool(os.environ.get("CRAYON_REFERENCE"))
+"""True where the package finds tokenizers 1.0, and the tests compare with 0.23: see `reference_beside`."""
+
+
+def since(version: tuple[int, int], what: str) -> pytest.MarkDecorator:
+    """Skip with an older reference: `what` says what it does instead."""
+    older = f"tokenizers before {version[0]}.{version[1]} {what}"
+    return pytest.mark.skipif(version > REFERENCE, reason=older)
+
+
+def before_1(what: str) -> pytest.MarkDecorator:
+    """Skip where the package finds tokenizers 1.0, which has no `what`."""
+    return pytest.mark.skipif(IS_BESIDE_1, reason=f"tokenizers 1.0 has no {what}")
