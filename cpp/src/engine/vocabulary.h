@@ -52,6 +52,7 @@ class Vocabulary {
         std::string text, bytes;
     };
     Bytes content_bytes(uint32_t id) const;
+    int64_t find_bytes(const std::string& token) const;  // of a byte-level token
     bool is_content(uint32_t id, std::string_view token) const;
     void spell_normalized(const Normalizer* normalizer);
     void note_special_starts();

@@ -55,6 +55,11 @@ bool from_byte_level(std::string_view text, std::string* out) {
     out->clear();
     const Bytes bytes(text);
     for (const uint8_t* p = bytes.begin(); p != bytes.end();) {
+        if (*p < 0x80) {
+            if (kTables.to_byte[*p] < 0) return false;
+            out->push_back(char(kTables.to_byte[*p++]));
+            continue;
+        }
         const Decoded c = decode_utf8(p, bytes.end());
         if (!c.valid || c.code_point >= kChars || kTables.to_byte[c.code_point] < 0) return false;
         out->push_back(char(kTables.to_byte[c.code_point]));
