@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24;
 
 own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
 	$(PYTHON) tools/own_tests.py
+
+clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 10 GB (the network)
+	PYTHONPATH=tools:. $(PYTHON) -m clients
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all

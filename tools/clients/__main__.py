@@ -1,0 +1,66 @@
+"""Runs libraries that use tokenizers with stock and with ours, and writes docs/compatibility.md: `make clients`.
+
+Each client is a script in ``tools/clients/scripts``: a `CLIENT` that says what pip installs and how ours is put in, and
+``tasks(kit)``, which gives names and calls. Environments, results and logs are in a cache directory; what is there
+is not made again, and the page is written from all results there. The exit status is 1 when a row is not the same, when
+it is slower, or when it could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import clients.scripts
+from clients import page
+from clients.client import Client
+from clients.environments import ROOT, SHARED, InstallError, environment, shared_environment
+from clients.measuring import Outcome, measure
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m clients", description=__doc__.partition("\n")[0])
+    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="names of scripts; default: all of them")
+    parser.add_argument("--cache", type=Path, default=_cache(), help="where environments are kept (%(default)s)")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "compatibility.md")
+    options = parser.parse_args(arguments)
+    cache: Path = options.cache.absolute()
+    cache.mkdir(parents=True, exist_ok=True)
+    base = shared_environment(cache)
+    subprocess.run([base, "-m", "clients.vocabularies", cache / "vocabularies"], check=True, cwd=cache)
+    known = sorted(each.name for each in pkgutil.iter_modules(clients.scripts.__path__))
+    found: list[str] = []
+    for script in options.scripts or known:
+        client: Client = importlib.import_module(f"clients.scripts.{script}").CLIENT
+        begin = time.monotonic()
+        try:
+            python = environment(client, cache)
+        except InstallError as error:
+            outcome = Outcome(client.name, client.put_in, client.note, not_run=f"pip: {error}")
+        else:
+            outcome = measure(client, script, python, cache)
+        outcome.save(cache / "results")
+        found += page.problems(outcome)
+        print(f"{page.row(outcome)}  ({time.monotonic() - begin:.0f} s)", flush=True)
+    names = {importlib.import_module(f"clients.scripts.{script}").CLIENT.name for script in known}
+    outcomes = [Outcome.load(path) for path in (cache / "results").glob("*.json") if path.stem in names]
+    versions = ", ".join(each.replace("==", " ") for each in SHARED if "==" in each)
+    options.page.write_text(page.page(outcomes, page.machine(versions)), encoding="utf-8")
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "crayon-hf-clients")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

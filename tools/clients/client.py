@@ -1,0 +1,82 @@
+"""What a client's script says of itself, and what it is given: tokenizers, texts, a directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clients import texts
+
+__all__ = ["Client", "Kit", "Tasks"]
+
+Tasks = Iterator[tuple[str, Callable[[], object]]]
+"""What a script's ``tasks(kit)`` gives: names, and calls whose results are compared and whose time is taken."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A library that uses tokenizers, and how ours is put in."""
+
+    packages: tuple[str, ...]
+    """What pip installs. The first one is the library that the row is of."""
+    no_deps: tuple[str, ...] = ()
+    """What pip installs without its requirements: too large, or nothing that this machine can have."""
+    install: tuple[str, ...] = ("transformers",)
+    """The arguments of `crayon_hf.install` that are true. None: the script puts ours in itself."""
+    how: str = ""
+    """How ours is put in, where that is not `install` alone."""
+    note: str = ""
+    """What a reader has to know of the row: what is stubbed, what takes the time."""
+    environ: dict[str, str] = field(default_factory=dict)
+    """Variables of the environment, beside those that every client has."""
+    rounds: int = 5
+
+    @property
+    def name(self) -> str:
+        """The library's name, without the version that pip is asked for."""
+        return (self.packages + self.no_deps)[0].split("[")[0].split("=")[0].split("<")[0].split(">")[0]
+
+    @property
+    def put_in(self) -> str:
+        """How ours is put in, in Markdown."""
+        if self.how:
+            return self.how
+        return f"`install({', '.join(f'{name}=True' for name in self.install if name != 'transformers')})`"
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What a script is given. It is the same on both sides but for `ours`."""
+
+    ours: bool
+    cache: Path
+    work: Path
+    """An empty directory that the process runs in."""
+
+    def directory(self, name: str) -> str:
+        """A directory with a tokenizer.json, its configuration and a config.json."""
+        return str(self.cache / "vocabularies" / name)
+
+    def file(self, name: str) -> str:
+        """The tokenizer.json of that directory."""
+        return f"{self.directory(name)}/tokenizer.json"
+
+    @property
+    def has_rank_files(self) -> bool:
+        """Whether tiktoken finds its published files without a network."""
+        return "TIKTOKEN_CACHE_DIR" in os.environ
+
+    def texts(self, count: int, size: int = 2048, kind: str = "english") -> list[str]:
+        """Different documents of so many bytes or some less: ``english``, ``code`` or ``multi``."""
+        return texts.documents(kind, count, size)
+
+    def tokenizer_class(self) -> Any:
+        """``tokenizers.Tokenizer``, or ours: for scripts whose only difference is that import."""
+        if self.ours:
+            import crayon_hf as tokenizers
+        else:
+            import tokenizers  # type: ignore[no-redef]
+        return tokenizers.Tokenizer

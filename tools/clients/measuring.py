@@ -1,0 +1,205 @@
+"""A client's script with stock and with ours, in two processes that take turns."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clients.client import Client
+from clients.comparison import first_difference
+
+__all__ = ["Outcome", "Task", "measure"]
+
+MOST_SECONDS = 60
+"""No further round begins after so long."""
+
+
+@dataclass
+class Task:
+    """What one call of a script gave."""
+
+    name: str
+    difference: str | None = None
+    failed: str | None = None
+    """What both sides raise."""
+    unsteady: bool = False
+    """Whether the result changes from one call to the next, in one process: only the first ones are compared."""
+    stock: float = 0.0
+    """Seconds of the processor, the median of all rounds."""
+    ratio: float = 0.0
+    """How many times as long stock takes: the median of the rounds' ratios."""
+    spread: tuple[float, float] = (0.0, 0.0)
+    """The lowest and the highest of these."""
+
+
+@dataclass
+class Outcome:
+    """A row of the page."""
+
+    name: str
+    how: str
+    note: str
+    version: str = ""
+    not_run: str = ""
+    engines: dict[str, int] = field(default_factory=dict)
+    warned: list[str] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+
+    def save(self, directory: Path) -> None:
+        """Keep it, so that a later run of other clients writes the whole page."""
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Outcome:
+        """What `save` wrote."""
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**said | {"tasks": [Task(**task) for task in said["tasks"]]})
+
+    @property
+    def used(self) -> bool:
+        """Whether a tokenizer of ours was open in the process."""
+        return sum(self.engines.values()) > 0
+
+
+class _Child:
+    def __init__(self, python: Path, script: str, side: str, client: Client, cache: Path, work: Path) -> None:
+        self.log = (cache / "logs" / f"{client.name}.{side}.txt").open("w+")
+        environ = dict(os.environ) | {
+            "HF_HUB_OFFLINE": "1",
+            "HF_HOME": str(work / "hub"),
+            "XDG_CACHE_HOME": str(cache / "ours"),
+            "OMP_NUM_THREADS": "1",
+            "TOKENIZERS_PARALLELISM": "true",
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": "",
+            **_rank_files(cache),
+            **client.environ,
+        }
+        self.process = subprocess.Popen(
+            [str(python), "-m", "clients.child", script, side, str(cache)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            cwd=work,
+            env=environ,
+        )
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.log.flush()
+            self.log.seek(0)
+            raise ChildError(f"exit status {self.process.returncode}: {self.log.read()[-1500:]}")
+        said: dict[str, Any] = json.loads(line)
+        return said
+
+    def round(self, tasks: list[str]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        print(json.dumps(tasks), file=self.process.stdin, flush=True)
+        return self.read()
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.log.close()
+
+
+class ChildError(Exception):
+    """A process of a script ended before it answered."""
+
+
+def measure(client: Client, script: str, python: Path, cache: Path) -> Outcome:
+    """Run the script on both sides; compare what they give, and time them in turn."""
+    (cache / "logs").mkdir(exist_ok=True)
+    outcome = Outcome(client.name, client.put_in, client.note)
+    with tempfile.TemporaryDirectory() as work:
+        children: list[_Child] = []
+        try:
+            said = []
+            for side in ("stock", "ours"):
+                (Path(work) / side).mkdir()
+                children.append(_Child(python, script, side, client, cache, Path(work) / side))
+                said.append(children[-1].read())
+            stock, ours = (
+                json.loads((Path(work) / side / f"{side}.json").read_text(encoding="utf-8"))
+                for side in ("stock", "ours")
+            )
+            outcome.version, outcome.engines, outcome.warned = said[0]["version"], said[1]["engines"], said[1]["warned"]
+            outcome.tasks = [_compared(name, stock, ours, work) for name in {**stock, **ours}]
+            timed = [task for task in outcome.tasks if not (task.failed or task.difference)]
+            _time(timed, children[0], children[1], client.rounds)
+        except ChildError as error:
+            outcome.not_run = str(error)
+        finally:
+            for child in children:
+                child.end()
+    return outcome
+
+
+def _compared(name: str, stock: dict[str, Any], ours: dict[str, Any], work: str) -> Task:
+    if name not in stock or name not in ours:
+        return Task(name, f"only {'stock' if name in stock else 'ours'} has it")
+    both = [_same_paths(stock[name], f"{work}/stock"), _same_paths(ours[name], f"{work}/ours")]
+    difference = first_difference(*both)
+    raised = [each["raised"] if isinstance(each, dict) and list(each) == ["raised"] else None for each in both]
+    return Task(name, difference, None if difference else raised[0])
+
+
+def _same_paths(value: Any, directory: str) -> Any:
+    """The value, with the working directory, which differs, called by a dot."""
+    text = json.dumps(value)
+    return json.loads(text.replace(directory, ".")) if directory in text else value
+
+
+def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> None:
+    names = [task.name for task in tasks]
+    begin = time.monotonic()
+    seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for number in range(rounds):
+        if number >= 3 and time.monotonic() - begin > MOST_SECONDS:
+            break
+        first, second = (stock, ours) if number % 2 == 0 else (ours, stock)
+        both = first.round(names), second.round(names)
+        seen.append(both if number % 2 == 0 else (both[1], both[0]))
+    for task in tasks:
+        pairs = [(theirs["times"][task.name], mine["times"][task.name]) for theirs, mine in seen]
+        task.unsteady = any(task.name in each["unsteady"] for both in seen for each in both)
+        ratios = [theirs / max(mine, 1e-9) for theirs, mine in pairs]
+        task.stock = statistics.median(theirs for theirs, _ in pairs)
+        task.ratio, task.spread = statistics.median(ratios), (min(ratios), max(ratios))
+
+
+def _rank_files(cache: Path) -> dict[str, str]:
+    """tiktoken's cache, with the rank files of CRAYON_SHARED by the names that the library looks for."""
+    shared = os.environ.get("CRAYON_SHARED")
+    if not shared:
+        return {}
+    from tiktoken_ext import openai_public
+
+    directory = cache / "rank-files"
+    directory.mkdir(exist_ok=True)
+    for url in re.findall(r"https://[^\"]+\.tiktoken", inspect.getsource(openai_public)):
+        path = Path(shared, "vocab", Path(url).stem, Path(url).name)
+        target = directory / hashlib.sha1(url.encode()).hexdigest()
+        if path.is_file() and not target.exists():
+            shutil.copy(path, target)
+    return {"TIKTOKEN_CACHE_DIR": str(directory)}

@@ -1,0 +1,92 @@
+"""docs/compatibility.md: the rows, and what a reader has to know of them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+
+from clients.measuring import Outcome, Task
+
+NOISE = 0.05
+"""A ratio this near to 1 is called level."""
+
+HEAD = """# Libraries that use tokenizers
+
+`make clients` installs each of these libraries in an environment of its own, runs a script of it twice, with stock and
+with ours, and writes this page. The script is the same on both sides, in two processes; the one difference is how ours
+is put in. The scripts are in `tools/clients/scripts/`.
+
+- *how*: what puts ours in. `install()` is `crayon_hf.install()` before anything else is imported.
+- *result*: "same" says that everything the script returns is equal: ids, texts, offsets, masks, logits, files. What
+  stock fails at as well is named.
+- *times as fast*: processor time with stock divided by that with ours, of all threads, the median of five rounds in
+  turn; {noise} or less from 1 is "level". It is the time of the whole call: model, batches, network objects and all.
+  A call that spends its time elsewhere is level, however fast the tokenizer is.
+
+{machine}
+
+| library | version | how | result | times as fast | notes |
+|---|---|---|---|---|---|
+"""
+
+
+def verdict(outcome: Outcome) -> str:
+    """In a word or a line: the same or what differs."""
+    if outcome.not_run:
+        return "not run"
+    different = [task.name for task in outcome.tasks if task.difference]
+    if different:
+        return f"**different**: {', '.join(different)}"
+    if not outcome.used:
+        return "**ours is not used**"
+    failed = [task.name for task in outcome.tasks if task.failed]
+    return f"same; stock fails too: {', '.join(failed)}" if failed else "same"
+
+
+def is_slower(task: Task) -> bool:
+    """Whether ours takes longer by more than noise: so it must have been in most rounds, not in the median alone."""
+    return 0 < task.ratio < 1 - NOISE and task.spread[1] < 1 + NOISE
+
+
+def speed(task: Task) -> str:
+    """How many times as fast, or level."""
+    if abs(task.ratio - 1) <= NOISE or (task.ratio < 1 and not is_slower(task)):
+        return "level"
+    text = f"{task.ratio:.2f}" if task.ratio < 1 else f"{task.ratio:.1f}" if task.ratio < 10 else f"{task.ratio:.0f}"
+    return f"**{text}**" if task.ratio < 1 else text
+
+
+def row(outcome: Outcome) -> str:
+    """A line of the table."""
+    speeds = "; ".join(f"{task.name} {speed(task)}" for task in outcome.tasks if task.ratio)
+    notes = [outcome.note] if outcome.note else []
+    if outcome.not_run:
+        notes.append(outcome.not_run.splitlines()[-1][:200])
+    unsteady = [task.name for task in outcome.tasks if task.unsteady]
+    if unsteady:
+        notes.append(f"changes from call to call, compared the first time: {', '.join(unsteady)}")
+    if outcome.engines.get("delegated"):
+        notes.append("a tokenizer of this row is delegated")
+    cells = (outcome.name, outcome.version, outcome.how, verdict(outcome), speeds, "; ".join(notes))
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def page(outcomes: Sequence[Outcome], machine: str) -> str:
+    """The whole page."""
+    head = HEAD.format(noise=NOISE, machine=machine)
+    return head + "\n".join(row(outcome) for outcome in sorted(outcomes, key=lambda it: it.name.lower())) + "\n"
+
+
+def machine(versions: str) -> str:
+    """What it was measured on."""
+    from crayon_hf.parity.bench.machine import cpu_model
+
+    return f"{cpu_model()}; Python {platform.python_version()}, {versions} where a client asks for no other."
+
+
+def problems(outcome: Outcome) -> list[str]:
+    """What must not be in the row."""
+    found = [f"{task.name}: {task.difference}" for task in outcome.tasks if task.difference]
+    found += [f"{task.name}: {task.ratio:.2f} times as fast" for task in outcome.tasks if is_slower(task)]
+    found += [outcome.not_run] if outcome.not_run else [] if outcome.used else ["no tokenizer of ours was open"]
+    return [f"{outcome.name}: {each}" for each in found]
