@@ -3,12 +3,56 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+from crayon_hf.util.import_hooks import when_imported
 from crayon_hf.util.replacing import Replacement, like
 
 _STOCK_FOR = ("crayon_hf", "transformers")
 """What builds its own on the library's very class: transformers makes a tokenizer of it, and we make that ours."""
+
+
+class _Hidden:
+    """An attribute that is not there; ``crayon_hf.Tokenizer.count_tokens(tokenizer, texts)`` still finds ours."""
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tokenizer: object, kind: type) -> Any:
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {self.name!r}")
+
+
+@lru_cache(maxsize=1)
+def _class() -> Any:
+    """Our `Tokenizer` as libraries expect it that look at more than its methods.
+
+    chonkie, for one, knows tokenizers by the name of their class, and counts by a `count_tokens` of any meaning.
+    """
+    from crayon_hf.fingerprints import facts, hash_by
+    from crayon_hf.tokenizer import Tokenizer
+
+    def reduce(self: Any) -> tuple[Any, ...]:
+        make, (_, *parts) = Tokenizer.__reduce__(self)
+        return _unpickle, (make, *parts)
+
+    stock = sys.modules["tokenizers"].Tokenizer
+    names = {
+        **{name: getattr(stock, name) for name in ("__module__", "__doc__")},
+        "__slots__": (),
+        "__reduce__": reduce,
+        "count_tokens": _Hidden(),
+    }
+    made = type(stock.__name__, (Tokenizer,), names)
+    when_imported("datasets.utils._dill", "pklregister", lambda: hash_by(made, facts))
+    return made
+
+
+def _unpickle(make: Callable[..., Any], *parts: Any) -> Any:
+    import tokenizers  # noqa: F401  the name of the class is from there
+
+    return make(_class(), *parts)
 
 
 def _opener(name: str) -> Replacement:
@@ -21,7 +65,9 @@ def _opener(name: str) -> Replacement:
                 return stock(*args, **kwargs)
             from crayon_hf.tokenizer import Tokenizer
 
-            return getattr(Tokenizer, name)(*args, **kwargs)
+            made = getattr(Tokenizer, name)(*args, **kwargs)
+            made.__class__ = _class()
+            return made
 
         return like(seen, opener)
 

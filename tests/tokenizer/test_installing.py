@@ -73,11 +73,29 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
         tokenizers.Tokenizer.from_buffer(text.encode()),
     )
     for tokenizer in opened:
-        assert type(tokenizer) is crayon_hf.Tokenizer
+        assert isinstance(tokenizer, crayon_hf.Tokenizer)
         assert tokenizer.encode("the word").ids == opened[0].encode("the word").ids
     with pytest.raises(FileNotFoundError):
         tokenizers.Tokenizer.from_file("nowhere")
     assert type(tokenizers.Tokenizer(tokenizers.models.BPE())) is tokenizers.Tokenizer
+
+
+@pytest.mark.usefixtures("tokenizers_installed")
+def test_the_name_of_the_class(gpt2_like: Path) -> None:
+    """chonkie and others tell tokenizers by it. Copies and pickles have it too, in a process that installs nothing."""
+    ours = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    ours.enable_truncation(3)
+    for each in (ours, copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert str(type(each)) == str(tokenizers.Tokenizer) == "<class 'tokenizers.Tokenizer'>"
+        assert each.encode("the word of it").ids == ours.encode("the word of it").ids
+        assert each.truncation == ours.truncation
+        assert not hasattr(each, "count_tokens")
+        assert crayon_hf.Tokenizer.count_tokens(each, TEXT) == crayon_hf.Tokenizer.from_file(gpt2_like).count_tokens(
+            TEXT
+        )
+    code = "import pickle, sys; it = pickle.load(sys.stdin.buffer); print(type(it), it.encode('the word').ids)"
+    said = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(ours), capture_output=True, check=True)
+    assert said.stdout.decode().strip() == f"{type(ours)} {ours.encode('the word').ids}"
 
 
 @pytest.mark.usefixtures("tokenizers_installed")
@@ -208,7 +226,7 @@ waiting = {name for name, state in crayon_hf.installed().items() if state != "in
 assert {name.partition(".")[0] for name in waiting} == {"transformers"}, crayon_hf.installed()
 ours = Encoding("a", pat_str=R50K_PATTERN, mergeable_ranks={bytes([b]): b for b in range(256)}, special_tokens={})
 assert isinstance(ours, crayon_hf.tiktoken.Encoding)
-assert type(tokenizers.Tokenizer.from_file(sys.argv[1])) is crayon_hf.Tokenizer
+assert isinstance(tokenizers.Tokenizer.from_file(sys.argv[1]), crayon_hf.Tokenizer)
 """
 
 
