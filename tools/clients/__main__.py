@@ -29,12 +29,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m clients", description=__doc__.partition("\n")[0])
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="names of scripts; default: all of them")
     parser.add_argument("--cache", type=Path, default=_cache(), help="where environments are kept (%(default)s)")
+    parser.add_argument("--rounds", type=int, help="how often each side is timed; 0: results are compared alone")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "compatibility.md")
     options = parser.parse_args(arguments)
     cache: Path = options.cache.absolute()
     cache.mkdir(parents=True, exist_ok=True)
     base = shared_environment(cache)
     subprocess.run([base, "-m", "clients.vocabularies", cache / "vocabularies"], check=True, cwd=cache)
+    subprocess.run([base, "-m", "clients.models", cache / "models", cache / "vocabularies"], check=True, cwd=cache)
     known = sorted(each.name for each in pkgutil.iter_modules(clients.scripts.__path__))
     found: list[str] = []
     for script in options.scripts or known:
@@ -45,12 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
         except InstallError as error:
             outcome = Outcome(client.name, client.put_in, client.note, not_run=f"pip: {error}")
         else:
-            outcome = measure(client, script, python, cache)
-        outcome.save(cache / "results")
+            outcome = measure(client, script, python, cache, options.rounds)
+        outcome.save(cache / "results" / f"{script}.json")
         found += page.problems(outcome)
         print(f"{page.row(outcome)}  ({time.monotonic() - begin:.0f} s)", flush=True)
-    names = {importlib.import_module(f"clients.scripts.{script}").CLIENT.name for script in known}
-    outcomes = [Outcome.load(path) for path in (cache / "results").glob("*.json") if path.stem in names]
+    kept = (cache / "results" / f"{script}.json" for script in known)
+    outcomes = [Outcome.load(path) for path in kept if path.exists()]
     versions = ", ".join(each.replace("==", " ") for each in SHARED if "==" in each)
     options.page.write_text(page.page(outcomes, page.machine(versions)), encoding="utf-8")
     print("\n".join(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ class Client:
     """A library that uses tokenizers, and how ours is put in."""
 
     packages: tuple[str, ...]
-    """What pip installs. The first one is the library that the row is of."""
+    """What pip installs, the library first."""
     no_deps: tuple[str, ...] = ()
     """What pip installs without its requirements: too large, or nothing that this machine can have."""
     install: tuple[str, ...] = ("transformers",)
@@ -32,12 +33,21 @@ class Client:
     """What a reader has to know of the row: what is stubbed, what takes the time."""
     environ: dict[str, str] = field(default_factory=dict)
     """Variables of the environment, beside those that every client has."""
+    library: str = ""
+    """The library that the row is of, where that is not the first that pip installs."""
+    row: str = ""
+    """What the row is called, where a library has several."""
     rounds: int = 5
 
     @property
+    def distribution(self) -> str:
+        """The name of the library, without the version that pip is asked for."""
+        return self.library or re.split(r"[\[<>=]", (self.packages + self.no_deps)[0])[0]
+
+    @property
     def name(self) -> str:
-        """The library's name, without the version that pip is asked for."""
-        return (self.packages + self.no_deps)[0].split("[")[0].split("=")[0].split("<")[0].split(">")[0]
+        """What the row is called."""
+        return self.row or self.distribution
 
     @property
     def put_in(self) -> str:
@@ -63,6 +73,10 @@ class Kit:
     def file(self, name: str) -> str:
         """The tokenizer.json of that directory."""
         return f"{self.directory(name)}/tokenizer.json"
+
+    def model(self, name: str) -> str:
+        """A directory with a small random model, as `clients.models` makes them, and its tokenizer."""
+        return str(self.cache / "models" / name)
 
     @property
     def has_rank_files(self) -> bool:

@@ -58,20 +58,24 @@ def shared_environment(cache: Path) -> Path:
 def environment(client: Client, cache: Path) -> Path:
     """The Python of the client's own environment, made if it is not there."""
     base = shared_environment(cache)
-    home = cache / "environments" / client.name
+    home = cache / "environments" / client.distribution
     python = home / "bin" / "python"
     if not python.exists():
         venv.create(home, with_pip=False, symlinks=True)
     _see(home, [_packages(base.parent.parent)])
 
     def install() -> None:
-        if client.packages:
-            _pip(base, cache, *client.packages, into=python)
+        if client.packages:  # transformers, so that what a client requires fits what transformers does
+            _pip(base, cache, *client.packages, *_besides(client.packages), into=python)
         if client.no_deps:
             _pip(base, cache, "--no-deps", *client.no_deps, into=python)
 
-    _once(home, (*client.packages, "--no-deps", *client.no_deps), install)
+    _once(home, (*client.packages, *_besides(client.packages), "--no-deps", *client.no_deps), install)
     return python
+
+
+def _besides(packages: tuple[str, ...]) -> list[str]:
+    return [] if any(each.startswith("transformers") for each in packages) else ["transformers"]
 
 
 def _packages(home: Path) -> Path:

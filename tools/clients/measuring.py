@@ -21,7 +21,7 @@ from clients.comparison import first_difference
 
 __all__ = ["Outcome", "Task", "measure"]
 
-MOST_SECONDS = 60
+MOST_SECONDS = 40
 """No further round begins after so long."""
 
 
@@ -56,10 +56,10 @@ class Outcome:
     warned: list[str] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
 
-    def save(self, directory: Path) -> None:
+    def save(self, path: Path) -> None:
         """Keep it, so that a later run of other clients writes the whole page."""
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Outcome:
@@ -75,7 +75,7 @@ class Outcome:
 
 class _Child:
     def __init__(self, python: Path, script: str, side: str, client: Client, cache: Path, work: Path) -> None:
-        self.log = (cache / "logs" / f"{client.name}.{side}.txt").open("w+")
+        self.log = (cache / "logs" / f"{script}.{side}.txt").open("w+")
         environ = dict(os.environ) | {
             "HF_HUB_OFFLINE": "1",
             "HF_HOME": str(work / "hub"),
@@ -127,18 +127,17 @@ class ChildError(Exception):
     """A process of a script ended before it answered."""
 
 
-def measure(client: Client, script: str, python: Path, cache: Path) -> Outcome:
+def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
     """Run the script on both sides; compare what they give, and time them in turn."""
     (cache / "logs").mkdir(exist_ok=True)
     outcome = Outcome(client.name, client.put_in, client.note)
     with tempfile.TemporaryDirectory() as work:
         children: list[_Child] = []
         try:
-            said = []
             for side in ("stock", "ours"):
                 (Path(work) / side).mkdir()
                 children.append(_Child(python, script, side, client, cache, Path(work) / side))
-                said.append(children[-1].read())
+            said = [child.read() for child in children]
             stock, ours = (
                 json.loads((Path(work) / side / f"{side}.json").read_text(encoding="utf-8"))
                 for side in ("stock", "ours")
@@ -146,7 +145,7 @@ def measure(client: Client, script: str, python: Path, cache: Path) -> Outcome:
             outcome.version, outcome.engines, outcome.warned = said[0]["version"], said[1]["engines"], said[1]["warned"]
             outcome.tasks = [_compared(name, stock, ours, work) for name in {**stock, **ours}]
             timed = [task for task in outcome.tasks if not (task.failed or task.difference)]
-            _time(timed, children[0], children[1], client.rounds)
+            _time(timed, children[0], children[1], client.rounds if rounds is None else rounds)
         except ChildError as error:
             outcome.not_run = str(error)
         finally:
@@ -180,7 +179,7 @@ def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> None:
         first, second = (stock, ours) if number % 2 == 0 else (ours, stock)
         both = first.round(names), second.round(names)
         seen.append(both if number % 2 == 0 else (both[1], both[0]))
-    for task in tasks:
+    for task in tasks if seen else ():
         pairs = [(theirs["times"][task.name], mine["times"][task.name]) for theirs, mine in seen]
         task.unsteady = any(task.name in each["unsteady"] for both in seen for each in both)
         ratios = [theirs / max(mine, 1e-9) for theirs, mine in pairs]

@@ -12,7 +12,7 @@ def tasks(kit: Kit) -> Tasks:
     from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter, TokenTextSplitter
     from transformers import AutoTokenizer
 
-    texts = kit.texts(10, 20_000)
+    texts = kit.texts(4, 10_000)
     sizes = {"chunk_size": 200, "chunk_overlap": 20}
     for name in ("llama3", "bert-cased"):
         tokenizer = AutoTokenizer.from_pretrained(kit.directory(name))
