@@ -559,9 +559,11 @@ class Tokenizer(Changes, AsyncMethods):
     def __getstate__(self) -> bytes:
         return self._written(pretty=False)
 
-    def __setstate__(self, state: bytes) -> None:
+    def __setstate__(self, written: bytes) -> None:
         parts: TokenizerState | None = getattr(self, "_state", None)
-        self._begin(opening.open_buffer(state, EXACT if parts is None else parts.mode))
+        opened = opening.open_buffer(written, EXACT if parts is None else parts.mode)
+        with state.lock:
+            self._begin(opened)
 
     def __getnewargs__(self) -> tuple[tokenizers.models.Model]:
         from crayon_hf.state.components import object_of

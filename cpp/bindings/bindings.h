@@ -1,6 +1,7 @@
 // Shared by the bindings: one function per topic, and the passage of texts and ids between Python and the engine.
 #pragma once
 
+#include <pybind11/critical_section.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
@@ -42,7 +43,8 @@ void bind_device(py::module_& m);
 void bind_files(py::module_& m);
 
 // An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
-// with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL.
+// with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL, or where there is
+// none under the lock of the Python object, which is lost, like the GIL, while a text is encoded.
 class PyEncoding {
   public:
     PyEncoding() : full_(std::make_unique<Encoding>()) {}
@@ -84,6 +86,8 @@ class PyEncoding {
 
 using EncodingHolder = std::unique_ptr<PyEncoding>;
 using EncodingClass = py::class_<PyEncoding, EncodingHolder>;
+// The type Encoding, set when the module is made.
+extern PyTypeObject* encoding_type;
 // An Encoding object. Quicker than py::cast, which also enters the address where casts of pointers look for objects.
 py::object new_encoding(PyEncoding&& encoding);
 
@@ -93,8 +97,9 @@ bool can_wait(const Engine& engine, const EncodeOptions& options);
 py::list ids_of(const PyEncoding& self);
 // The strings of ids that `texts` has none for. Lives no longer than `self`.
 TokenStringOf strings_of(const PyEncoding& self);
-// The encoding with strings of its own unless they are those of `engine` anyway.
-Encoding encoding_for(const PyEncoding& encoding, const std::shared_ptr<const Engine>& engine);
+// The encoding in a Python object, with strings of its own unless they are those of `engine` anyway. TypeError for what
+// is no Encoding.
+Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
 // From the names that Python uses; ValueError for others.
 Side truncation_side(const std::string& name);

@@ -1,6 +1,8 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,7 +24,13 @@ TextView view_of(PyObject* text) {
     const size_t size = size_t(PyUnicode_GET_LENGTH(text));
     if (PyUnicode_IS_ASCII(text)) return {PyUnicode_DATA(text), size, 0};
     const auto* compact = reinterpret_cast<const PyCompactUnicodeObject*>(text);
-    if (compact->utf8 != nullptr) return {compact->utf8, size_t(compact->utf8_length), 0};
+#if defined(Py_GIL_DISABLED)
+    // Another thread may be giving the str its UTF-8: CPython writes the length first, then releases the pointer.
+    const char* const utf8 = static_cast<const char*>(_Py_atomic_load_ptr_acquire(&compact->utf8));
+#else
+    const char* const utf8 = compact->utf8;
+#endif
+    if (utf8 != nullptr) return {utf8, size_t(compact->utf8_length), 0};
     return {PyUnicode_DATA(text), size, uint8_t(PyUnicode_KIND(text))};
 }
 
@@ -107,7 +115,8 @@ Ids ids_from(py::handle object) {
         out.owned.reset(new int64_t[n]);
         int64_t* const to = out.owned.get();
         size_t i = 0;
-        constexpr size_t kAhead = 16;  // the objects lie all over the heap
+        constexpr size_t kAhead = 16;                    // the objects lie all over the heap
+        const py::scoped_critical_section lock(object);  // the references that a list has are borrowed
         // Python code that runs for an odd item may change the list.
         for (; i < n; ++i) {
             const size_t size = size_t(PySequence_Fast_GET_SIZE(object.ptr()));
@@ -168,8 +177,50 @@ py::str str_of(const DecodedText& text) {
 
 namespace {
 
-// Ints by id, made when they are first listed. Under the GIL; lives as long as the process, and has no more of them
-// than the vocabularies in use have ids.
+// Ints by id, made when they are first listed. They live as long as the process, and there are no more of them than the
+// vocabularies in use have ids.
+#if defined(Py_GIL_DISABLED)
+
+// In pages that stay where they are: a thread that reads need not know that another adds one. The ints are immortal:
+// to count references that threads share would have them wait for one another's cache lines, for each id that they
+// list.
+class ReadyInts {
+  public:
+    // A reference that nobody counts; null where there is no memory, with Python's error.
+    PyObject* get(uint32_t id) {
+        std::atomic<Page*>& place = pages_[id / kPage];
+        Page* page = place.load(std::memory_order_acquire);
+        if (page == nullptr) page = add(&place);
+        std::atomic<PyObject*>& at = (*page)[id % kPage];
+        PyObject* const known = at.load(std::memory_order_acquire);
+        return known != nullptr ? known : make(id, &at);
+    }
+
+  private:
+    static constexpr size_t kPage = 4096;
+    using Page = std::array<std::atomic<PyObject*>, kPage>;
+
+    static Page* add(std::atomic<Page*>* place) {
+        auto made = std::make_unique<Page>();
+        for (std::atomic<PyObject*>& at : *made) at.store(nullptr, std::memory_order_relaxed);
+        Page* other = nullptr;
+        if (place->compare_exchange_strong(other, made.get())) return made.release();
+        return other;
+    }
+
+    static PyObject* make(uint32_t id, std::atomic<PyObject*>* at) {
+        PyObject* const made = PyLong_FromUnsignedLong(id);
+        if (made == nullptr) return nullptr;
+        PyObject* other = nullptr;
+        Py_SET_REFCNT(made, PY_SSIZE_T_MAX);  // nobody else has it yet; one that is lost to another thread's stays
+        return at->compare_exchange_strong(other, made) ? made : other;
+    }
+
+    std::array<std::atomic<Page*>, (size_t(kMaxIds) + kPage - 1) / kPage> pages_{};
+};
+
+#else
+
 struct ReadyInts {
     PyObject** ints = nullptr;
     size_t size = 0;
@@ -184,6 +235,8 @@ struct ReadyInts {
     }
 };
 
+#endif
+
 }  // namespace
 
 std::string path_from(const py::object& path) {
@@ -193,7 +246,7 @@ std::string path_from(const py::object& path) {
 }
 
 py::list list_of_ids(const int32_t* ids, size_t n) {
-    static ReadyInts ready;
+    static ReadyInts ready;  // no constructor runs
 #if PY_VERSION_HEX < 0x030C0000
     // A new list may set off a garbage collection, and with it Python code that encodes, too, into the memory of `ids`.
     const bool collects = PyGC_Disable() != 0;
@@ -207,6 +260,13 @@ py::list list_of_ids(const int32_t* ids, size_t n) {
     uint32_t greatest = 0;
     for (size_t i = 0; i < n; ++i) greatest = std::max(greatest, uint32_t(ids[i]));
     const bool is_usual = greatest < kMaxIds;  // a post-processor, or padding, may name any of 32 bits
+#if defined(Py_GIL_DISABLED)
+    for (size_t i = 0; i < n; ++i) {
+        PyObject* const value = is_usual ? ready.get(uint32_t(ids[i])) : PyLong_FromUnsignedLong(uint32_t(ids[i]));
+        if (value == nullptr) throw py::error_already_set();
+        PyList_SET_ITEM(list, Py_ssize_t(i), value);
+    }
+#else
     if (is_usual && greatest >= ready.size) ready.grow(size_t(greatest) + 1);
     PyObject** const ints = ready.ints;
     PyObject** const items = PySequence_Fast_ITEMS(list);
@@ -224,6 +284,7 @@ py::list list_of_ids(const int32_t* ids, size_t n) {
         Py_INCREF(value);
         items[i] = value;
     }
+#endif
     return owned;
 }
 

@@ -60,17 +60,6 @@ const char* class_name(crayon::gpu::Status status) {
     return "DeviceError";
 }
 
-// Ids that are listed, the quick calls and encodings rely on the GIL. A Python that could do without takes it again for
-// a module that does not say otherwise, with a warning, unless it was told never to.
-void need_the_gil() {
-#ifdef Py_GIL_DISABLED
-    if (!py::module_::import("sys").attr("_is_gil_enabled")().cast<bool>())
-        throw py::import_error(
-            "crayon_hf needs the GIL, and this Python was told to go without: leave out PYTHON_GIL=0 and -X gil=0, and "
-            "Python takes the GIL when crayon_hf is imported");
-#endif
-}
-
 // Signals are handled in the main thread alone: others need not take the GIL to learn of none.
 void check_interrupt() {
 #if defined(__linux__)
@@ -128,8 +117,7 @@ PyMethodDef kTypeVersion{"type_version", &type_version, METH_O, nullptr};
 
 }  // namespace crayon::python
 
-PYBIND11_MODULE(_core, m) {
-    need_the_gil();
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.doc() = "The compiled engine of crayon_hf.";
     m.attr("__version__") = CRAYON_VERSION;
     m.attr("BUILD_ID") = CRAYON_BUILD_ID;

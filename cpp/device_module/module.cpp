@@ -71,7 +71,7 @@ py::object open(int index) {
 
 }  // namespace
 
-PYBIND11_MODULE(CRAYON_MODULE, m) {
+PYBIND11_MODULE(CRAYON_MODULE, m, py::mod_gil_not_used()) {
     m.doc() = "Kernels for GPUs, and what runs them.";
     m.def("devices", devices,
           "(index, name, bytes of memory, architecture) of each device; none where there is no driver.");

@@ -50,9 +50,9 @@ class Placement:
 
     def choice(self, engine: Any = None) -> Choice:
         """The device that encodes, and why; with this engine, if one is given."""
-        if self._choice is None:
-            self._choice = devices.choose(self.requested)
         choice = self._choice
+        if choice is None:
+            choice = self._choice = devices.choose(self.requested)
         if choice.device == "cpu" or engine is None or not (why := _why_not(engine)):
             return choice
         if self.is_auto:

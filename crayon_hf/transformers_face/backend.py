@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -20,9 +21,6 @@ from crayon_hf.util.files import read_source, write_atomic
 if TYPE_CHECKING:
     import tokenizers
 
-
-_ALONE = 3
-"""References to an object that is in one dictionary and one variable, and is an argument."""
 
 _HELD = (
     "the tokenizer that was assigned to _tokenizer may still be changed by whoever holds it; assign "
@@ -66,16 +64,28 @@ def settle(state: dict[str, Any]) -> Any:
 
     It becomes ours as soon as nobody else holds it. Until then it may change, and encodes itself.
     """
-    reference = state["_tokenizer"]
-    if sys.getrefcount(reference) <= _ALONE:
-        del state["_crayon_assigned"]
-        reference = state["_tokenizer"] = from_reference(reference)
-    elif state["_crayon_assigned"] is True:
-        from crayon_hf.fallback.delegated import warn_delegated
+    with _settling:
+        if "_crayon_assigned" not in state:  # another thread was here meanwhile
+            return state["_tokenizer"]
+        if _references(state) <= _ALONE:
+            del state["_crayon_assigned"]
+            state["_tokenizer"] = from_reference(state["_tokenizer"])
+        elif state["_crayon_assigned"] is True:
+            from crayon_hf.fallback.delegated import warn_delegated
 
-        state["_crayon_assigned"] = "warned"
-        warn_delegated(_HELD, "tokenizers")
-    return reference
+            state["_crayon_assigned"] = "warned"
+            warn_delegated(_HELD, "tokenizers")
+        return state["_tokenizer"]
+
+
+def _references(state: dict[str, Any]) -> int:
+    return sys.getrefcount(state["_tokenizer"])
+
+
+_ALONE = _references({"_tokenizer": object()})
+"""References to an object that nothing has but one dictionary. How many of our own count is up to Python's version."""
+
+_settling = threading.RLock()
 
 
 def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:

@@ -70,15 +70,22 @@ def plain_values(stock: type) -> str:
 
 
 def _holds_its_own(place: Any) -> bool:
-    ids = list(map(id, vars(place).values()))
+    values = _values(place)
     known = _known.get(id(place))
-    if known is not None and known[1] == ids:
+    if known is not None and known[1] == list(map(id, values)):
         return True
-    values = list(vars(place).values())
     if not all(map(is_own, values)):
         return False
     _known[id(place)] = place, list(map(id, values)), values
     return True
+
+
+def _values(place: Any) -> list[Any]:
+    while True:
+        try:
+            return list(vars(place).values())
+        except RuntimeError:  # without the GIL: another thread adds to it
+            continue
 
 
 def is_own(value: Any) -> bool:

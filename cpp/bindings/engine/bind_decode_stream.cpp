@@ -12,8 +12,9 @@ bool ends_broken(const std::string& text) {
            text.compare(text.size() - kReplacement.size(), kReplacement.size(), kReplacement) == 0;
 }
 
-// Used under the GIL. A delegated engine decodes in Python, where another thread may take a step meanwhile: nothing
-// here relies on what was there before, but that there are at least `shown_` ids.
+// Used under the GIL, or where there is none under the lock of the Python object. A delegated engine decodes in Python,
+// where another thread may take a step meanwhile: nothing here relies on what was there before, but that there are at
+// least `shown_` ids.
 class PyDecodeStream {
   public:
     PyDecodeStream(std::vector<uint32_t> ids, bool skip_special_tokens)
@@ -61,7 +62,10 @@ class PyDecodeStream {
     DecodedText decoded_;
 };
 
+// Set when the module is made: see Native::prepare.
 PyTypeObject* engine_type = nullptr;
+PyObject* engine_name = nullptr;
+PyObject* slow_name = nullptr;
 
 const Engine* native_of(PyObject* engine) {
     return Py_TYPE(engine) == engine_type ? value_of<Engine>(engine) : nullptr;
@@ -70,8 +74,6 @@ const Engine* native_of(PyObject* engine) {
 // One id, of a tokenizer that has its engine ready, of a stream that has begun. The method `_step` has all else, and
 // says what is wrong with it.
 PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    static PyObject* const engine_name = PyUnicode_InternFromString("_engine");
-    static PyObject* const slow_name = PyUnicode_InternFromString("_step");
     PyDecodeStream* const stream = value_of<PyDecodeStream>(self);
     if (stream == nullptr) {
         PyErr_SetString(PyExc_TypeError, "DecodeStream.__init__() was not called");
@@ -85,6 +87,7 @@ PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
         const Engine* const native = engine ? native_of(engine.ptr()) : nullptr;
         if (native != nullptr && overflow == 0 && id >= 0 && id <= UINT32_MAX) {
             const auto wanted = uint32_t(id);
+            const py::scoped_critical_section lock(self);
             return guarded([&] { return stream->step(native, engine, &wanted, 1); });
         }
     }
@@ -97,14 +100,23 @@ PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
 
 void bind_decode_stream(py::module_& m) {
     engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());  // which the module keeps
+    engine_name = name_of("_engine");
+    slow_name = name_of("_step");
     py::class_<PyDecodeStream> c(m, "DecodeStream");
     c.def(py::init<std::vector<uint32_t>, bool>(), py::arg("ids"), py::arg("skip_special_tokens"))
-        .def(py::init<const PyDecodeStream&>(), py::arg("other"))
+        .def(py::init([](const py::object& other) {
+                 const auto& stream = other.cast<const PyDecodeStream&>();
+                 const py::scoped_critical_section lock(other);
+                 return std::make_unique<PyDecodeStream>(stream);
+             }),
+             py::arg("other"))
         .def(
             "advance",
-            [](PyDecodeStream& self, const py::object& engine, const std::vector<uint32_t>& ids) {
+            [](const py::object& self, const py::object& engine, const std::vector<uint32_t>& ids) {
+                auto& stream = self.cast<PyDecodeStream&>();
+                const py::scoped_critical_section lock(self);
                 return py::reinterpret_steal<py::object>(
-                    self.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
+                    stream.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
             },
             py::arg("engine"), py::arg("ids"))
         .def_property_readonly("begun", &PyDecodeStream::begun);

@@ -199,11 +199,11 @@ void bind_encode(EngineClass& c) {
         py::arg("threads") = 0);
     c.def(
         "post_process",
-        [](const EnginePtr& self, const PyEncoding& encoding, const py::object& pair, bool special,
+        [](const EnginePtr& self, py::handle encoding, const py::object& pair, bool special,
            const py::object& truncation, const py::object& padding) {
             const EncodeOptions options = options_of(special, false, truncation, padding);
             Encoding first = encoding_for(encoding, self), second;
-            if (!pair.is_none()) second = encoding_for(pair.cast<const PyEncoding&>(), self);
+            if (!pair.is_none()) second = encoding_for(pair, self);
             return PyEncoding{self->post_process(std::move(first), pair.is_none() ? nullptr : &second, options), self};
         },
         py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true,

@@ -25,10 +25,6 @@ py::list list_with_none(const std::vector<int32_t>& values) {
     return out;
 }
 
-py::object pair_or_none(const std::optional<Offset>& offset) {
-    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
-}
-
 py::list tokens_of(const PyEncoding& self) {
     py::list out(self.encoding().size());
     for_each_text(self.encoding(), strings_of(self),
@@ -44,8 +40,9 @@ py::list offsets_of(const PyEncoding& self) {
 }
 
 py::list overflowing_of(const PyEncoding& self) {
-    py::list out;
-    for (const Encoding& other : self.encoding().overflowing) out.append(PyEncoding{other, self.engine()});
+    std::vector<Encoding> all = self.encoding().overflowing;  // the lock may be lost when objects are made
+    py::list out(all.size());
+    for (size_t i = 0; i < all.size(); ++i) out[i] = new_encoding(PyEncoding{std::move(all[i]), self.engine()});
     return out;
 }
 
@@ -68,18 +65,35 @@ std::string text_from(py::handle object) {
     return py::cast<std::string>(object);
 }
 
-const PyEncoding& encoding_from(py::handle object) {
-    const py::object type = py::type::of<PyEncoding>();  // without what isinstance says of the reference's
-    if (PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr())) == 0)
+PyEncoding& encoding_from(py::handle object) {
+    if (PyObject_TypeCheck(object.ptr(), encoding_type) == 0)  // without what isinstance says of the reference's
         throw py::type_error(type_name(object) + " is not an instance of 'Encoding'");
-    return py::cast<const PyEncoding&>(object);
+    PyEncoding* const encoding = value_of<PyEncoding>(object.ptr());
+    if (encoding == nullptr) throw py::type_error("Encoding.__init__() was not called");
+    return *encoding;
+}
+
+// A method of Encoding, whose object is locked while it works where there is no GIL.
+template <typename Result, typename Self, typename... Arguments>
+auto locked(Result (*work)(Self, Arguments...)) {
+    return [work](py::handle self, Arguments... arguments) -> Result {
+        Self encoding = encoding_from(self);
+        const py::scoped_critical_section lock(self);
+        return work(encoding, std::forward<Arguments>(arguments)...);
+    };
 }
 
 // The engine that all of them share, or none.
-std::shared_ptr<const Engine> common_engine(const std::vector<const PyEncoding*>& encodings) {
-    for (const PyEncoding* encoding : encodings)
-        if (encoding->engine() != encodings[0]->engine()) return nullptr;
-    return encodings.empty() ? nullptr : encodings[0]->engine();
+std::shared_ptr<const Engine> common_engine(const py::tuple& encodings) {
+    std::shared_ptr<const Engine> common;
+    for (size_t i = 0; i < encodings.size(); ++i) {
+        const py::object item = encodings[i];
+        const py::scoped_critical_section lock(item);
+        const std::shared_ptr<const Engine>& engine = encoding_from(item).engine();
+        if (i == 0) common = engine;
+        if (engine != common) return nullptr;
+    }
+    return common;
 }
 
 PyEncoding merge(py::handle encodings, py::handle growing_offsets) {
@@ -88,11 +102,10 @@ PyEncoding merge(py::handle encodings, py::handle growing_offsets) {
     if (!PyBool_Check(growing_offsets.ptr()))
         throw py::type_error(type_name(growing_offsets) + " is not an instance of 'bool'");
     const py::tuple items(py::reinterpret_borrow<py::object>(encodings));
-    std::vector<const PyEncoding*> parts;
-    for (const py::handle item : items) parts.push_back(&encoding_from(item));
-    PyEncoding out{Encoding(), common_engine(parts)};
-    for (const PyEncoding* part : parts)
-        append(&out.encoding(), encoding_for(*part, out.engine()), growing_offsets.ptr() == Py_True);
+    for (const py::handle item : items) (void)encoding_from(item);
+    PyEncoding out{Encoding(), common_engine(items)};
+    for (const py::handle item : items)
+        append(&out.encoding(), encoding_for(item, out.engine()), growing_offsets.ptr() == Py_True);
     return out;
 }
 
@@ -111,12 +124,14 @@ void pad_encoding(PyEncoding& self, py::handle length, const py::kwargs& options
         else
             py::print("Ignored unknown kwarg option " + name);  // as the reference does
     }
-    pad(&self.encoding(), number_from(length), padding);
+    const size_t size = number_from(length);
+    pad(&self.encoding(), size, padding);
 }
 
 void truncate_encoding(PyEncoding& self, py::handle max_length, py::handle stride, py::handle direction) {
     const size_t length = number_from(max_length), overlap = number_from(stride);
-    truncate(&self.encoding(), length, overlap, truncation_side(text_from(direction)));
+    const Side side = truncation_side(text_from(direction));
+    truncate(&self.encoding(), length, overlap, side);
 }
 
 py::bytes state_of(const PyEncoding& self) {
@@ -164,7 +179,10 @@ py::int_ n_sequences_of(const PyEncoding& self) {
 template <auto read>
 PyObject* get(PyObject* self, void*) {
     const PyEncoding* const encoding = value_of<PyEncoding>(self);
-    if (encoding != nullptr) return guarded([&] { return py::object(read(*encoding)).release().ptr(); });
+    if (encoding != nullptr) {
+        const py::scoped_critical_section lock(self);
+        return guarded([&] { return py::object(read(*encoding)).release().ptr(); });
+    }
     PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
     return nullptr;
 }
@@ -189,47 +207,42 @@ void bind_lists(EncodingClass& c) {
     bind_property<&overflowing_of>(c, "overflowing");
 }
 
+py::object found_or_none(const std::optional<Offset>& offset) {
+    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
+}
+
+template <typename T>
+py::object found_or_none(const std::optional<T>& found) {
+    return py::cast(found);
+}
+
+// A look-up by a number of the type Index, and in a sequence if `find` asks for one. The numbers come first: to read
+// them can call Python.
+template <auto find, typename Index = size_t>
+auto look_up() {
+    if constexpr (std::is_invocable_v<decltype(find), const Encoding&, Index, size_t>)
+        return locked(+[](const PyEncoding& self, py::handle position, py::handle in) {
+            const auto index = number_from<Index>(position);
+            const size_t sequence = number_from(in);
+            return found_or_none(find(self.encoding(), index, sequence));
+        });
+    else
+        return locked(+[](const PyEncoding& self, py::handle position) {
+            const auto index = number_from<Index>(position);
+            return found_or_none(find(self.encoding(), index));
+        });
+}
+
 // With the errors for wrong arguments; bind_quick_encoding has the right ones.
 void bind_lookups(EncodingClass& c) {
     const auto sequence = py::arg("sequence_index") = 0;
-    c.def(
-        "word_to_tokens",
-        [](const PyEncoding& self, py::handle word, py::handle sequence) {
-            return word_to_tokens(self.encoding(), number_from<uint32_t>(word), number_from(sequence));
-        },
-        py::arg("word_index"), sequence);
-    c.def(
-        "word_to_chars",
-        [](const PyEncoding& self, py::handle word, py::handle sequence) {
-            return pair_or_none(word_to_chars(self.encoding(), number_from<uint32_t>(word), number_from(sequence)));
-        },
-        py::arg("word_index"), sequence);
-    c.def(
-        "token_to_sequence",
-        [](const PyEncoding& self, py::handle token) { return token_to_sequence(self.encoding(), number_from(token)); },
-        py::arg("token_index"));
-    c.def(
-        "token_to_chars",
-        [](const PyEncoding& self, py::handle token) {
-            return pair_or_none(token_to_chars(self.encoding(), number_from(token)));
-        },
-        py::arg("token_index"));
-    c.def(
-        "token_to_word",
-        [](const PyEncoding& self, py::handle token) { return token_to_word(self.encoding(), number_from(token)); },
-        py::arg("token_index"));
-    c.def(
-        "char_to_token",
-        [](const PyEncoding& self, py::handle position, py::handle sequence) {
-            return char_to_token(self.encoding(), number_from(position), number_from(sequence));
-        },
-        py::arg("char_pos"), sequence);
-    c.def(
-        "char_to_word",
-        [](const PyEncoding& self, py::handle position, py::handle sequence) {
-            return char_to_word(self.encoding(), number_from(position), number_from(sequence));
-        },
-        py::arg("char_pos"), sequence);
+    c.def("word_to_tokens", look_up<&word_to_tokens, uint32_t>(), py::arg("word_index"), sequence);
+    c.def("word_to_chars", look_up<&word_to_chars, uint32_t>(), py::arg("word_index"), sequence);
+    c.def("token_to_sequence", look_up<&token_to_sequence>(), py::arg("token_index"));
+    c.def("token_to_chars", look_up<&token_to_chars>(), py::arg("token_index"));
+    c.def("token_to_word", look_up<&token_to_word>(), py::arg("token_index"));
+    c.def("char_to_token", look_up<&char_to_token>(), py::arg("char_pos"), sequence);
+    c.def("char_to_word", look_up<&char_to_word>(), py::arg("char_pos"), sequence);
 }
 
 // Encodings of a delegated tokenizer are the reference's, and instances as well to whoever asks.
@@ -271,13 +284,13 @@ void bind_steps(py::module_& m) {
     };
     testing.def(
         "post_process_encodings",
-        [read](const std::string& component, const PyEncoding& first, const PyEncoding* pair, bool special) {
+        [read](const std::string& component, py::handle first, py::handle pair, bool special) {
             // With strings of their own no vocabulary is asked for the white space of tokens.
             Encoding a = encoding_for(first, nullptr), b;
-            if (pair != nullptr) b = encoding_for(*pair, nullptr);
+            if (!pair.is_none()) b = encoding_for(pair, nullptr);
             const PostProcessor processor = component == "null" ? PostProcessor() : read(component);
             return PyEncoding{
-                post_process(processor, TrimInfo(), std::move(a), pair != nullptr ? &b : nullptr, special), nullptr};
+                post_process(processor, TrimInfo(), std::move(a), !pair.is_none() ? &b : nullptr, special), nullptr};
         },
         py::arg("component"), py::arg("encoding"), py::arg("pair") = py::none(), py::arg("add_special_tokens") = true);
     testing.def(
@@ -342,7 +355,9 @@ TokenStringOf strings_of(const PyEncoding& self) {
     return [engine = self.engine().get()](uint32_t id) { return engine != nullptr ? engine->id_to_token(id) : ""; };
 }
 
-Encoding encoding_for(const PyEncoding& encoding, const std::shared_ptr<const Engine>& engine) {
+Encoding encoding_for(py::handle object, const std::shared_ptr<const Engine>& engine) {
+    const PyEncoding& encoding = encoding_from(object);
+    const py::scoped_critical_section lock(object);
     Encoding out = encoding.encoding();
     if (engine == nullptr || encoding.engine() != engine) own_texts(&out, strings_of(encoding));
     return out;
@@ -369,27 +384,31 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
 
 void bind_encoding(py::module_& m) {
     EncodingClass c(m, "Encoding", py::metaclass(type_of_encodings()), py::custom_type_setup(&add_slots));
+    encoding_type = reinterpret_cast<PyTypeObject*>(c.ptr());
     c.def(py::init<>());
     bind_lists(c);
     bind_lookups(c);
     bind_quick_encoding(c);
     c.def_static("merge", &merge, py::arg("encodings"), py::arg("growing_offsets") = true);
-    c.def(
-        "set_sequence_id",
-        [](PyEncoding& self, py::handle sequence) { set_sequence(&self.encoding(), number_from(sequence)); },
-        py::arg("sequence_id"));
-    c.def("pad", &pad_encoding, py::arg("length"));
-    c.def("truncate", &truncate_encoding, py::arg("max_length"), py::arg("stride") = 0, py::arg("direction") = "right");
-    c.def("__repr__", [](const PyEncoding& self) {
-        return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
-               ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";
-    });
-    c.def("__copy__", [](const PyEncoding& self) { return PyEncoding(self); });
-    c.def(
-        "__deepcopy__", [](const PyEncoding& self, py::handle) { return PyEncoding(self); }, py::arg("memo"));
-    c.def("__getstate__", &state_of);
+    c.def("set_sequence_id", locked(+[](PyEncoding& self, py::handle sequence) {
+              const size_t id = number_from(sequence);
+              set_sequence(&self.encoding(), id);
+          }),
+          py::arg("sequence_id"));
+    c.def("pad", locked(&pad_encoding), py::arg("length"));
+    c.def("truncate", locked(&truncate_encoding), py::arg("max_length"), py::arg("stride") = 0,
+          py::arg("direction") = "right");
+    c.def("__repr__", locked(+[](const PyEncoding& self) {
+              return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
+                     ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";
+          }));
+    c.def("__copy__", locked(+[](const PyEncoding& self) { return PyEncoding(self); }));
+    c.def("__deepcopy__", locked(+[](const PyEncoding& self, py::handle) { return PyEncoding(self); }),
+          py::arg("memo"));
+    c.def("__getstate__", locked(&state_of));
     // By its own name pybind11 would take it for a constructor, and not call it on what is constructed.
-    c.attr("__setstate__") = py::cpp_function(&set_state, py::name("set_state"), py::is_method(c), py::arg("state"));
+    c.attr("__setstate__") =
+        py::cpp_function(locked(&set_state), py::name("set_state"), py::is_method(c), py::arg("state"));
     c.def("__reduce__",
           [](py::handle self) { return py::make_tuple(py::type::of(self), py::tuple(), self.attr("__getstate__")()); });
     bind_steps(m);

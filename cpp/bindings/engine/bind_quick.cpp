@@ -25,7 +25,8 @@ bool is_flag(PyObject* object) {
     return object == Py_True || object == Py_False;
 }
 
-// A text's ids, to be read before anything else is called. Of small texts they are all in one place, under the GIL.
+// A text's ids, to be read before anything else is called. Of small texts they are all in one place, under the GIL;
+// where there is none, each thread has its own.
 class QuickIds {
   public:
     // False for a text that is no str, or has surrogates.
@@ -35,7 +36,11 @@ class QuickIds {
         try {
             const MaybeRelease release(view.bytes());
             if (view.bytes() <= kSmallText) {
+#if defined(Py_GIL_DISABLED)
+                static thread_local IdBuffer small;
+#else
                 static IdBuffer small;
+#endif
                 small.clear();
                 small.trim(8 * kSmallText);
                 ids_ = &small;
@@ -47,8 +52,12 @@ class QuickIds {
             return false;
         }
     }
-    const int32_t* data() const { return ids_->data(); }
-    size_t size() const { return ids_->size(); }
+    const int32_t* data() const {
+        return ids_->data();
+    }
+    size_t size() const {
+        return ids_->size();
+    }
 
   private:
     Utf8Reader reader_;

@@ -38,6 +38,7 @@ struct LookUp {
         const long sequence = is_usual && n == 2 ? small_number(args[1]) : 0;
         if (index < 0 || sequence < 0) return bound.call(self, args, n, names);
         return guarded([&]() -> PyObject* {
+            const py::scoped_critical_section lock(self);
             const auto found = [&] {
                 if constexpr (takes_sequence)
                     return find(encoding->encoding(), uint32_t(index), size_t(sequence));
@@ -60,6 +61,7 @@ void quicken(EncodingClass& c, const char* name) {
 
 Py_ssize_t length_of_encoding(PyObject* self) {
     const PyEncoding* const encoding = value_of<PyEncoding>(self);
+    const py::scoped_critical_section lock(self);
     if (encoding != nullptr) return Py_ssize_t(encoding->ids().size());
     PyErr_SetString(PyExc_TypeError, "Encoding.__init__() was not called");
     return -1;

@@ -47,21 +47,20 @@ bool has(const py::object& attributes, PyObject* name) {
 // The backend among the attributes of a tokenizer, if it is ours, and nothing is to be done with it first.
 py::object backend_among(const py::object& attributes) {
     if (!attributes) return {};
-    auto backend = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(attributes.ptr(), names_of().tokenizer));
-    if (!backend) PyErr_Clear();
+    py::object backend = entry_of(attributes.ptr(), names_of().tokenizer);
     return backend && reinterpret_cast<PyObject*>(Py_TYPE(backend.ptr())) == tokenizer_type ? backend : py::object();
 }
 
 bool class_converts(PyObject* self) {
     static std::atomic<long> known{-1};  // the version of the class that was asked for last, and is plain
-    const PyTypeObject* const type = Py_TYPE(self);
-    if (const long version = version_of(type); version >= 0 && version == known.load(std::memory_order_relaxed))
-        return true;
+    const long version = version_of(Py_TYPE(self));
+    if (version >= 0 && version == known.load(std::memory_order_relaxed)) return true;
     const auto answer = py::reinterpret_steal<py::object>(
         PyObject_CallOneArg(converts_plainly, reinterpret_cast<PyObject*>(Py_TYPE(self))));
     if (!answer) throw py::error_already_set();
     if (answer.ptr() != Py_True) return false;
-    known.store(version_of(type), std::memory_order_relaxed);
+    // The version from before the question: whoever changed the class meanwhile made it another one.
+    if (version >= 0) known.store(version, std::memory_order_relaxed);
     return true;
 }
 
@@ -128,9 +127,9 @@ PyObject* get_backend(PyObject* self, void*) {
 // Whether an attribute waits in a snapshot, or may.
 bool is_deferred(const py::object& attributes, PyObject* name) {
     if (!attributes) return true;
-    PyObject* const deferred = PyDict_GetItemWithError(attributes.ptr(), names_of().deferred);
-    if (deferred == nullptr) return PyErr_Occurred() != nullptr;
-    const py::object names = attribute(deferred, names_of().names);
+    const py::object deferred = entry_of(attributes.ptr(), names_of().deferred);
+    if (!deferred) return false;
+    const py::object names = attribute(deferred.ptr(), names_of().names);
     const int found = names ? PySequence_Contains(names.ptr(), name) : 1;
     if (found < 0) PyErr_Clear();
     return found != 0;
@@ -153,6 +152,7 @@ int set_backend(PyObject* self, PyObject* value, void*) {
 // Gives CrayonTokenizerFast, which has these in Python, the quick ones.
 void quicken_fast(const py::type& fast, const py::type& stock, const py::type& tokenizer,
                   const py::function& converts) {
+    (void)names_of();
     stock_type = stock.inc_ref().ptr();
     tokenizer_type = tokenizer.inc_ref().ptr();
     converts_plainly = converts.inc_ref().ptr();

@@ -11,6 +11,19 @@ struct StateSlots {
 };
 StateSlots state_slots;
 
+// What arguments are when they are not given.
+struct Defaults {
+    PyObject* zero = PyLong_FromLong(0);
+    PyObject* longest_first = name_of("longest_first");
+    PyObject* right = name_of("right");
+    PyObject* pad = name_of("[PAD]");
+};
+
+const Defaults& defaults() {
+    static const Defaults made;
+    return made;
+}
+
 Bound id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
 Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound, added_decoder_bound;
 
@@ -124,10 +137,8 @@ PyObject* set_tuple(PyObject* self, const Slot& slot, PyObject* type, PyObject* 
 }
 
 PyObject* enable_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    static PyObject* const zero = PyLong_FromLong(0);
-    static PyObject* const longest_first = name_of("longest_first");
-    static PyObject* const right = name_of("right");
-    PyObject* given[] = {n == 1 ? args[0] : nullptr, zero, longest_first, right};
+    const Defaults& known = defaults();
+    PyObject* given[] = {n == 1 ? args[0] : nullptr, known.zero, known.longest_first, known.right};
     const Native engine(self);
     if (engine && n <= 1 && take_keywords(args, n, names, {"max_length", "stride", "strategy", "direction"}, given) &&
         given[0] != nullptr) {
@@ -143,10 +154,8 @@ PyObject* enable_truncation(PyObject* self, PyObject* const* args, Py_ssize_t n,
 }
 
 PyObject* enable_padding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    static PyObject* const zero = PyLong_FromLong(0);
-    static PyObject* const pad = name_of("[PAD]");
-    static PyObject* const right = name_of("right");
-    PyObject* given[] = {Py_None, right, Py_None, zero, zero, pad};  // in the order of the tuple
+    const Defaults& known = defaults();
+    PyObject* given[] = {Py_None, known.right, Py_None, known.zero, known.zero, known.pad};  // in the tuple's order
     if (n == 0 &&
         take_keywords(args, n, names,
                       {"length", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"}, given)) {
@@ -240,6 +249,8 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
     state_slots.added.find(state, "_added");
     state_slots.component.find(handed, "component");
     state_slots.decoder.find(added, "_decoder");
+    (void)defaults();
+    Native::prepare();
     truncation_type = truncation.inc_ref().ptr();
     padding_type = padding.inc_ref().ptr();
     replace(tokenizer, "id_to_token", "($self, id)", &id_to_token, &id_to_token_bound);

@@ -6,10 +6,14 @@
 namespace crayon::python {
 namespace {
 
-// Calls `visit` with each id of a list; false as soon as one is no int that fits, or `visit` says no.
+// Calls `visit` with each id of a list that has n of them; false as soon as one is no int that fits, or `visit` says
+// no. Where there is no GIL, the list is locked: the references that it has are borrowed. A lock can be lost while
+// another one is waited for, so that the list may end early.
 template <typename Visit>
-bool each_id(PyObject* list, Visit&& visit) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+bool each_id(PyObject* list, Py_ssize_t n, Visit&& visit) {
+    const py::scoped_critical_section lock(list);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        if (i >= PyList_GET_SIZE(list)) return false;
         PyObject* const item = PyList_GET_ITEM(list, i);
         if (!PyLong_CheckExact(item)) return false;
         int overflow = 0;
@@ -72,9 +76,10 @@ PyObject* token_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
 PyObject* tokens_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
         if (!PyList_CheckExact(ids)) return py::none();
-        py::list out(size_t(PyList_GET_SIZE(ids)));
+        const Py_ssize_t n = PyList_GET_SIZE(ids);
+        py::list out{size_t(n)};
         std::string bytes;
-        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+        const bool done = each_id(ids, n, [&](Py_ssize_t i, int64_t id) {
             if (!bytes_of(engine, id, &bytes)) return false;
             out[size_t(i)] = bytes_from(bytes);
             return true;
@@ -86,11 +91,12 @@ PyObject* tokens_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
 PyObject* bytes_and_starts(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     return with_one(self, args, n, names, [](const Engine& engine, PyObject* ids) -> py::object {
         if (!PyList_CheckExact(ids)) return py::none();
-        py::list starts(size_t(PyList_GET_SIZE(ids)));
+        const Py_ssize_t n = PyList_GET_SIZE(ids);
+        py::list starts{size_t(n)};
         std::string all, bytes;
         size_t characters = 0;
         const auto continues = [](char byte) { return (uint8_t(byte) & 0xC0) == 0x80; };
-        const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+        const bool done = each_id(ids, n, [&](Py_ssize_t i, int64_t id) {
             if (!bytes_of(engine, id, &bytes) || bytes.empty()) return false;
             const bool inside = continues(bytes[0]) && characters > 0;
             starts[size_t(i)] = py::int_(characters - inside);
@@ -131,16 +137,16 @@ PyObject* id_of_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
 
 // The same two as methods of crayon_hf.tiktoken.Encoding, which has those of Python for all that they leave.
 Bound encode_single_bound, decode_single_bound;
+PyObject* native_name = nullptr;
+PyTypeObject* engine_type = nullptr;
 
 // What `work` makes of the only argument, with the native engine of an encoding; else what Python has.
 template <typename Work>
 PyObject* with_native(const Bound& bound, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
                       Work&& work) {
-    static PyObject* const native = name_of("_native");
-    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
     if (names == nullptr && n == 1) {
-        const py::object engine = attribute(self, native);
-        if (engine && Py_TYPE(engine.ptr()) == type) {
+        const py::object engine = attribute(self, native_name);
+        if (engine && Py_TYPE(engine.ptr()) == engine_type) {
             PyObject* const made =
                 guarded([&] { return work(*value_of<Engine>(engine.ptr()), args[0]).release().ptr(); });
             if (made != Py_None) return made;
@@ -162,6 +168,8 @@ PyObject* decode_single_token_bytes(PyObject* self, PyObject* const* args, Py_ss
 }
 
 void quicken_tiktoken(const py::type& encoding) {
+    native_name = name_of("_native");
+    engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
     replace(encoding, "encode_single_token", "($self, text_or_bytes)", &encode_single_token, &encode_single_bound);
     replace(encoding, "decode_single_token_bytes", "($self, token)", &decode_single_token_bytes, &decode_single_bound);
 }
@@ -170,8 +178,9 @@ void quicken_tiktoken(const py::type& encoding) {
 
 py::object tokens_of_ids(const Engine& engine, PyObject* ids) {
     if (!PyList_CheckExact(ids)) return py::none();
-    py::list out(size_t(PyList_GET_SIZE(ids)));
-    const bool done = each_id(ids, [&](Py_ssize_t i, int64_t id) {
+    const Py_ssize_t n = PyList_GET_SIZE(ids);
+    py::list out{size_t(n)};
+    const bool done = each_id(ids, n, [&](Py_ssize_t i, int64_t id) {
         out[size_t(i)] = engine.has_id(id) ? py::object(py::str(engine.id_to_token(uint32_t(id)))) : py::none();
         return id >= 0 && id <= UINT32_MAX;  // what is said of others is said elsewhere
     });
@@ -180,12 +189,15 @@ py::object tokens_of_ids(const Engine& engine, PyObject* ids) {
 
 py::object ids_of_tokens(const Engine& engine, PyObject* tokens) {
     if (!PyList_CheckExact(tokens)) return py::none();
-    py::list out(size_t(PyList_GET_SIZE(tokens)));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tokens); ++i) {
-        PyObject* const token = PyList_GET_ITEM(tokens, i);
-        if (!PyUnicode_CheckExact(token)) return py::none();
+    const Py_ssize_t n = PyList_GET_SIZE(tokens);
+    py::list out{size_t(n)};
+    const py::scoped_critical_section lock(tokens);  // see each_id
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        if (i >= PyList_GET_SIZE(tokens)) return py::none();
+        const auto token = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(tokens, i));
+        if (!PyUnicode_CheckExact(token.ptr())) return py::none();
         Py_ssize_t size = 0;
-        const char* const data = PyUnicode_AsUTF8AndSize(token, &size);
+        const char* const data = PyUnicode_AsUTF8AndSize(token.ptr(), &size);
         if (data == nullptr) {  // a lone surrogate
             PyErr_Clear();
             return py::none();

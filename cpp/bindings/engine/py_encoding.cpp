@@ -26,10 +26,11 @@ void PyEncoding::encode_whole() const {
     text_ = py::object();
 }
 
+PyTypeObject* encoding_type = nullptr;
+
 py::object new_encoding(PyEncoding&& encoding) {
-    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<PyEncoding>().release().ptr());
     auto value = std::make_unique<PyEncoding>(std::move(encoding));
-    PyObject* const made = py::detail::make_new_instance(type);
+    PyObject* const made = py::detail::make_new_instance(encoding_type);
     if (made == nullptr) throw py::error_already_set();
     auto at = reinterpret_cast<py::detail::instance*>(made)->get_value_and_holder();
     at.value_ptr() = value.get();

@@ -71,6 +71,19 @@ inline py::object attribute(PyObject* self, PyObject* name) {
     return value;
 }
 
+// What a dict has for a key, or nothing. Where there is no GIL, a reference that is borrowed may be gone already.
+inline py::object entry_of(PyObject* dict, PyObject* key) {
+#if defined(Py_GIL_DISABLED)
+    PyObject* found = nullptr;
+    if (PyDict_GetItemRef(dict, key, &found) < 0) PyErr_Clear();
+    return py::reinterpret_steal<py::object>(found);
+#else
+    auto found = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(dict, key));
+    if (!found) PyErr_Clear();
+    return found;
+#endif
+}
+
 // An attribute that a Python class has in its `__slots__`: read and set where its objects have it, which takes a tenth
 // of the time of looking it up. Without the GIL somebody else may set it meanwhile, so it is looked up there.
 class Slot {
@@ -110,6 +123,10 @@ class Native {
     const Engine* operator->() const { return engine_; }
     explicit operator bool() const { return engine_ != nullptr; }
 
+    // Finds what it goes by, before there are threads: one that waits for another's static variable cannot stop when
+    // Python without the GIL stops all of them.
+    static void prepare() { (void)type(); }
+
   private:
     static PyTypeObject* type() {
         static PyTypeObject* const engine = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
@@ -122,11 +139,16 @@ class Native {
 // A number that is another one as soon as something in a class or in one of its bases has changed, or -1 where there is
 // none yet: the version by which CPython's own caches of methods go.
 inline long version_of(const PyTypeObject* type) {
-    bool is_valid = type->tp_version_tag != 0;
+#if defined(Py_GIL_DISABLED)
+    const auto version = _Py_atomic_load_uint32_relaxed(&type->tp_version_tag);  // as CPython reads it
+#else
+    const auto version = type->tp_version_tag;
+#endif
+    bool is_valid = version != 0;
 #if PY_VERSION_HEX < 0x030D0000  // from 3.13 on nobody sets this flag
     is_valid = is_valid && (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0;
 #endif
-    return is_valid ? long(type->tp_version_tag) : -1;
+    return is_valid ? long(version) : -1;
 }
 
 // The token of each id of a list, None for one that there is not; None for what is no list of ints from 0 up.

@@ -42,7 +42,7 @@ void add_words(PyWordCounter& self, const py::object& mapping) {
     if (!PyMapping_Check(mapping.ptr()) || PySequence_Check(mapping.ptr()))
         if (!py::hasattr(mapping, "items"))
             throw py::type_error("words is " + type_name(mapping) + ", expected a dict");
-    const py::list items(mapping.attr("items")());
+    const py::tuple items(mapping.attr("items")());  // nobody changes a tuple
     Texts kept(false);
     std::vector<CountedWord> words;
     words.reserve(items.size());

@@ -1,0 +1,309 @@
+"""What threads share, with nothing but our own locks between them: for Python without the GIL, and true with it.
+
+Needs neither ``tokenizers`` nor what is in ``conftest.py``, so that it runs where the library has no wheel:
+`tools/free_threaded.sh`. What is right was said by one thread alone, before.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from crayon_hf import DecodeStream, Encoding, Tokenizer, _core
+
+pytestmark = pytest.mark.concurrency
+
+HAS_LIBRARY = find_spec("tokenizers") is not None
+ROUNDS = 40
+TEXT = "The quick brown fox's 1234 jumps, über den faulen Hund — 敏捷的棕色狐狸 🙂🙂 isn't it? \n\n  def f(x):\n"
+WORDS = re.split(" ", TEXT)
+
+
+@pytest.fixture(params=[2, 8])
+def together(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
+    """``together(work, ...)``: calls each with its number, in so many threads that begin at once; what they return."""
+    return lambda *work: run_together(request.param, *work)
+
+
+def run_together(threads: int, *work: Callable[[int], Any]) -> list[Any]:
+    begin = threading.Barrier(threads)
+    results: list[Any] = [None] * threads
+    errors: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            begin.wait()
+            results[number] = work[number % len(work)](number)
+        except BaseException as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # with the GIL, too, threads are to meet everywhere
+    try:
+        running = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    if errors:
+        raise errors[0]
+    return results
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_profile("lite")
+
+
+def texts(seed: int = 0, count: int = 60) -> list[str]:
+    """Texts of all sizes and kinds of characters; no str is an old one, which may have its UTF-8."""
+    size = len(WORDS)
+    return [" ".join(WORDS[(i * 7 + j * (seed + 3)) % size] for j in range(i * i % 131)) for i in range(count)]
+
+
+def test_small_calls(tokenizer, together):
+    given = texts()
+    said = [tokenizer.encode(text) for text in given]
+    ids = [encoding.ids for encoding in said]
+    decoded = [tokenizer.decode(row) for row in ids]
+    tokens = [encoding.tokens for encoding in said]
+    engine = tokenizer._current_engine()
+
+    def work(number: int) -> None:
+        for i in range(number, number + len(given)):
+            text, row = given[i % len(given)], ids[i % len(given)]
+            assert tokenizer.encode(text).ids == row
+            assert engine.encode_ids(text) == row
+            assert tokenizer.decode(row) == decoded[i % len(given)]
+            assert engine.ids_to_tokens(row) == tokens[i % len(given)]
+            assert engine.tokens_to_ids(tokens[i % len(given)]) == row
+            assert tokenizer.encode_batch(given[:3], threads=1)[2].tokens == tokens[2]
+
+    together(work)
+
+
+def test_ids_that_nobody_listed_before(tokenizer, together):
+    """The ints of a list are made once: here by all threads at the same time."""
+    size = tokenizer.get_vocab_size()
+    words = [tokenizer.id_to_token(id) for id in range(size)]
+    engine = tokenizer._current_engine()
+    for made in together(lambda number: engine.tokens_to_ids(words)):
+        assert made == list(range(size))
+    everything = "".join(tokenizer.decode([id]) for id in range(0, size, 3))
+    lists = together(lambda number: engine.encode_ids(everything))
+    assert all(made == lists[0] for made in lists)
+    assert all(type(id) is int for id in lists[0])
+    assert tokenizer.decode(lists[0]) == everything
+
+
+def test_text_that_gets_its_utf8(tokenizer, together):
+    """A str keeps its UTF-8 from the first time that it is asked for; others read the str meanwhile."""
+    engine = tokenizer._current_engine()
+    rounds = range(ROUNDS * 10)
+    rows = [engine.encode_ids(f"{round} Größe 敏捷的 " * 20) for round in rounds]
+    shared = [f"{round} Größe 敏捷的 " * 20 for round in rounds]
+
+    def ask(number: int) -> None:
+        for text in shared:
+            engine.tokens_to_ids([text, "a"])
+
+    def read(number: int) -> None:
+        assert [engine.encode_ids(text) for text in shared] == rows
+
+    together(read, ask)
+
+
+def test_one_encoding_that_is_looked_at(tokenizer, together):
+    """An encoding has ids alone until somebody asks for more: here all threads do at once."""
+    given = texts(1, ROUNDS * 2) * 3
+    expected = [
+        (e.tokens, e.offsets, e.word_ids, e.ids, len(e), e.char_to_token(0)) for e in map(tokenizer.encode, given)
+    ]
+    shared = [tokenizer.encode(text) for text in given]
+
+    def look(number: int) -> Any:
+        seen = []
+        for e in shared:
+            if number % 2:
+                seen.append((e.tokens, e.offsets, e.word_ids, e.ids, len(e), e.char_to_token(0)))
+            else:
+                size, at, ids = len(e), e.char_to_token(0), e.ids
+                seen.append((e.tokens, e.offsets, e.word_ids, ids, size, at))
+        return seen
+
+    assert all(made == expected for made in together(look))
+
+
+def test_one_encoding_that_changes(tokenizer, together):
+    """What is seen of it is what it was at some time; copies are whole."""
+    text = texts(2)[40]
+    whole = tokenizer.encode(text)
+    ids, tokens = whole.ids, whole.tokens
+    shared = [tokenizer.encode(text) for _ in range(ROUNDS // 2)]
+
+    def change(number: int) -> None:
+        for one in shared:
+            for size in range(len(ids), 8, -1):
+                one.truncate(size)
+                one.pad(size + 2, pad_id=1)
+
+    def look(number: int) -> None:
+        for one in shared * 2:
+            for twin in (copy.copy(one), pickle.loads(pickle.dumps(one)), Encoding.merge([one])):
+                assert len(twin) == len(twin.ids) == len(twin.tokens) == len(twin.offsets) == len(twin.word_ids)
+                assert all(one in (id, 1) for one, id in zip(twin.ids, ids, strict=False))
+                assert all(one in (token, "[PAD]") for one, token in zip(twin.tokens, tokens, strict=False))
+            assert len(one.ids) <= len(ids) + 2
+            assert all(len(part.ids) == len(part.tokens) for part in one.overflowing)
+            assert repr(one).startswith("Encoding(num_tokens=")
+
+    together(change, look)
+
+
+def test_one_stream(tokenizer, together):
+    """Each step gives the text of its own id, whoever else takes steps."""
+    steps = 300
+    (id,) = tokenizer.encode("a").ids
+    stream = DecodeStream()
+    results = together(lambda number: [stream.step(tokenizer, id) for _ in range(steps)])
+    assert [text for made in results for text in made] == ["a"] * (steps * len(results))
+
+
+def test_many_streams(tokenizer, together):
+    ids = tokenizer.encode(texts(3)[50]).ids
+    alone = DecodeStream()
+    expected = [alone.step(tokenizer, id) for id in ids]
+
+    def work(number: int) -> None:
+        for _ in range(5):
+            stream = DecodeStream()
+            assert [stream.step(tokenizer, id) for id in ids] == expected
+
+    together(work)
+
+
+def test_lists_that_change(tokenizer, together):
+    """A list is read as it is at some time, or as it becomes: nothing that is no item of it is read."""
+    engine = tokenizer._current_engine()
+    (id,) = tokenizer.encode("a").ids
+    ids, tokens, sequences = [id] * 50, ["a"] * 50, ["a b"] * 20
+    stop = threading.Event()
+
+    def change(number: int) -> None:
+        for i in range(ROUNDS * 50):
+            ids.append(id) if i % 3 else ids.clear()
+            tokens.append("a") if i % 3 else tokens.clear()
+            sequences.append("a b") if i % 5 else sequences.clear()
+            if i % 10 == 0:
+                ids[:], tokens[:] = [int(str(id))] * 50, ["".join("a")] * 50
+        stop.set()
+
+    row = tokenizer.encode("a b").ids
+
+    def look(number: int) -> None:
+        while not stop.is_set():
+            assert set(engine.decode(ids)) <= {"a"}
+            assert set(engine.decode_batch([ids, ids])[1]) <= {"a"}
+            assert set(engine.ids_to_tokens(ids) or "a") <= {"a"}
+            assert set(engine.tokens_to_ids(tokens) or [id]) <= {id}
+            assert set(engine.tokens_bytes(ids) or [b"a"]) <= {b"a"}
+            assert all(made == row for made in engine.encode_lists(sequences))
+
+    together(change, look)
+
+
+def test_a_tokenizer_that_changes(tokenizer, together):
+    """A call ends with what it began with: never half of a change."""
+    text = "one <new> two <newer> three " * 3
+    before = tokenizer.encode(text).ids
+    states = [before]
+    twin = copy.copy(tokenizer)
+    for token in ("<new>", "<newer>"):
+        twin.add_tokens([token])
+        states.append(twin.encode(text).ids)
+    short = [row[:5] for row in states]
+    added = tokenizer.get_added_tokens_decoder() if HAS_LIBRARY else {}
+
+    def change(number: int) -> None:
+        for i in range(ROUNDS):
+            tokenizer.enable_truncation(5) if i % 2 else tokenizer.no_truncation()
+            tokenizer.enable_padding(length=4) if i % 3 else tokenizer.no_padding()
+            if i == ROUNDS // 3:
+                tokenizer.add_tokens(["<new>"])
+            if i == 2 * ROUNDS // 3:
+                tokenizer.add_tokens(["<newer>"])
+        tokenizer.no_truncation()
+
+    def look(number: int) -> None:
+        for _ in range(ROUNDS):
+            assert tokenizer.encode(text).ids in states + short
+            assert [made.ids for made in tokenizer.encode_batch([text] * 2)][1] in states + short
+            assert copy.copy(tokenizer).encode(text).ids in states + short
+            assert tokenizer.token_to_id("<new>") in (None, twin.token_to_id("<new>"))
+            if HAS_LIBRARY:  # whose objects these are
+                assert len(tokenizer.get_added_tokens_decoder()) >= len(added)
+            assert tokenizer.truncation is None or tokenizer.truncation["max_length"] == 5
+
+    together(change, look)
+    assert tokenizer.encode(text).ids == states[-1]
+
+
+def test_pickles(tokenizer, together):
+    text = texts(4)[30]
+    ids = tokenizer.encode(text).ids
+
+    def work(number: int) -> None:
+        for _ in range(5):
+            assert pickle.loads(pickle.dumps(tokenizer)).encode(text).ids == ids
+            assert Tokenizer.from_profile("lite").encode(text).ids == ids
+
+    together(work)
+
+
+def test_batches_in_batches(tokenizer, together):
+    """Batches that have threads of their own, beside one another."""
+    numpy = pytest.importorskip("numpy")
+    given = texts(5) * 5
+    rows = [made.ids for made in tokenizer.encode_batch(given)]
+    counts = [len(row) for row in rows]
+
+    def work(number: int) -> None:
+        assert [made.ids for made in tokenizer.encode_batch(given, threads=2)] == rows
+        ids, splits = tokenizer.encode_ragged(given, add_special_tokens=True, threads=2)
+        assert numpy.diff(splits).tolist() == counts
+        assert ids.tolist() == [id for row in rows for id in row]
+        assert tokenizer.count_tokens(given, threads=2) == counts
+        assert tokenizer.decode_batch(rows, threads=2) == [tokenizer.decode(row) for row in rows]
+
+    together(work)
+
+
+def test_one_word_counter(tokenizer, together):
+    """It refuses whoever comes while another call uses it, and counts all of each call that it takes."""
+    counter = _core.WordCounter(tokenizer._current_engine(), threads=1)
+
+    def work(number: int) -> int:
+        taken = 0
+        for _ in range(ROUNDS):
+            try:
+                counter.add(["a a b"] * 10)
+            except RuntimeError as error:
+                if "busy" not in str(error):
+                    raise
+            else:
+                taken += 1
+        return taken
+
+    taken = sum(together(work))
+    assert taken > 0
+    assert sum(count for _, count, _ in counter.words()) == taken * 30
