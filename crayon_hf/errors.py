@@ -63,6 +63,10 @@ class HubError(CrayonError):
     """The Hub did not give or take what it was asked for; the message names the repository and says what to do."""
 
 
+class MissingExtraError(CrayonError, ImportError):
+    """A package that this needs is not installed; the message names it, and the command that installs it."""
+
+
 class DeviceError(CrayonError, RuntimeError):
     """A GPU did not do what it was asked to; the message names the device and says what can be done."""
 

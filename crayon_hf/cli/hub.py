@@ -11,7 +11,6 @@ from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command
 from crayon_hf.cli.commands import print_line
-from crayon_hf.errors import CrayonError
 
 
 def add_pull(subparsers: Any) -> None:
@@ -36,24 +35,21 @@ def add_pull(subparsers: Any) -> None:
 
 @contextlib.contextmanager
 def client_of_a_command() -> Iterator[None]:
-    """The Hub's client while a command runs: a package that is missing is one line, and its warnings are not shown.
+    """The Hub's client while a command runs: its warnings are not shown.
 
     It warns of each try of its own; what they come to is our one line. Whoever asked it for more (``HF_DEBUG``,
     ``HF_HUB_VERBOSITY=info``) gets that.
     """
     from crayon_hf.hub import client
 
+    logging = client.library().utils.logging
+    before = logging.get_verbosity()
+    if before == logging.WARNING:
+        logging.set_verbosity(logging.ERROR)
     try:
-        logging = client.library().utils.logging
-        before = logging.get_verbosity()
-        if before == logging.WARNING:
-            logging.set_verbosity(logging.ERROR)
-        try:
-            yield
-        finally:
-            logging.set_verbosity(before)
-    except ImportError as error:
-        raise CrayonError(str(error)) from error
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 def pull(arguments: argparse.Namespace) -> int:

@@ -84,6 +84,8 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     for spec in texts:
         path = find_text(spec)
         text = read_text(path, limit).decode()
+        if not text:
+            raise CrayonError(f"{path} is empty: there is nothing to compare")
         results.append(greedy.agreement(exact, other, text, path.name.split(".")[0]))
         rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
         if rounds:

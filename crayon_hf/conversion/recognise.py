@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import IO
 
+from crayon_hf.conversion.missing import no_file
 from crayon_hf.errors import VocabularyError
+from crayon_hf.util.damage import damage_of
 
 
 class Kind(Enum):
@@ -51,6 +53,8 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
     name = os.fspath(path)
     if os.path.isdir(name):
         return Kind.DIRECTORY
+    if not os.path.lexists(name):
+        raise no_file(name)
     if os.path.exists(name) and not os.path.isfile(name):
         raise VocabularyError(f"{name} is not a file")
     with open(name, "rb") as file:
@@ -58,10 +62,8 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
         kind = _recognise(head, file, name)
     if kind is not None:
         return kind
-    if not head:
-        raise VocabularyError(f"{name} is empty: {LOOKED_FOR} was looked for")
-    if head.startswith(b"version https://git-lfs."):
-        raise VocabularyError(f"{name} is a Git LFS pointer, not the file itself: fetch it with git lfs pull")
+    if (damage := damage_of(head)) is not None:
+        raise VocabularyError(f"{name} {damage}")
     raise VocabularyError(f"{name} is no vocabulary that is known here: {LOOKED_FOR} was looked for")
 
 

@@ -20,6 +20,8 @@ from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.loading import cache
 from crayon_hf.state.source_json import compile_json
 from crayon_hf.util.byte_level import spell
+from crayon_hf.util.damage import damage_of
+from crayon_hf.util.extras import needed
 
 from .converted import written
 
@@ -149,15 +151,19 @@ def identify(
     return RankFile(name if name is not None else file, pattern, dict(special_tokens))
 
 
+def cache_directory() -> str:
+    """Where tiktoken keeps what it fetched; empty: nowhere."""
+    directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache") if directory is None else directory
+
+
 def find_published_file(name: str) -> str | None:
     """The rank file of a known encoding in tiktoken's own cache, if it is there and whole."""
     encoding = KNOWN_ENCODINGS.get(name)
     if encoding is None:
         return None
-    directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if directory is None:
-        directory = os.path.join(tempfile.gettempdir(), "data-gym-cache")
-    if not directory:  # tiktoken: an empty name means no cache
+    directory = cache_directory()
+    if not directory:
         return None
     known = KNOWN_FILES[encoding.file]
     path = os.path.join(directory, known.cache_name)
@@ -169,22 +175,35 @@ def find_published_file(name: str) -> str | None:
 
 def fetch_published_file(name: str) -> bytes:
     """The rank file of a known encoding, from the tiktoken library, which may fetch it from the network."""
-    try:
+    with needed(f"the rank file of {name} is not in tiktoken's cache: fetching it", "tiktoken", "tiktoken"):
         from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
-    except ImportError as error:
-        raise VocabularyError(
-            f"the rank file of {name} is not in tiktoken's cache, and tiktoken is not installed: "
-            "give the path of the file, or pip install 'crayon-hf[tiktoken]'"
-        ) from error
     try:
         ranks: dict[bytes, int] = ENCODING_CONSTRUCTORS[name]()["mergeable_ranks"]
     except Exception as error:  # whatever fetching over a network can raise
-        raise VocabularyError(f"tiktoken could not get the rank file of {name}: {error}") from error
+        known = KNOWN_ENCODINGS[name].file
+        directory = cache_directory() or "DIRECTORY, with TIKTOKEN_CACHE_DIR=DIRECTORY"
+        raise VocabularyError(
+            f"the rank file of {name} is not in tiktoken's cache, and tiktoken could not fetch it "
+            f"({_first_words(error)}). With a network it is fetched once. Without one, have {known}.tiktoken from "
+            f"another machine: give its path (from_tiktoken('{known}.tiktoken')), or put it where tiktoken looks for "
+            f"it, {os.path.join(directory, KNOWN_FILES[known].cache_name)}"
+        ) from error
     return write_ranks(ranks)
+
+
+def _first_words(error: Exception) -> str:
+    """The end of what a client says of a connection, which is the reason: the rest is objects within objects."""
+    reason: BaseException = error
+    while (inner := reason.__cause__ or reason.__context__) is not None:
+        reason = inner
+    said = " ".join(str(reason).split()) or type(reason).__name__
+    return said if len(said) <= 120 else f"{said[:120]}..."
 
 
 def read_ranks(data: bytes) -> dict[bytes, int]:
     """The tokens of a rank file and their ranks: each line is a token in base64, a space, and its rank."""
+    if (damage := damage_of(data)) is not None:
+        raise VocabularyError(f"the rank file {damage}")
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
         if not line:

@@ -18,6 +18,7 @@ from crayon_hf.conversion.tiktoken import (
     tokenizer_json,
 )
 from crayon_hf.errors import VocabularyError
+from crayon_hf.util.extras import needed
 from crayon_hf.util.files import read_source
 
 _END = "<|endoftext|>"
@@ -60,7 +61,8 @@ def is_encoding_name(name: str | os.PathLike[str]) -> bool:
 
 def _by_name(name: str, options: dict[str, Any]) -> Converted:
     if name not in KNOWN_ENCODINGS:
-        import tiktoken
+        with needed(f"the encoding {name}", "tiktoken"):
+            import tiktoken
 
         return read_encoding(tiktoken.get_encoding(name), **options)
     path = find_published_file(name)

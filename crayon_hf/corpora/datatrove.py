@@ -14,19 +14,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from datatrove.io import DataFolderLike, get_datafolder
-from datatrove.pipeline.base import PipelineStep
-from datatrove.pipeline.tokens import DocumentTokenizer, MegatronDocumentTokenizer
-from datatrove.pipeline.tokens.megatron_tokenizer import MegatronTokenizedFile
-from datatrove.pipeline.tokens.tokenizer import TokenizedFile
-from datatrove.utils.batching import batched
-from datatrove.utils.logging import logger
-from fsspec.core import url_to_fs
 
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.shard import tokenize_shard
 from crayon_hf.errors import CorpusError, ProfileNotFoundError, VocabularyError
 from crayon_hf.reading.documents import format_of
+from crayon_hf.util.extras import needed
+
+with needed("crayon_hf.corpora.datatrove", "datatrove"):
+    from datatrove.io import DataFolderLike, get_datafolder
+    from datatrove.pipeline.base import PipelineStep
+    from datatrove.pipeline.tokens import DocumentTokenizer, MegatronDocumentTokenizer
+    from datatrove.pipeline.tokens.megatron_tokenizer import MegatronTokenizedFile
+    from datatrove.pipeline.tokens.tokenizer import TokenizedFile
+    from datatrove.utils.batching import batched
+    from datatrove.utils.logging import logger
+    from fsspec.core import url_to_fs
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -24,6 +24,7 @@ from crayon_hf.corpora.job.workers import TRIES
 from crayon_hf.corpora.ray_data import cpus, unpack
 from crayon_hf.reading.addresses import is_local
 from crayon_hf.reading.documents import InputFile
+from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:
     import ray
@@ -58,6 +59,7 @@ def tokenize_corpus_on_ray(
     for ``workers``, ``threads`` and ``runner``; `progress` is called after each task. Errors are those of
     `tokenize_corpus`.
     """
+    need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
     taken = {"workers", "threads", "runner"} & settings.keys()
     if taken:
         raise TypeError(f"tokenize_corpus_on_ray has no argument {', '.join(sorted(taken))}: see cpus_per_task")

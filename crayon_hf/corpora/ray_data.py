@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.batch_columns import Column, packed, with_ids
+from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,7 @@ def tokenize_dataset(
     ``compute=ray.data.ActorPoolStrategy(size=8)`` for so many actors, ``num_cpus=4`` for that many threads in each,
     ``batch_size`` (by default a block is a batch). Nothing is computed before the dataset is consumed.
     """
+    need("tokenize_dataset", "ray", "ray", "pyarrow")
     import ray
 
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.batch_columns import Column, packed, with_ids
+from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,7 @@ def tokenize_in_arrow(
     to each text: `eos`, or what the tokenizer calls so (JobError when that is not clear); `suffix` adds any ids, before
     that. `threads` are those of one task: as many as ``spark.task.cpus``. A `column` that is not there fails the task.
     """
+    need("tokenize_in_arrow", "spark", "pyspark", "pyarrow")
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)
     return TokenizeInArrow(label, spark.sparkContext.broadcast(tuple(parcel)), worked_on, threads)
 

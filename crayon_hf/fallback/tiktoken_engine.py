@@ -10,6 +10,7 @@ from crayon_hf.fallback import reference_errors
 from crayon_hf.fallback.delegated import DelegatedEngine, as_text
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import spell
+from crayon_hf.util.extras import needed
 from crayon_hf.util.replacing import stock
 
 _Encoding = TypeVar("_Encoding")
@@ -32,13 +33,8 @@ class TiktokenEngine(DelegatedEngine):
     ) -> None:
         super().__init__(reason)
         self.arguments = (name, pattern, ranks, dict(special_tokens), reason)
-        try:
+        with needed(f"what is not native ({reason})", "tiktoken"):
             from tiktoken import Encoding
-        except ImportError as error:
-            raise UnsupportedError(
-                f"not native: {reason}; the tiktoken library could encode instead, but it is not installed: "
-                "pip install 'crayon-hf[tiktoken]'"
-            ) from error
         try:
             with reference_errors.as_error(VocabularyError, "its Encoding"):
                 self._encoding = stock_encoding(

@@ -17,6 +17,7 @@ from hashlib import sha1, sha256
 from typing import Any, NamedTuple, TypeVar
 
 from crayon_hf.errors import HubError
+from crayon_hf.util.extras import needed
 from crayon_hf.util.hub_errors import is_transport
 
 _T = TypeVar("_T")
@@ -73,18 +74,13 @@ def parse(repo: str, revision: str | None = None) -> Place:
 
 
 def library() -> Any:
-    """``huggingface_hub``. ImportError, with what to install, where it or what it needs is not."""
-    try:
+    """``huggingface_hub``. MissingExtraError, with what to install, where it or what it needs is not."""
+    with needed("the Hub", "hub"):
         import filelock  # noqa: F401 (these two are imported later, by the client and by us)
         import huggingface_hub.constants
         import huggingface_hub.errors
         import huggingface_hub.utils
         import yaml  # noqa: F401
-    except ImportError as error:
-        package, why = "huggingface_hub", f" ({error})"  # one is there, and broken
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            package, why = error.name.partition(".")[0], ""
-        raise ImportError(f"the Hub needs the package {package}: pip install 'crayon-hf[hub]'{why}") from error
     return huggingface_hub
 
 

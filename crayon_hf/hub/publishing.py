@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.errors import CrayonError, HubError
+from crayon_hf.errors import CrayonError, HubError, MissingExtraError
 from crayon_hf.hub import client, staging
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
@@ -125,7 +125,10 @@ def publish(
     if place.revision is not None and re.fullmatch(r"[0-9a-f]{40}", place.revision):
         raise ValueError(f"{place.revision} is a commit: give the name of a branch to publish to")
     if speed and find_spec("matplotlib") is None:
-        raise CrayonError("the plot of speeds needs matplotlib: pip install 'crayon-hf[report]' (or --no-speed)")
+        raise MissingExtraError(
+            "the plot of speeds needs matplotlib, which is not installed: pip install 'crayon-hf[report]' "
+            "(or --no-speed)"
+        )
     say(f"{place}: looking")
     found = _look(place, source is not None, token, create_pr, dry_run is not None)
     if private and found.exists and not found.private:

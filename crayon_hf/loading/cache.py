@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
+from crayon_hf.util.damage import damage_in
 from crayon_hf.util.files import home, read_source, write_atomic
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
@@ -112,7 +113,13 @@ def open_bytes(data: bytes, recipe: Recipe) -> Opened:
 
 def open_cartridge(path: str) -> _core.Engine:
     """A cartridge from anywhere: verified whole the first time, only mapped when it has not changed since."""
-    return _Cache().open_verified(path)
+    try:
+        return _Cache().open_verified(path)
+    except CartridgeError as error:
+        damage = damage_in(path)
+        if damage is None:
+            raise
+        raise CartridgeError(f"{path} {damage}") from error
 
 
 def open_agreeing(

@@ -16,6 +16,7 @@ from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.modes import EXACT, Mode
 from crayon_hf.state.source_json import Source, compile_json, json_recipe
 from crayon_hf.state.state import TokenizerState
+from crayon_hf.util.extras import needed
 from crayon_hf.util.files import open_regular, read_source
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
     """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
-    from huggingface_hub import hf_hub_download
+    with needed("from_pretrained", "hub"):
+        from huggingface_hub import hf_hub_download
 
     source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
     cartridge = _cartridge_of(identifier, source, token)

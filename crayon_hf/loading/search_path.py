@@ -84,7 +84,10 @@ def check_name(name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"a profile name is str, not {type(name).__name__}")
     if not name or name.startswith(".") or ".." in name or any(c in name for c in "/\\\0") or Path(name).name != name:
-        why = "it must be a plain file name without its suffix"
+        why = (
+            "it must be a plain file name without its suffix (Tokenizer.from_file opens a path, "
+            "Tokenizer.from_pretrained a repository of the Hub)"
+        )
     elif any(category(c) == "Cc" for c in name):
         why = "it has a control character"
     elif name != name.strip():
@@ -99,4 +102,7 @@ def check_name(name: str) -> None:
 
 def _not_found_message(name: str) -> str:
     places = (f"{directory} ({', '.join(profile_names(directory)) or 'none'})" for directory in search_path())
-    return f"no profile {name!r}; searched, with the profiles that are there: {'; '.join(places)}"
+    return (
+        f"no profile {name!r}; searched, with the profiles that are there: {'; '.join(places)} (a repository of the "
+        "Hub is written user/name)"
+    )

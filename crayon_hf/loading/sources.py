@@ -76,6 +76,10 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, st
 
 def _recognise(given: str) -> tuple[str, str]:
     """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
+    if not os.path.lexists(given):
+        from crayon_hf.conversion.missing import no_file
+
+        raise no_file(given)
     plain, name = _plain_kind(given), os.path.abspath(given)
     if plain is not None:
         return plain, name

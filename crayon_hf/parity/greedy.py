@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
 
-from crayon_hf.errors import CrayonError, UnsupportedError
+from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.extras import needed
 
 from .inputs.texts import DOCUMENT_BYTES, documents
 
@@ -77,13 +78,18 @@ def agreement(exact: Tokenizer, greedy: Tokenizer, text: str, name: str = "") ->
 
 
 def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """MB/s of each contestant, on documents of 2 KB that it has not seen before, one thread, in turns."""
+    """MB/s of each contestant, on documents of 2 KB that it has not seen before, one thread, in turns.
+
+    A text of fewer documents than rounds is seen again. ValueError for one that has none.
+    """
     pieces = list(documents(text.encode(), DOCUMENT_BYTES))
+    if not pieces:
+        raise ValueError("the text is empty: there is nothing to measure")
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
     for encode in contestants.values():
         encode(["warm"])
     for number in range(rounds):
-        part = pieces[number::rounds]
+        part = pieces[number % len(pieces) :: rounds]
         size = sum(len(piece.encode()) for piece in part) / 1e6
         for name, encode in contestants.items():
             started = time.perf_counter()
@@ -93,11 +99,9 @@ def measure(contestants: dict[str, Encode], text: str, rounds: int = ROUNDS) -> 
 
 
 def llama_cpp(path: str) -> Encode:
-    """llama.cpp's own tokenizer of a GGUF file, by way of ``llama-cpp-python``. UnsupportedError without it."""
-    try:
+    """llama.cpp's own tokenizer of a GGUF file, by way of ``llama-cpp-python``. MissingExtraError without it."""
+    with needed("measuring llama.cpp", "", "llama-cpp-python"):
         llama = import_module("llama_cpp")
-    except ImportError as error:
-        raise UnsupportedError("llama.cpp is measured by way of llama-cpp-python, which is not installed") from error
     try:
         model = llama.Llama(model_path=path, vocab_only=True, verbose=False)
     except ValueError as error:

@@ -9,9 +9,10 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from crayon_hf.errors import CorpusError
+from crayon_hf.errors import CorpusError, MissingExtraError
 from crayon_hf.reading.documents import InputFile, format_of
 from crayon_hf.util import validation as checks
+from crayon_hf.util.extras import needed
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 _LOCAL = ("file://", "local://")
@@ -185,15 +186,14 @@ def _said(error: Exception) -> str:
 
 
 def _system(address: str) -> tuple[Any, str]:
-    try:
+    with needed(f"{address}: an address", "corpora"):
         from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise CorpusError(f"{address}: addresses need fsspec: pip install 'crayon-hf[corpora]'") from error
     try:
         system, path = url_to_fs(address)
         return system, path
     except ImportError as error:
-        raise CorpusError(f"{address}: the driver of this kind of address is missing: {error}") from error
+        message = f"{address}: the driver of this kind of address is missing: {error}"
+        raise MissingExtraError(message, name=error.name) from error
     except ValueError as error:
         raise CorpusError(f"{address}: {error}") from error
     except Exception as error:

@@ -7,6 +7,7 @@ import zlib
 from typing import IO, Any
 
 from crayon_hf.errors import CorpusError
+from crayon_hf.util.extras import needed
 
 PACKINGS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 _READ = 1 << 17
@@ -102,10 +103,8 @@ class _Zstandard(io.RawIOBase):
     """Frames by pyarrow, which tells an end in the middle from an end. (``zstandard``'s reader does not.)"""
 
     def __init__(self, raw: IO[bytes], address: str) -> None:
-        try:
+        with needed(f"{address}: reading .zst", "corpora"):
             import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        except ImportError as error:
-            raise CorpusError(f"{address}: reading .zst needs pyarrow: pip install 'crayon-hf[corpora]'") from error
         self._raw, self._address = raw, address
         self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
         self._begun = False

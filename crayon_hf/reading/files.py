@@ -31,9 +31,16 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
 
     CorpusError for a file that `read_documents` would refuse by its name, and where a setting is for none of them: a
     separator without a text file, a column (other than "text") with text files alone. ValueError as `Reading.check`.
+    MissingExtraError where ``pyarrow`` is needed, and is not installed.
     """
     reading.check()
     kinds = {_kind(file, reading)[0] for file in files}
+    for file in files:
+        if (kind := _kind(file, reading)[0]) in ("parquet", "arrow"):
+            from crayon_hf.reading.tables import pyarrow_for
+
+            pyarrow_for(file.address, kind)
+            break
     if reading.separator is not None and kinds and "text" not in kinds:
         raise CorpusError(f"a separator is for text files, and there are {' and '.join(sorted(kinds))} files alone")
     if reading.column != DEFAULT_COLUMN and kinds == {"text"}:

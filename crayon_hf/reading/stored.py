@@ -11,6 +11,7 @@ from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.reading.addresses import Remote, is_local, local_path, mark_of_status
 from crayon_hf.reading.compression import unpacking
 from crayon_hf.reading.documents import InputFile
+from crayon_hf.util.damage import damage_in, is_pointer
 
 _SKIP = 1 << 20
 
@@ -28,6 +29,9 @@ class Stored:
             else:
                 self._remote = Remote(file.address)
                 self.raw = self._remote.open()
+        if is_local(file.address) and is_pointer(local_path(file.address), file.size):
+            self.raw.close()
+            raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
         self._content: Any = unpacking(self.raw, packing, file.address) if packing else self.raw
         self._packing = packing
         self.check("since it was found")

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import CorpusError, CrayonError
-from crayon_hf.reading.addresses import is_local
+from crayon_hf.reading.addresses import is_local, local_path
 from crayon_hf.reading.arrow_spans import check_type
 from crayon_hf.reading.documents import Position
 from crayon_hf.reading.stored import Stored
+from crayon_hf.util.damage import damage_in
+from crayon_hf.util.extras import needed
 
 _ROWS = 1024
 _READ = 1 << 20
@@ -134,12 +136,10 @@ def _forget(mapped: mmap.mmap) -> None:
 
 
 def pyarrow_for(address: str, kind: str) -> Any:
-    """``pyarrow``; CorpusError where it is not installed."""
-    try:
+    """``pyarrow``; MissingExtraError where it is not installed."""
+    with needed(f"{address}: reading {kind}", "corpora"):
         import pyarrow
         import pyarrow.ipc  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    except ImportError as error:
-        raise CorpusError(f"{address}: reading {kind} needs pyarrow: pip install 'crayon-hf[corpora]'") from error
     return pyarrow
 
 
@@ -153,6 +153,8 @@ def readable(address: str, kind: str) -> Iterator[None]:
     except CrayonError:
         raise
     except (pyarrow.ArrowException, ValueError, LookupError, MemoryError) as error:  # names that are not UTF-8...
+        if (damage := damage_in(local_path(address)) if is_local(address) else None) is not None:
+            raise CorpusError(f"{address} {damage}") from error
         raise CorpusError(f"{address}: no readable {kind} file: {error}") from error
     except OSError as error:
         if error.errno is not None:

@@ -8,9 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.errors import SourceMissingError, UnsupportedError
+from crayon_hf.errors import SourceMissingError, UnsupportedError, VocabularyError
 from crayon_hf.loading import cache
 from crayon_hf.state.tokenizer_json import parsed
+from crayon_hf.util.damage import damage_of
 from crayon_hf.util.files import HeldFile
 
 _EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
@@ -86,7 +87,15 @@ def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
     if _EMPTY.search(data) and _has_no_tokens(data):
         raise UnsupportedError("an empty vocabulary")
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
-    return _core.compile_tokenizer_json(data, metadata, flavor)
+    try:
+        return _core.compile_tokenizer_json(data, metadata, flavor)
+    except UnsupportedError:
+        raise
+    except VocabularyError as error:
+        damage = damage_of(data)
+        if damage is None:
+            raise
+        raise VocabularyError(f"the tokenizer.json {damage}") from error
 
 
 def _has_no_tokens(data: bytes) -> bool:

@@ -1,11 +1,14 @@
 """The library's own: byte pair encoding written to be read, in Python alone."""
 
-from tiktoken._educational import (
-    SimpleBytePairEncoding,
-    bpe_encode,
-    bpe_train,
-    train_simple_encoding,
-    visualise_tokens,
-)
+from crayon_hf.util.extras import needed
+
+with needed("crayon_hf.tiktoken._educational", "tiktoken"):
+    from tiktoken._educational import (
+        SimpleBytePairEncoding,
+        bpe_encode,
+        bpe_train,
+        train_simple_encoding,
+        visualise_tokens,
+    )
 
 __all__ = ["SimpleBytePairEncoding", "bpe_encode", "bpe_train", "train_simple_encoding", "visualise_tokens"]

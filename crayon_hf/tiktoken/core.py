@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf._core import Engine, quicken_tiktoken
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
-from crayon_hf.errors import TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.errors import TokenIdError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
 from crayon_hf.loading import opening
 from crayon_hf.tiktoken import _plugins
@@ -26,6 +26,7 @@ from crayon_hf.tiktoken._specials import (
 )
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.byte_level import spell
+from crayon_hf.util.extras import needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -446,12 +447,8 @@ class Encoding:
     @cached_property
     def _library(self) -> Any:
         """The same encoding of the tiktoken library."""
-        try:
+        with needed("this call", "tiktoken"):
             from tiktoken import Encoding as Stock
-        except ImportError as error:
-            raise UnsupportedError(
-                "this takes the tiktoken library, which is not installed: pip install 'crayon-hf[tiktoken]'"
-            ) from error
         return stock_encoding(Stock, **self._parts())
 
 

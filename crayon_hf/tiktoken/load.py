@@ -10,7 +10,7 @@ from hashlib import sha1, sha256
 from typing import Any
 
 from crayon_hf.conversion.tiktoken import write_ranks
-from crayon_hf.errors import UnsupportedError
+from crayon_hf.util.extras import needed
 from crayon_hf.util.files import temporary_path, write_atomic
 
 __all__ = [
@@ -92,10 +92,6 @@ def data_gym_to_mergeable_bpe_ranks(*arguments: Any, **named: Any) -> dict[bytes
 
 
 def _library() -> Any:
-    try:
+    with needed("this call", "tiktoken"):
         from tiktoken import load
-    except ImportError as error:
-        raise UnsupportedError(
-            "this takes the tiktoken library, which is not installed: pip install 'crayon-hf[tiktoken]'"
-        ) from error
     return load

@@ -13,6 +13,7 @@ from crayon_hf.errors import CorpusError
 from crayon_hf.reading.compression import unpacking
 from crayon_hf.reading.documents import format_of
 from crayon_hf.training.batches import BATCH, Batch, Corpus, Lines
+from crayon_hf.util.damage import damage_in, is_pointer
 
 __all__ = ["corpus_of_files", "corpus_of_stream"]
 
@@ -48,6 +49,8 @@ def _all_batches(files: list[tuple[str, int]], column: str, format: str | None) 
 
 
 def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[Batch]:
+    if is_pointer(path, size):
+        raise CorpusError(f"{path} {damage_in(path)}")
     said, packed = format_of(path)
     kind = format or said or "text"
     if kind in ("parquet", "arrow"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.util.extras import needed
+
 if TYPE_CHECKING:
     from crayon_hf.transformers_face.auto import AutoTokenizer
     from crayon_hf.transformers_face.fast import CrayonTokenizerFast
@@ -20,4 +22,5 @@ _HOMES = {"AutoTokenizer": "auto", "CrayonTokenizerFast": "fast"}
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with needed(name, "transformers"):
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizerFast
 
+from crayon_hf.transformers_face.damage import damage_named
 from crayon_hf.transformers_face.replaced import note_replaced
 from crayon_hf.util.reference import reference_class
 
@@ -36,7 +37,8 @@ class CrayonMeta(type):
         tokenizer: Any = make.__new__(make, *args, **kwargs)
         tokenizer.__dict__["_crayon_building"] = True
         try:
-            tokenizer.__init__(*args, **kwargs)
+            with damage_named(None, None, kwargs):
+                tokenizer.__init__(*args, **kwargs)
         finally:
             tokenizer.__dict__.pop("_crayon_building", None)
         convert_backend(tokenizer)

@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face import snapshots
 from crayon_hf.transformers_face.classes import adopt
+from crayon_hf.transformers_face.damage import damage_named
 from crayon_hf.util.hub_errors import is_unavailable
 from crayon_hf.util.reference import reference_class
 
@@ -43,7 +44,7 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
     opens = before is not None and (beside is None or not os.path.isfile(beside))
     outer, _thread.loads, _thread.opens = (is_loading(), getattr(_thread, "opens", False)), True, opens
     try:
-        with _Messages() as messages, _Opener():
+        with _Messages() as messages, _Opener(), damage_named(name, directory, kwargs):
             tokenizer = stock(name, *inputs, **kwargs)
     finally:
         _thread.loads, _thread.opens = outer

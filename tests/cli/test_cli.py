@@ -327,6 +327,13 @@ def test_bench(run, tmp_path):
     assert "threads" in failure(run("bench", "--threads", "0"), 2)
 
 
+def test_an_empty_text_is_said(run, tmp_path):
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    assert f"{empty} is empty" in failure(run("parity", "--greedy", "--text", empty))
+    assert f"{empty.name} is empty" in failure(run("bench", empty, "--quick"))
+
+
 # -- behaviour in a shell
 
 

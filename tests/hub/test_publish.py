@@ -96,7 +96,9 @@ def test_without_matplotlib(hub: LocalHub, home: Path, source: Path) -> None:
         sys.exit(main(["publish", {REPO!r}, "--from", {str(source)!r}]))
     """
     said = failure(run_client(hub, code, home))
-    assert said == "the plot of speeds needs matplotlib: pip install 'crayon-hf[report]' (or --no-speed)"
+    assert said == (
+        "the plot of speeds needs matplotlib, which is not installed: pip install 'crayon-hf[report]' (or --no-speed)"
+    )
     assert hub.requests == []
 
 

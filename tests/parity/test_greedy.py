@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tokenizers
 
-from crayon_hf import Tokenizer, UnsupportedError
+from crayon_hf import MissingExtraError, Tokenizer
 from crayon_hf.parity import greedy
 
 
@@ -70,5 +70,13 @@ def test_the_reference_is_the_same_vocabulary(both: tuple[Tokenizer, Tokenizer])
 
 @pytest.mark.skipif(find_spec("llama_cpp") is not None, reason="llama-cpp-python is installed")
 def test_llama_cpp_is_an_extra() -> None:
-    with pytest.raises(UnsupportedError, match="llama-cpp-python, which is not installed"):
+    with pytest.raises(MissingExtraError, match="not installed: pip install llama-cpp-python"):
         greedy.llama_cpp("model.gguf")
+
+
+def test_a_text_of_fewer_documents_than_rounds(both: tuple[Tokenizer, Tokenizer]) -> None:
+    speeds = greedy.measure({"exact": greedy.ours(both[0])}, "few words", 5)
+    assert len(speeds["exact"]) == 5
+    assert all(speed > 0 for speed in speeds["exact"])  # their quotients are taken
+    with pytest.raises(ValueError, match="the text is empty"):
+        greedy.measure({"exact": greedy.ours(both[0])}, "", 5)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from crayon_hf import MissingExtraError
 from crayon_hf.parity.report.model import Report, ReportError, Speed
 from crayon_hf.parity.report.plots import speed_plot
 from tests.parity.report_samples import SAMPLES, agreeing, huge, plain
@@ -108,5 +109,5 @@ def test_another_format_is_refused() -> None:
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ReportError, match=r"pip install 'crayon-hf\[report\]'"):
+    with pytest.raises(MissingExtraError, match=r"matplotlib, .*: pip install 'crayon-hf\[report\]'"):
         speed_plot(agreeing(), "png")

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf import Tokenizer
+from crayon_hf import MissingExtraError, Tokenizer
 from crayon_hf.conversion import convert, write
 from crayon_hf.conversion.tiktoken import R50K_PATTERN
 from crayon_hf.parity.harness import targets
 from crayon_hf.parity.harness.references import OPENAI, published_encodings
 from crayon_hf.parity.harness.targets import Subject, TargetError, find_target
-from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ def test_what_is_not_there(tmp_path: Path, target: str) -> None:
 
 def test_a_reference_that_is_not_installed(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "find_spec", lambda name: None)
-    with pytest.raises(TargetError, match="is tokenizers, which is not installed"):
+    with pytest.raises(MissingExtraError, match="is tokenizers, which is not installed"):
         found(gpt2_like, "", tmp_path)
 
 
@@ -126,9 +125,9 @@ def test_tiktoken_that_is_not_installed(ranks: Path, tmp_path: Path, monkeypatch
     for name in {*blocked, "tiktoken", OPENAI} - {"tiktoken_ext"}:
         monkeypatch.setitem(sys.modules, name, None)
     for target in (ranks, tmp_path / "own.dat"):
-        with pytest.raises(TargetError, match=r"tiktoken, which is not installed: pip install tiktoken"):
+        with pytest.raises(MissingExtraError, match=r"tiktoken, .*: pip install 'crayon-hf\[tiktoken\]'"):
             found(target, "", tmp_path)
-    with pytest.raises(UnknownVocabularyError, match=r"tiktoken, which is not installed: pip install tiktoken"):
+    with pytest.raises(MissingExtraError, match=r"tiktoken, .*: pip install 'crayon-hf\[tiktoken\]'"):
         published_encodings()
 
 

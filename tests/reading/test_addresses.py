@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf import CorpusError
+from crayon_hf import CorpusError, MissingExtraError
 from crayon_hf.corpora import Reading, find_inputs, read_documents
 from crayon_hf.reading.documents import format_of
 from tests.reading.reading_reference import read, texts_of
@@ -233,11 +233,11 @@ def test_a_driver_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CorpusError, match=r"nosuch://a/b: .*nosuch"):
         find_inputs(["nosuch://a/b"])
     monkeypatch.setitem(sys.modules, "adlfs", None)
-    with pytest.raises(CorpusError, match=r"abfs://a/b: the driver .* is missing: .*adlfs"):
+    with pytest.raises(MissingExtraError, match=r"abfs://a/b: the driver .* is missing: .*adlfs"):
         find_inputs(["abfs://a/b"])
     for module in ("fsspec", "fsspec.core"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(CorpusError, match=r"s3://a/b: .*fsspec: pip install 'crayon-hf\[corpora\]'"):
+    with pytest.raises(MissingExtraError, match=r"s3://a/b: .*fsspec, .*: pip install 'crayon-hf\[corpora\]'"):
         find_inputs(["s3://a/b"])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.formats.base import Format, ShardWriter, Vocabulary
-from crayon_hf.errors import FormatError
+from crayon_hf.util.extras import needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,12 +84,10 @@ def pyarrow_for(prefix: str) -> Any:
     """The library.
 
     Raises:
-        FormatError: It is not installed.
+        MissingExtraError: It is not installed.
     """
-    try:
+    with needed(f"{prefix}: this format", "corpora"):
         import pyarrow
-    except ImportError as error:
-        raise FormatError(f"{prefix}: this format needs pyarrow: pip install 'crayon-hf[corpora]'") from error
     return pyarrow
 
 

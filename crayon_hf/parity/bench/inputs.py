@@ -86,6 +86,8 @@ def make_inputs(specs: Sequence[str], directory: str, sizes: Sizes, scenarios: S
 
     data = {text_name(spec): read_text(find_text(spec), sizes.text) for spec in specs}
     for name, content in data.items():
+        if not content:
+            raise ValueError(f"{name} is empty: there is nothing to measure")
         add(name, list(documents(content, DOCUMENT_BYTES)))
     first = next(iter(data.values()), b"")
     if "long-document" in scenarios:

@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.util.extras import needed
+
 from ..inputs.texts import UnknownVocabularyError, shared_directory
 from .records import OurTiktokenSide, Side, TiktokenSide, TokenizersSide
 from .sentencepiece_side import OurPiecesSide, SentencePieceSide
@@ -207,12 +209,8 @@ def tiktoken_gpt2_pattern() -> str:
 
 def published_encodings() -> list[str]:
     """The encodings that tiktoken defines, but for its old-style gpt2, which is r50k_base."""
-    try:
+    with needed("the comparison of a rank file", "tiktoken", "tiktoken"):  # tiktoken_ext may be there without it
         constructors = import_module(OPENAI).ENCODING_CONSTRUCTORS
-    except ImportError as error:  # tiktoken_ext may be there without it: others put encodings into it, too
-        raise UnknownVocabularyError(
-            "the reference of a rank file is tiktoken, which is not installed: pip install tiktoken"
-        ) from error
     return [name for name in constructors if name != "gpt2"]
 
 

@@ -13,7 +13,7 @@ from crayon_hf.conversion import convert
 from crayon_hf.conversion.recognise import Kind, look_into, recognise
 from crayon_hf.conversion.repository import CARTRIDGE, JSON
 from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, identify
-from crayon_hf.errors import CrayonError, HubError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.errors import CrayonError, HubError, MissingExtraError, ProfileNotFoundError, UnsupportedError
 from crayon_hf.loading import cache
 from crayon_hf.loading.search_path import find_profile
 from crayon_hf.state.source_json import reference_of
@@ -57,7 +57,7 @@ def find_target(target: str, against: str, directory: str) -> Subject:
         subject = _Resolver(name, path, against, directory).subject()
         _check_installed(name, subject.vocabulary.kind)
         return subject
-    except TargetError:
+    except (TargetError, MissingExtraError):
         raise
     except (CrayonError, UnknownVocabularyError, OSError) as error:
         raise TargetError(str(error)) from error
@@ -92,8 +92,9 @@ def _check_installed(name: str, reference: str) -> None:
     except ValueError:  # an import that is blocked
         is_there = False
     if not is_there:
-        raise TargetError(
-            f"the reference of {name} is {reference}, which is not installed: pip install {reference}"
+        extra = f"'crayon-hf[{reference}]'" if reference in ("tiktoken", "transformers") else reference
+        raise MissingExtraError(
+            f"the reference of {name} is {reference}, which is not installed: pip install {extra}"
             + (", or --against tokenizers" if reference == "tiktoken" else "")
         )
 

@@ -9,6 +9,8 @@ from io import BytesIO
 from statistics import median
 from typing import Any, Literal
 
+from crayon_hf.util.extras import needed
+
 from .model import Report, ReportError, Speed
 from .wording import ratio, scenario_title, speed_label, value, verdict, visible
 
@@ -51,7 +53,8 @@ def speed_plot(report: Report, fmt: Literal["svg", "png"]) -> bytes:
     user's settings; these are set aside while it is drawn, so no other thread should draw meanwhile.
 
     Raises:
-        ReportError: the report has no speeds to draw, or matplotlib is not installed.
+        ReportError: the report has no speeds to draw.
+        MissingExtraError: matplotlib is not installed.
         ValueError: another format than these two.
     """
     if fmt not in ("svg", "png"):
@@ -59,12 +62,10 @@ def speed_plot(report: Report, fmt: Literal["svg", "png"]) -> bytes:
     panels = _panels(report)
     if not panels:
         raise ReportError("this report has no speeds to plot; measure them: run `parity` without --no-speed")
-    try:
+    with needed("a plot", "report"):
         import matplotlib
         from matplotlib.figure import Figure
         from matplotlib.font_manager import FontProperties, findfont, get_font
-    except ImportError as error:
-        raise ReportError(f"plots need matplotlib: pip install 'crayon-hf[report]' ({error})") from error
     stream = BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

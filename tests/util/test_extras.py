@@ -1,0 +1,85 @@
+"""Every package that only some users need: without it, an ImportError that names it and the command."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import CrayonError, MissingExtraError
+from crayon_hf.util.extras import needed
+
+# What a user does, without the package: a program that fails, and the extra that the message has to name.
+CALLS = {
+    "transformers": ("from crayon_hf import AutoTokenizer", "transformers"),
+    "transformers.models.auto": ("from crayon_hf import CrayonTokenizerFast", "transformers"),
+    "tiktoken": ("from crayon_hf.tiktoken.load import _library; _library()", "tiktoken"),
+    "tiktoken_ext.openai_public": ("import crayon_hf; crayon_hf.Tokenizer.from_tiktoken('cl100k_base')", "tiktoken"),
+    "tiktoken._educational": ("import crayon_hf.tiktoken._educational", "tiktoken"),
+    "huggingface_hub": ("import crayon_hf; crayon_hf.Tokenizer.from_pretrained('user/name')", "hub"),
+    "yaml": ("import crayon_hf; crayon_hf.pull('user/name')", "hub"),
+    "filelock": ("import crayon_hf; crayon_hf.pull('user/name')", "hub"),
+    "matplotlib": (
+        "from crayon_hf.parity.report.plots import speed_plot as plot; from tests.parity.report_samples import *; "
+        "plot(agreeing(), 'svg')",
+        "report",
+    ),
+    "pyarrow": ("import crayon_hf; crayon_hf.train_bpe('x.parquet')", "corpora"),
+    "pyarrow.ipc": ("import crayon_hf; crayon_hf.tokenize_corpus('x.arrow', 'o', tokenizer='lite')", "corpora"),
+    "fsspec.core": ("import crayon_hf; crayon_hf.tokenize_corpus('s3://x/y.txt', 'o', tokenizer='lite')", "corpora"),
+    "datatrove": ("import crayon_hf.corpora.datatrove", "datatrove"),
+    "ray": ("from crayon_hf.corpora.ray_corpus import *; tokenize_corpus_on_ray('x', 'o', tokenizer='lite')", "ray"),
+    "pyspark": ("from crayon_hf.corpora.spark import *; tokenize_in_arrow(None, 'lite')", "spark"),
+    "llama_cpp": ("from crayon_hf.parity import greedy; greedy.llama_cpp('x')", ""),
+}
+
+
+@pytest.mark.parametrize("package", CALLS)
+def test_a_package_that_is_missing(package: str, tmp_path: Path) -> None:
+    call, extra = CALLS[package]
+    for name in ("x.parquet", "x.arrow", "x.txt"):
+        (tmp_path / name).write_bytes(b"x")
+    program = f"import sys; sys.modules[{package!r}] = None\n{call}"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
+    environment |= {"TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 1, done
+    kind, _, message = done.stderr.strip().splitlines()[-1].partition(": ")
+    assert kind == "crayon_hf.errors.MissingExtraError", done.stderr
+    wanted = f"'crayon-hf[{extra}]'" if extra else "llama-cpp-python"
+    assert re.search(rf"needs [\w-]+, which .*: pip install {re.escape(wanted)}", message), message
+    assert package.partition(".")[0].partition("_ext")[0].replace("_", "-") in message.replace("_", "-")
+
+
+def test_it_is_an_import_error() -> None:
+    with pytest.raises(ImportError) as caught, needed("this", "hub"):
+        import what_there_is_not  # type: ignore[import-not-found] # noqa: F401
+    assert isinstance(caught.value, MissingExtraError)
+    assert isinstance(caught.value, CrayonError)
+    assert caught.value.name == "what_there_is_not"
+    wanted = "this needs what_there_is_not, which is not installed: pip install 'crayon-hf[hub]'"
+    assert str(caught.value) == wanted
+
+
+def test_what_is_there_and_broken_says_why() -> None:
+    says = r"needs os, which cannot be imported: .*\(cannot import name 'nothing'"
+    with pytest.raises(MissingExtraError, match=says), needed("this", "hub"):
+        from os import nothing  # type: ignore[attr-defined] # noqa: F401
+
+
+def test_each_extra_is_one_of_the_package() -> None:
+    root = Path(__file__).parents[2]
+    table = (root / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    extras = re.findall(r"^([a-z]+) = \[", table, re.MULTILINE)
+    named = re.findall(
+        r'needed\([^)]*?"([a-z]*)"(?:, "[a-z-]*")?\)',
+        "".join(path.read_text() for path in (root / "crayon_hf").rglob("*.py")),
+    )
+    assert len(named) >= 12
+    assert set(named) - {""} <= set(extras)
