@@ -38,6 +38,7 @@ from crayon_hf.errors import (
     UnsupportedError,
     VocabularyError,
 )
+from crayon_hf.showing import encoding_html
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face import registration
 from crayon_hf.util.reference import has_components, missing
@@ -222,6 +223,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+Encoding._repr_html_ = encoding_html
 decode_stream.watch()
 registration.watch()
 fingerprints.watch()

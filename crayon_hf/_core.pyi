@@ -23,6 +23,7 @@ Padding: TypeAlias = tuple[int | None, str, int | None, int, int, str] | tuple[i
 class Encoding:
     """One encoded input: parallel lists, one element per token. The interface of ``tokenizers.Encoding``."""
 
+    def _repr_html_(self) -> str: ...  # the package puts it there
     @property
     def ids(self) -> list[int]: ...
     @property

@@ -528,6 +528,19 @@ class Tokenizer(Changes, AsyncMethods):
     def __str__(self) -> str:
         return self._shown(str)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and a text in coloured tokens."""
+        from crayon_hf.showing.html import of_tokenizer
+        from crayon_hf.showing.tokens import sample_of
+
+        facts = {
+            "tokens": f"{self.get_vocab_size():,}",
+            "engine": self.engine,
+            "mode": self.mode,
+            "from": os.path.basename(self._state.path or "") or "memory",
+        }
+        return of_tokenizer(type(self).__name__, facts, sample_of(self._current_engine()))
+
     def _shown(self, how: Callable[[Any], str]) -> str:
         from crayon_hf.state.representation import represent
 

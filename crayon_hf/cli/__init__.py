@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from crayon_hf.cli import running
 from crayon_hf.cli.arguments import UsageError
+from crayon_hf.cli.completion import complete
 from crayon_hf.cli.parser import build_parser
 from crayon_hf.errors import CrayonError, DelegatedWarning
 
@@ -20,12 +21,20 @@ INTERRUPTED, BROKEN_PIPE = 128 + signal.SIGINT, 128 + 13  # as a shell reports a
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage."""
+    """Run one command and return its exit code: 0 done, 1 something is wrong with data or a file, 2 wrong usage.
+
+    Without a command the help goes to standard error, which is wrong usage.
+    """
     for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
         if stream is None:
             return _fail(f"standard {name} is closed", FAILED)
     try:
-        arguments = build_parser().parse_args(argv)
+        parser = build_parser()
+        complete(parser)
+        if not (sys.argv[1:] if argv is None else argv):
+            parser.print_help(sys.stderr)
+            return USAGE
+        arguments = parser.parse_args(argv)
         if arguments.run is not running.run:  # a program that is run is not ours
             os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing is reported by a command and its libraries
         with warnings.catch_warnings():

@@ -1,34 +1,129 @@
-"""What the commands' arguments have in common, and the error that a wrong one is."""
+"""What the commands' arguments have in common, and how the command line is read: help, errors, suggestions."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import IO, Any, NoReturn
 
+from crayon_hf.cli.colour import Paint, paint_for
 from crayon_hf.state.modes import MODES
+from crayon_hf.util.numbers import count_of, size_of
+
+_HEADING = re.compile(r"^(usage:|[A-Za-z][A-Za-z' ]*:$)", re.MULTILINE)
+_OPTION = re.compile(r"(?<=^  )(-{1,2}[\w-]+(?:, -{1,2}[\w-]+)*|[a-z]+(?=  ))", re.MULTILINE)
+_PLAIN: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}  # Python's own colours
 
 
 class UsageError(Exception):
     """The command line itself is wrong."""
 
 
-def add_command(subparsers: Any, name: str, run: Any, help: str, description: str) -> argparse.ArgumentParser:
-    """A command of this name; ``run`` takes the parsed arguments and returns the exit code."""
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are UsageError and suggest what was meant, and whose help has colours on a terminal."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, formatter_class=argparse.RawDescriptionHelpFormatter, **named, **_PLAIN)
+        self.groups: Sequence[tuple[str, Sequence[str]]] = ()
+        """Of a parser with commands: the headings under which its help lists them."""
+
+    def error(self, message: str) -> NoReturn:
+        """Wrong usage."""
+        raise UsageError(f"{message} (try: {self.prog} --help)")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, but for the suggestion where an option is unknown."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = getattr(found, "command", self)
+            known = [name for name in command._option_string_actions if name.startswith("--")]
+            option = next((word for word in unknown if word.startswith("-")), "")
+            command.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(option.partition('=')[0], known)}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = None if action.choices is None else list(action.choices)
+        if choices is None or value in choices:
+            return
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no command {value!r}{_meant(value, choices)}")
+        listed = ", ".join(map(str, choices))
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r}{_meant(value, choices)} (there are {listed})")
+
+    def format_help(self) -> str:
+        """The help; that of a parser with commands lists these in groups."""
+        commands = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
+        if commands is None or not self.groups:
+            return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        rows = {row.dest: row for row in commands._choices_actions}
+        for heading, names in self.groups:
+            formatter.start_section(heading)
+            formatter.add_arguments([rows[name] for name in names])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([each for each in self._actions if each is not commands])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def print_help(self, file: IO[str] | None = None) -> None:
+        """Print it, in colours where the terminal has them and nobody asked for none."""
+        stream: Any = sys.stdout if file is None else file
+        self._print_message(_coloured(self.format_help(), paint_for(stream, "auto")), stream)
+
+
+def _coloured(text: str, paint: Paint) -> str:
+    if not paint.enabled:
+        return text
+    return _OPTION.sub(lambda found: paint.name(found[0]), _HEADING.sub(lambda found: paint.strong(found[0]), text))
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """``: did you mean ...?``, if something is like it."""
+    close = get_close_matches(word, [str(each) for each in known], 1, 0.6)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
+def add_command(
+    subparsers: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    help: str,
+    description: str,
+    examples: Sequence[tuple[str, str]] = (),
+) -> argparse.ArgumentParser:
+    """A command of this name; ``run`` takes the parsed arguments and returns the exit code.
+
+    `examples` are command lines, and what each is for. The tests run them.
+    """
     command: argparse.ArgumentParser = subparsers.add_parser(
-        name, help=help, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+        name, help=help, description=description, epilog=listed(examples)
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, command=command)
     return command
 
 
-def add_tokenizer(command: argparse.ArgumentParser) -> None:
+def listed(examples: Sequence[tuple[str, str]]) -> str | None:
+    """Examples as help shows them."""
+    if not examples:
+        return None
+    width = max((len(line) for line, _ in examples if len(line) <= 56), default=0)
+    rows = (f"  {line:<{width}}  {says}" if says else f"  {line}" for line, says in examples)
+    return "\n".join(["examples:", *rows])
+
+
+def add_tokenizer(command: argparse.ArgumentParser, default: str | None = "lite") -> None:
     """``--tokenizer``, with a default."""
+    named = "a profile, a tiktoken encoding, a repository of the Hub (user/name), or the path of any vocabulary"
+    without = f' (default: the profile "{default}")' if default else ""
     command.add_argument(
-        "-t",
-        "--tokenizer",
-        default="lite",
-        metavar="NAME_OR_PATH",
-        help='a profile name, or the path of a vocabulary of any kind (default: the profile "lite")',
+        "-t", "--tokenizer", default=default, required=default is None, metavar="NAME_OR_PATH", help=named + without
     )
 
 
@@ -47,17 +142,16 @@ def add_special(command: argparse.ArgumentParser) -> None:
 
 
 def number(text: str) -> int:
-    """A number, written in digits alone."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return int(text)
+    """A number: ``32000``, ``32k``, ``1M``."""
+    try:
+        return count_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def size(text: str) -> int:
     """A number of bytes: ``16M``, ``1G``."""
-    digits, factor = (
-        (text[:-1], 1 << (10, 20, 30)["KMG".index(text[-1].upper())])
-        if text[-1:].upper() in ("K", "M", "G")
-        else (text, 1)
-    )
-    return number(digits) * factor
+    try:
+        return size_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,21 +1,24 @@
-"""The commands ``encode``, ``count``, ``decode`` and ``info``."""
+"""The commands ``encode``, ``count`` and ``decode``."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.cli.arguments import add_command, add_mode, add_special, add_tokenizer
+from crayon_hf.cli.arguments import UsageError, add_command, add_mode, add_special, add_tokenizer
 from crayon_hf.cli.id_lists import parse_ids
+from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import InvalidUtf8Error
-from crayon_hf.loading.resolve import open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.progress import Line, time_left
 
 _BATCH = 1024
 
@@ -29,6 +32,12 @@ def add_encode(subparsers: Any) -> None:
         "text to ids",
         "Prints the ids of each text on a line of its own, separated by spaces.\n"
         "A text from a file or from standard input is taken as it is, its last newline included.",
+        (
+            ('crayon-hf encode "Hello, world!"', "the ids"),
+            ('crayon-hf encode "Hello, world!" --json', "ids, tokens and offsets"),
+            ("crayon-hf encode -f book.txt --lines", "a file, line by line"),
+            ('crayon-hf encode "Hello" -t my-model/', "with another tokenizer"),
+        ),
     )
     _add_texts(command)
     command.add_argument("--json", action="store_true", help="print an object with ids, tokens and offsets per text")
@@ -37,9 +46,20 @@ def add_encode(subparsers: Any) -> None:
 def add_count(subparsers: Any) -> None:
     """What ``count`` takes."""
     command = add_command(
-        subparsers, "count", count, "how many tokens a text has", "Prints the number of tokens of each text."
+        subparsers,
+        "count",
+        count,
+        "how many tokens texts and files have",
+        "Prints the number of tokens of each text. Files are counted as wc counts them: each number is followed by\n"
+        "the name of the file, and of more than one file there is a total.",
+        (
+            ('crayon-hf count "Hello, world!"', "a text"),
+            ("crayon-hf count -f book.txt poem.txt", "files, and their total"),
+            ("cat book.txt | crayon-hf count", "what comes in"),
+            ("crayon-hf count -f poem.txt --lines", "each line"),
+        ),
     )
-    _add_texts(command)
+    _add_texts(command, many=True)
 
 
 def add_decode(subparsers: Any) -> None:
@@ -51,6 +71,11 @@ def add_decode(subparsers: Any) -> None:
         "ids to text",
         "Prints the text of some ids. They may be separated by spaces or commas, or be JSON, as encode prints them.\n"
         "From standard input, each line is a text of its own.",
+        (
+            ("crayon-hf decode 23071 11 1125 0", "Hello, world!"),
+            ("crayon-hf decode '[23071, 11]'", "a list as JSON"),
+            ("crayon-hf encode -f poem.txt --lines | crayon-hf decode", "there and back"),
+        ),
     )
     command.add_argument("ids", nargs="*", help='the ids; "-", or none at all, reads standard input')
     command.add_argument("--special", action="store_true", help="keep special tokens in the text")
@@ -58,22 +83,12 @@ def add_decode(subparsers: Any) -> None:
     add_tokenizer(command)
 
 
-def add_info(subparsers: Any) -> None:
-    """What ``info`` takes."""
-    command = add_command(
-        subparsers,
-        "info",
-        info,
-        "what a tokenizer is",
-        "Prints the facts of a tokenizer: its engine, its vocabulary and the sections of its cartridge.",
-    )
-    add_tokenizer(command)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _add_texts(command: argparse.ArgumentParser) -> None:
+def _add_texts(command: argparse.ArgumentParser, many: bool = False) -> None:
     command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
-    command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    if many:
+        command.add_argument("-f", "--file", nargs="+", action="extend", metavar="FILE", help="count the text of files")
+    else:
+        command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
     command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
     add_special(command)
     add_tokenizer(command)
@@ -83,37 +98,82 @@ def _add_texts(command: argparse.ArgumentParser) -> None:
 def encode(arguments: argparse.Namespace) -> int:
     """Text to ids."""
     texts = _texts(arguments)
-    tokenizer = open_tokenizer(arguments.tokenizer, arguments.mode)
-    tokenizer.encode_special_tokens = arguments.special_as_text
+    tokenizer = _opened(arguments)
     if arguments.bytes:
         for data in texts:
             ids = tokenizer.encode_bytes(data)
             tokens = [tokenizer.id_to_token(id) for id in ids]
-            print_line(_json({"ids": ids, "tokens": tokens}) if arguments.json else _spaced(ids))
+            print_line(as_json({"ids": ids, "tokens": tokens}) if arguments.json else _spaced(ids))
         return 0
     for batch in _batches(texts):
         encode_batch = tokenizer.encode_batch if arguments.json else tokenizer.encode_batch_fast
         for encoding in encode_batch([utf8(data) for data in batch], add_special_tokens=not arguments.no_special):
             if arguments.json:
-                print_line(_json({"ids": encoding.ids, "tokens": encoding.tokens, "offsets": encoding.offsets}))
+                print_line(as_json({"ids": encoding.ids, "tokens": encoding.tokens, "offsets": encoding.offsets}))
             else:
                 print_line(_spaced(encoding.ids))
     return 0
 
 
 def count(arguments: argparse.Namespace) -> int:
-    """How many tokens each text has."""
-    texts = _texts(arguments)
-    tokenizer = open_tokenizer(arguments.tokenizer, arguments.mode)
-    tokenizer.encode_special_tokens = arguments.special_as_text
-    for batch in _batches(texts):
-        if arguments.bytes:
-            counts = [len(tokenizer.encode_bytes(data)) for data in batch]
-        else:
-            counts = tokenizer.count_tokens([utf8(data) for data in batch], not arguments.no_special)
-        for number in counts:
-            print_line(str(number))
+    """How many tokens each text has, or each file."""
+    if arguments.file is None or arguments.lines:
+        texts = _texts(arguments)
+        tokenizer = _opened(arguments)
+        for batch in _batches(texts):
+            for number in _counts(tokenizer, batch, arguments):
+                print_line(str(number))
+        return 0
+    _check_one_input(arguments.text, arguments.file)
+    sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is counted
+    tokenizer = _opened(arguments)
+    line, begun, done = Line(), time.monotonic(), 0
+    counts = []
+
+    def told(name: str, here: int) -> None:
+        if line.is_live and line.is_due() and time.monotonic() - begun > 1:
+            left = time_left(begun, done + here, sum(sizes))
+            line.write(f"{name}: {done + here:,} of {sum(sizes):,} bytes{left}")
+
+    for name, size in zip(arguments.file, sizes, strict=True):
+        try:
+            counts.append(_count_file(tokenizer, name, arguments, told))
+        finally:
+            line.clear()
+        done += size
+    rows = [*zip(counts, arguments.file, strict=True), *([(sum(counts), "total")] if len(counts) > 1 else [])]
+    width = len(str(sum(counts))) if len(counts) > 1 else 0
+    for number, name in rows:
+        print_line(f"{number:>{width}} {name}")
     return 0
+
+
+def _count_file(
+    tokenizer: Tokenizer, name: str, arguments: argparse.Namespace, told: Callable[[str, int], None]
+) -> int:
+    """How many tokens a file has, in little memory however long it is."""
+    if arguments.bytes:
+        return len(tokenizer.encode_bytes(Path(name).read_bytes()))
+    total = 0
+    try:
+        for chunk in tokenizer.encode_file(name, add_special_tokens=not arguments.no_special):
+            total += len(chunk.ids)
+            told(name, chunk.end)
+    except InvalidUtf8Error as error:
+        raise InvalidUtf8Error(f"{name}: {error} (--bytes takes any bytes)") from error
+    return total
+
+
+def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: argparse.Namespace) -> list[int]:
+    if arguments.bytes:
+        return [len(tokenizer.encode_bytes(data)) for data in batch]
+    return tokenizer.count_tokens([utf8(data) for data in batch], not arguments.no_special)
+
+
+def _opened(arguments: argparse.Namespace) -> Tokenizer:
+    tokenizer = open_named(arguments.tokenizer, arguments.mode)
+    tokenizer.encode_special_tokens = arguments.special_as_text
+    return tokenizer
 
 
 def decode(arguments: argparse.Namespace) -> int:
@@ -122,7 +182,7 @@ def decode(arguments: argparse.Namespace) -> int:
         lists = parse_ids(utf8(sys.stdin.buffer.read()))
     else:
         lists = parse_ids(" ".join(arguments.ids))
-    tokenizer = open_tokenizer(arguments.tokenizer)
+    tokenizer = open_named(arguments.tokenizer)
     for ids in lists:
         if arguments.bytes:
             sys.stdout.buffer.write(tokenizer.decode_bytes(ids, not arguments.special))
@@ -131,66 +191,42 @@ def decode(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def info(arguments: argparse.Namespace) -> int:
-    """The facts of a tokenizer."""
-    from crayon_hf import _core
-    from crayon_hf.hub.store import record_of
-
-    tokenizer = open_tokenizer(arguments.tokenizer)
-    facts: dict[str, Any] = {
-        "tokenizer": arguments.tokenizer,
-        **tokenizer.engine_report(),
-        "cpu_levels": _core.cpu_levels(),
-        "vocab_size": tokenizer.get_vocab_size(),
-        "added_tokens": len(tokenizer.get_added_tokens_decoder()),
-        **tokenizer.engine_info(),
-        "source_digest": tokenizer.source_digest,
-    }
-    pulled = None if facts["cartridge"] is None else record_of(facts["cartridge"])
-    if pulled is not None:
-        facts["pulled"] = {key: getattr(pulled, key) for key in ("repo", "revision", "commit")}
-    sections = [] if facts["cartridge"] is None else _core.cartridge_sections(facts["cartridge"])
-    certificate, says = _certificate(tokenizer)
-    if arguments.json:
-        print_line(_json({**facts, "certificate": certificate, "sections": sections}))
-        return 0
-    if facts["cartridge"] is not None:
-        facts["certificate"] = says
-    width = max(len(key) for key in facts)
-    for key, value in facts.items():
-        if value is not None:
-            print_line(f"{key:<{width}}  {value if isinstance(value, (str, int, float)) else _json(value)}")
-    if sections:
-        print_line(f"\n{'section':<24} {'offset':>12} {'bytes':>12}")
-        for section in sections:
-            print_line(f"{section['name']:<24} {section['offset']:>12} {section['size']:>12}")
-    return 0
-
-
-def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
-    """The parity certificate of the cartridge that is open, and what to say of it."""
-    from crayon_hf import _core
-    from crayon_hf.certificate import CertificateError, read
-
-    engine = tokenizer._current_engine()
-    if not isinstance(engine, _core.Engine) or engine.certificate is None:
-        return None, "none (crayon-hf parity TARGET --certify writes one)"
-    try:
-        found = read(engine)
-        return json.loads(engine.certificate), found.summary() if found else ""
-    except CertificateError as error:
-        return None, f"not to be trusted: {error}"
+def read_input(text: str | None, file: str | None) -> bytes:
+    """One text as bytes: of the command line, of a file, or of standard input where there is neither."""
+    _check_one_input([] if text is None else [text], file)
+    if file is not None:
+        return Path(file).read_bytes()
+    if text in (None, "-"):
+        return sys.stdin.buffer.read()
+    _note_files([text])
+    return os.fsencode(text)
 
 
 def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:
     """The input as bytes, one item for each text. What can fail about files fails here, not while iterating."""
+    _check_one_input(arguments.text, arguments.file)
     if arguments.file is not None:
-        inputs = [Path(arguments.file).read_bytes()]
+        names = [arguments.file] if isinstance(arguments.file, str) else arguments.file
+        inputs = [Path(name).read_bytes() for name in names]
     elif arguments.text in ([], ["-"]):
         inputs = [sys.stdin.buffer.read()]
     else:
+        _note_files(arguments.text)
         inputs = [os.fsencode(text) for text in arguments.text]
     return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
+
+
+def _check_one_input(texts: Sequence[str], file: object) -> None:
+    if texts and file is not None:
+        raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
+
+
+def _note_files(texts: Sequence[str]) -> None:
+    """A text that is the name of a file was likely meant as that."""
+    for text in texts:
+        if "." in text and len(text) < 256 and os.path.isfile(text):
+            note = f"crayon-hf: note: {text!r} is taken as the text itself; -f {shlex.quote(text)} reads the file"
+            print(note, file=sys.stderr)
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -222,5 +258,6 @@ def _spaced(ids: list[int]) -> str:
     return " ".join(map(str, ids))
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """One line of JSON."""
     return json.dumps(value, ensure_ascii=False)

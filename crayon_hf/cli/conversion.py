@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli.arguments import add_command
-from crayon_hf.errors import CartridgeError, CrayonError, UnsupportedError, VocabularyError
+from crayon_hf.cli.tokenizers import local_name
+from crayon_hf.errors import (
+    CartridgeError,
+    CrayonError,
+    ProfileNotFoundError,
+    UnsupportedError,
+    VocabularyError,
+)
+from crayon_hf.loading.search_path import find_profile
+from crayon_hf.util.progress import Line, is_watched, time_left
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.converted import Converted
@@ -35,9 +44,15 @@ def add_convert(subparsers: Any) -> None:
         "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge\n"
         "tokenizer.dat. What the source is, its content says: a tokenizer.json, a directory of Hugging Face,\n"
         "vocab.json with merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank\n"
-        "file, a cartridge of CRAYON (.dat) or of ours; or it is the name of a tiktoken encoding.",
+        "file, a cartridge of CRAYON (.dat) or of ours; or it is the name of a profile, of a tiktoken encoding or of\n"
+        "a repository of the Hub (user/name).",
+        (
+            ("crayon-hf convert lite -o my-model/", "a directory that transformers opens"),
+            ("crayon-hf convert tokenizer.json -o small.dat", "a cartridge alone, and small.json beside it"),
+            ("crayon-hf convert tokenizer.json --to tiktoken -o small.tiktoken", "a rank file"),
+        ),
     )
-    command.add_argument("source", help="a file, a directory, or the name of a tiktoken encoding")
+    command.add_argument("source", help="a file, a directory, or the name of a profile, an encoding or a repository")
     command.add_argument(
         "-o",
         "--output",
@@ -73,12 +88,14 @@ def convert(arguments: argparse.Namespace) -> int:
     """A vocabulary to a directory, to a cartridge or to another form."""
     from crayon_hf.conversion import convert as convert_source
 
-    source, form = arguments.source, arguments.to
+    source, form = _source_of(arguments.source), arguments.to
+    if source != arguments.source and not arguments.output:
+        arguments.output = arguments.source.rpartition("/")[2].partition("@")[0] + (FORMS[form] if form else "")
     output = Path(arguments.output) if arguments.output else _default_output(source, form)
     write = _writer(output, form, arguments.output or "", source)
     given = {"pattern": arguments.pattern, "name": arguments.name, "special_tokens": dict(arguments.special or ())}
     options = {key: value for key, value in given.items() if value}
-    progress = _Progress() if arguments.progress or sys.stderr.isatty() else None
+    progress = _Progress() if arguments.progress or is_watched(sys.stderr) else None
     try:
         lines = write(convert_source(source, progress=progress, **options))
     except (CartridgeError, VocabularyError) as error:
@@ -89,6 +106,17 @@ def convert(arguments: argparse.Namespace) -> int:
     for line in lines:
         sys.stdout.buffer.write(os.fsencode(line) + b"\n")
     return 0
+
+
+def _source_of(name: str) -> str:
+    """The file or the directory that a name means; the name itself where it is one already."""
+    if os.path.lexists(name):
+        return name
+    try:
+        profile = find_profile(name)
+        return str(profile.cartridge or profile.source)
+    except (ProfileNotFoundError, ValueError):
+        return local_name(name)
 
 
 def _default_output(source: str, form: str | None) -> Path:
@@ -229,28 +257,19 @@ def _count(converted: Converted) -> int:
 
 
 class _Progress:
-    """What is being done, on standard error: one line that changes on a terminal, a line now and then elsewhere."""
+    """What is being done, on standard error."""
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._shown = -1.0
-        self._width = 0
+        self._line = Line()
+        self._what, self._begun = "", 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._shown < (0.1 if self._is_terminal else 2.0) and done < total:
-            return
-        self._shown = now
-        text = f"{what}: {done} of {total}" if total else what
-        if self._is_terminal:
-            sys.stderr.write(f"\r{text:<{self._width}}")
-            self._width = len(text)
-        else:
-            sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+        if what != self._what:
+            self._what, self._begun = what, time.monotonic()
+        if self._line.is_due() or done >= total:
+            left = time_left(self._begun, done, total)
+            self._line.write(f"{what}: {done} of {total}{left}" if total else what)
 
     def end(self) -> None:
         """Leave the line empty."""
-        if self._is_terminal and self._width:
-            sys.stderr.write(f"\r{'':<{self._width}}\r")
-            sys.stderr.flush()
+        self._line.clear()

@@ -24,6 +24,10 @@ def add_pull(subparsers: Any) -> None:
         "else it is compiled here. The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
         "HF_HOME, HF_HUB_OFFLINE). The profile is stored in the first entry of CRAYON_PROFILE_DIR, else in\n"
         "~/.cache/xerv/crayon/profiles.",
+        (
+            ("crayon-hf pull user/name", 'the profile "name"'),
+            ("crayon-hf pull user/name@v1 --name old", "of a tag, under another name"),
+        ),
     )
     command.add_argument("repo", metavar="REPO[@REVISION]", help="user/name; a branch, a tag or a commit after the @")
     command.add_argument("--name", help="what the profile is called (default: as the repository)")

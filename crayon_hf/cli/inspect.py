@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cli.arguments import add_command, add_special, add_tokenizer
-from crayon_hf.cli.commands import utf8
+from crayon_hf.cli.arguments import UsageError, add_command, add_special, add_tokenizer
+from crayon_hf.cli.commands import read_input, utf8
+from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import UnsupportedError
-from crayon_hf.loading.resolve import open_tokenizer
 
 if TYPE_CHECKING:
-    from crayon_hf.cli.inspect_tokens import Difference, Token, Way
+    from crayon_hf.showing.tokens import Difference, Token, Way
     from crayon_hf.state.state import AnyEngine
 
 
@@ -29,6 +27,11 @@ def add_inspect(subparsers: Any) -> None:
         "see the tokens of a text",
         "Shows a text with its tokens in colour, and a table of them. White space and control characters are made\n"
         "visible, and a token that is a part of a character shows its bytes.",
+        (
+            ('crayon-hf inspect "Hello, world!"', "tokens in colour, and a table"),
+            ('crayon-hf inspect "Hello, world!" --trace', "every merge, and every step of longest match"),
+            ("crayon-hf inspect -f poem.txt --html poem.html", "a page for a browser"),
+        ),
     )
     command.add_argument("text", nargs="?", help='the text; "-", or none at all, reads standard input')
     command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
@@ -40,6 +43,7 @@ def add_inspect(subparsers: Any) -> None:
         help="as the reference does, by longest match, or one beside the other (default: exact; with --trace both)",
     )
     command.add_argument("--ids", action="store_true", help="write ids into the text instead of a table below it")
+    command.add_argument("--html", metavar="FILE", help='write a page for a browser; "-" is the standard output')
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.add_argument(
         "--color",
@@ -56,12 +60,16 @@ def inspect(arguments: argparse.Namespace) -> int:
     """The tokens of one text, in colour; with --trace every merge and every walk on the trie."""
     # Most commands do not need these.
     from crayon_hf.cli.colour import paint_for, terminal_width
-    from crayon_hf.cli.inspect_tokens import Options, Way, differences, tokens_of
     from crayon_hf.cli.inspect_trace import Trace, TraceView
     from crayon_hf.cli.inspect_view import View
+    from crayon_hf.showing.tokens import Options, Way, differences, tokens_of
 
-    data = _input(arguments)
-    tokenizer = open_tokenizer(arguments.tokenizer)
+    if arguments.html is not None and (arguments.json or arguments.trace):
+        raise UsageError("--html is a page of tokens: it goes with neither --json nor --trace")
+    data = read_input(arguments.text, arguments.file)
+    if not arguments.bytes:
+        utf8(data)
+    tokenizer = open_named(arguments.tokenizer)
     mode = arguments.mode or ("both" if arguments.trace else "exact")
     engine = tokenizer._current_engine()
     options = Options(arguments.bytes, not arguments.no_special, arguments.special_as_text)
@@ -72,6 +80,9 @@ def inspect(arguments: argparse.Namespace) -> int:
         ways.append(Way("greedy", tokens_of(_native(engine).greedy(), data, options)))
     places = differences(ways[0].tokens, ways[1].tokens) if len(ways) == 2 else []
     trace = Trace(_native(engine), data, mode, options) if arguments.trace else None
+    if arguments.html is not None:
+        _write_page(arguments, data, ways, places)
+        return 0
     if arguments.json:
         report = _report(arguments, data, ways, places)
         _write(json.dumps(report if trace is None else report | {"trace": trace.report()}))
@@ -83,20 +94,28 @@ def inspect(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _write_page(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> None:
+    from crayon_hf.cli.inspect_view import places_of
+    from crayon_hf.showing.html import fragment, page
+    from crayon_hf.util.files import write_atomic
+
+    unit = "bytes" if arguments.bytes else "chars"
+    size = f"{len(data):,} bytes" if arguments.bytes else f"{len(data.decode()):,} characters, {len(data):,} bytes"
+    shown = []
+    for side, way in enumerate(ways):
+        count = f"{len(way.tokens):,} token{'' if len(way.tokens) == 1 else 's'}"
+        title = f"{way.name}: {count} ({size})"
+        shown.append(fragment(way.tokens, title, differing=places_of(places, side), unit=unit))
+    made = page(f"crayon-hf inspect, {arguments.tokenizer}", shown)
+    if arguments.html == "-":
+        _write(made.removesuffix("\n"))
+        return
+    write_atomic(arguments.html, made.encode("utf-8", "replace"))
+    _write(f"wrote {arguments.html}")
+
+
 def _write(line: str) -> None:
     sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
-
-
-def _input(arguments: argparse.Namespace) -> bytes:
-    if arguments.file is not None:
-        data = Path(arguments.file).read_bytes()
-    elif arguments.text in (None, "-"):
-        data = sys.stdin.buffer.read()
-    else:
-        data = os.fsencode(arguments.text)
-    if not arguments.bytes:
-        utf8(data)
-    return data
 
 
 def _native(engine: AnyEngine) -> _core.Engine:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.cli.colour import Paint, padded, plain, shortened, width_of
-from crayon_hf.cli.inspect_tokens import Options
+from crayon_hf.cli.colour import Paint, padded, shortened
+from crayon_hf.showing.cells import plain, width_of
+from crayon_hf.showing.tokens import Options
 
 Walk = dict[str, Any]
 

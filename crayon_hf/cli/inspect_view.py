@@ -7,18 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from crayon_hf.cli.colour import (
-    Cell,
-    Paint,
-    cells_of_bytes,
-    cells_of_text,
-    hexadecimal,
-    padded,
-    plain,
-    shortened,
-    width_of,
-)
-from crayon_hf.cli.inspect_tokens import Difference, Token, Way
+from crayon_hf.cli.colour import Paint, padded, shortened
+from crayon_hf.showing.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
+from crayon_hf.showing.tokens import Difference, Token, Way
 
 _BORDER = "│"
 _OPEN, _CLOSE = "⟨⟩"
@@ -87,7 +78,7 @@ class View:
             name = " and ".join(each.name for each in ways) if agree else way.name
             count = f"{len(way.tokens)} token{'' if len(way.tokens) == 1 else 's'}"
             self._write(f"{self._paint.strong(f'{name}: {count}')} {self._paint.faint(f'({size})')}")
-            self._text(way.tokens, _differing(places, i), with_ids)
+            self._text(way.tokens, places_of(places, i), with_ids)
             if not with_ids or i + 1 < len(ways):
                 self._write("")
         if places:
@@ -144,7 +135,7 @@ class View:
         half = (self._width - 3) // 2
         tables = []
         for side, way in enumerate(ways):
-            columns = self._columns(way.tokens, [row[side] for row in rows], unit, _differing(places, side))
+            columns = self._columns(way.tokens, [row[side] for row in rows], unit, places_of(places, side))
             size = _total(_fit(columns, half))
             tables.append([self._paint.strong(padded(way.name, size)), *self._table(columns, half)])
         signs = [False, False, *(differs for _, _, differs in rows)]
@@ -172,7 +163,8 @@ class View:
         return self._paint.token_codes(number, is_mark, token.is_added or token.is_inserted, differs)
 
 
-def _differing(places: Sequence[Difference], side: int) -> set[int]:
+def places_of(places: Sequence[Difference], side: int) -> set[int]:
+    """The tokens of one way, by their places, that the other one has not."""
     return {at for place in places for at in range(*place.tokens[side])}
 
 

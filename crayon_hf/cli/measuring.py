@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.cli.arguments import add_command, add_tokenizer
 from crayon_hf.cli.commands import print_line
+from crayon_hf.cli.tokenizers import local_name, open_named
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
-from crayon_hf.loading.resolve import is_path, open_tokenizer
+from crayon_hf.loading.resolve import is_path
 from crayon_hf.parity.bench.options import add_options
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.files import write_atomic
+from crayon_hf.util.progress import Line
 
 BESIDE = ("tokenizers", "llama.cpp")
 """Whose speed ``parity --greedy`` can measure beside ours."""
@@ -31,6 +32,10 @@ def add_bench(subparsers: Any) -> None:
         "how fast it is here",
         "Measures speed and memory beside the engines that are installed, after a check of their ids.\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
+        (
+            ("crayon-hf bench --quick", "rough figures in minutes"),
+            ("crayon-hf bench book.txt --scenario first --rounds 1", "one text, one scenario"),
+        ),
     )
     command.add_argument("text", nargs="*", metavar="FILE", help="a UTF-8 text (.xz is unpacked)")
     add_tokenizer(command)
@@ -43,19 +48,21 @@ def bench(arguments: argparse.Namespace) -> int:
     from crayon_hf.parity.bench.measuring import BenchError
     from crayon_hf.parity.harness.references import find
 
+    line = Line()
+
     def progress(message: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
+        if line.is_live:
+            line.write(message)
 
     with TemporaryDirectory(prefix="crayon-bench-") as directory:
-        vocabulary = find(_comparable(arguments.tokenizer, directory))
+        vocabulary = find(_comparable(local_name(arguments.tokenizer), directory))
         texts, _ = _texts(arguments, directory)
         try:
             measured = from_options(arguments, [vocabulary], texts, progress)
         except BenchError as error:
             raise CrayonError(str(error)) from error
         finally:
-            progress("")
+            line.clear()
     write(measured, arguments, print_line)
     if not measured.same_ids:
         raise CrayonError(f"the ids are not those of {measured.reports[0].reference}; nothing was timed")
@@ -74,7 +81,7 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     from crayon_hf.parity.inputs.texts import find_text, read_text
 
     texts, limit = _texts(arguments, directory)
-    exact, other = (open_tokenizer(arguments.target, mode) for mode in ("exact", "greedy"))
+    exact, other = (open_named(arguments.target, mode) for mode in ("exact", "greedy"))
     contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
     for name in filter(None, arguments.beside.split(",")):
         if name not in BESIDE:

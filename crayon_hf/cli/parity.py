@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli import parity_checks
 from crayon_hf.cli.arguments import UsageError, add_command, number
 from crayon_hf.cli.commands import print_line
 from crayon_hf.cli.measuring import BESIDE, parity_of_greedy
+from crayon_hf.util.progress import Line
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report import Report
@@ -31,6 +31,12 @@ def add_parity(subparsers: Any) -> None:
         "tiktoken encoding; or a profile, a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name).\n"
         "Without --text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.\n"
         "With --greedy: how often longest match gives the exact ids, and how fast.",
+        (
+            ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
+            ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
+            ("crayon-hf parity my-model/ --certify", "write it into the cartridge"),
+            ("crayon-hf parity --greedy --text book.txt", "longest match beside merging"),
+        ),
     )
     command.add_argument("target", nargs="?", default="lite", metavar="TARGET", help="default: the profile %(default)s")
     command.add_argument(
@@ -91,7 +97,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 
-    cartridge = parity_checks.check(arguments)
+    cartridge, line = parity_checks.check(arguments), Line()
     try:
         report = run.make_report(
             arguments.target,
@@ -107,14 +113,14 @@ def _compare(arguments: argparse.Namespace) -> int:
             ours=arguments.ours,
             cartridge=cartridge,
             command=_command(arguments),
-            progress=_progress,
+            progress=lambda message: line.write(message[:100]) if line.is_live else None,
         )
     except (TargetError, UnknownVocabularyError) as error:
         raise UsageError(str(error)) from error
     except ValueError as error:  # a text that is no text
         raise UsageError(str(error)) from error
     finally:
-        _progress("")
+        line.clear()
     to_stdout = arguments.json == "-"
     if to_stdout:
         print_line(report.to_json().rstrip())
@@ -190,11 +196,6 @@ def verdict(report: Report) -> str:
     parts = [f"{report.differing:,} of {report.inputs:,} inputs differ from {against}"] if report.differing else []
     parts += [f"not compared: {', '.join(failed)}"] if failed else []
     return "; ".join(parts) or "nothing was compared"
-
-
-def _progress(message: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{message[:100]}", end="", file=sys.stderr, flush=True)
 
 
 def _command(arguments: argparse.Namespace) -> str:

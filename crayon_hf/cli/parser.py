@@ -1,72 +1,69 @@
-"""What the commands are called, and in which order they are listed."""
+"""What the commands are called, in which groups they are listed."""
 
 from __future__ import annotations
 
-import argparse
-from typing import NoReturn
-
 from crayon_hf import __version__
-from crayon_hf.cli.arguments import UsageError
-from crayon_hf.cli.commands import add_count, add_decode, add_encode, add_info
+from crayon_hf.cli.arguments import Parser, listed
+from crayon_hf.cli.commands import add_count, add_decode, add_encode
+from crayon_hf.cli.completion import add_completion
 from crayon_hf.cli.conversion import add_convert
+from crayon_hf.cli.describing import add_info, add_list
 from crayon_hf.cli.hub import add_pull
 from crayon_hf.cli.inspect import add_inspect
 from crayon_hf.cli.measuring import add_bench
 from crayon_hf.cli.parity import add_parity
 from crayon_hf.cli.publish import add_publish
 from crayon_hf.cli.running import add_run
+from crayon_hf.cli.storing import add_cache
 from crayon_hf.cli.tokenize import add_tokenize
 from crayon_hf.cli.training import add_train
 
-_EXAMPLES = """\
-examples:
-  crayon-hf encode "Hello, world!"              the ids of a text
-  crayon-hf encode "Hello, world!" --json       with tokens and offsets
-  crayon-hf decode 15496 11 995                 back to text
-  crayon-hf inspect "Hello, world!" --trace     the tokens in colour, and how they came to be
-  cat book.txt | crayon-hf count                how many tokens a text has
-  crayon-hf count -t llama3/tokenizer.json -f book.txt
-  crayon-hf convert llama3/tokenizer.json -o llama3.dat
-  crayon-hf convert mistral.gguf -o mistral/      a directory that transformers opens
-  crayon-hf parity llama3/ --html report.html    is it the same as the reference, and how fast
-  crayon-hf train *.txt -o my-model/            a tokenizer of one's own
-  crayon-hf tokenize data/ -o tokens/ -t llama3  a corpus to token files, on all cores
-  crayon-hf pull user/name                      a repository on the Hub becomes the profile "name"
-  crayon-hf publish user/name --from my-model/  a repository with a cartridge and a model card
-  crayon-hf run script.py                       a program in which transformers opens our tokenizers
+GROUPS = (
+    ("texts and ids", ("encode", "decode", "count", "inspect")),
+    ("tokenizers", ("info", "list", "convert", "train", "cache")),
+    ("corpora", ("tokenize",)),
+    ("the Hub", ("pull", "publish")),
+    ("truth and speed", ("parity", "bench")),
+    ("around it", ("run", "completion")),
+)
 
-A tokenizer (-t) is the name of a profile, or the path of whatever convert takes: a tokenizer.json, a directory, a
-cartridge (.dat), a GGUF file, a SentencePiece model, a rank file and so on; what it is, its content says. Without -t it
-is the profile "lite", which is part of the package and needs no network.
+EXAMPLES = (
+    ('crayon-hf encode "Hello, world!"', "the ids of a text"),
+    ("crayon-hf decode 23071 11 1125 0", "back to text"),
+    ('crayon-hf inspect "Hello, world!"', "its tokens in colour"),
+    ("crayon-hf count -f book.txt poem.txt", "how many tokens files have"),
+    ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a tokenizer of one's own"),
+    ("crayon-hf info my-model/", "what a tokenizer is"),
+    ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "a corpus to token files"),
+)
+
+_TOKENIZERS = """\
+
+A tokenizer (-t) is the name of a profile (crayon-hf list), of an encoding of tiktoken, of a repository of the Hub
+(user/name), or the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
+rank file and so on: what a file is, its content says. Without -t it is the profile "lite", a part of the package.
+"crayon-hf COMMAND --help" says more about a command.
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (try: {self.prog} --help)")
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The parser; what it returns has the command's function as `run`."""
-    parser = _Parser(
+def build_parser() -> Parser:
+    """The parser; what it returns has the command's function as `run`, and its parser as `command`."""
+    parser = Parser(
         prog="crayon-hf",
+        usage="crayon-hf COMMAND ...",
         description="Text to token ids and back: the same ids as tokenizers and tiktoken, many times faster.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"{listed(EXAMPLES)}\n{_TOKENIZERS}",
     )
+    parser.groups = GROUPS
     parser.add_argument("--version", action="version", version=f"crayon-hf {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_encode(subparsers)
-    add_decode(subparsers)
-    add_count(subparsers)
-    add_inspect(subparsers)
-    add_convert(subparsers)
-    add_train(subparsers)
-    add_tokenize(subparsers)
-    add_pull(subparsers)
-    add_publish(subparsers)
-    add_info(subparsers)
-    add_run(subparsers)
-    add_bench(subparsers)
-    add_parity(subparsers)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="crayon-hf")
+    for add in (
+        *(add_encode, add_decode, add_count, add_inspect),
+        *(add_info, add_list, add_convert, add_train, add_cache),
+        add_tokenize,
+        *(add_pull, add_publish),
+        *(add_parity, add_bench),
+        *(add_run, add_completion),
+    ):
+        add(subparsers)
     return parser

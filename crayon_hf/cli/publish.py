@@ -25,6 +25,10 @@ def add_publish(subparsers: Any) -> None:
         "a tokenizer to a repository on the Hub",
         "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit. The\n"
         "repository is made if there is none. The token is that of huggingface_hub (HF_TOKEN, or hf auth login).",
+        (
+            ("crayon-hf publish user/name --from my-model/", "one commit"),
+            ("crayon-hf publish user/name --from my-model/ --dry-run card/", "look at it first"),
+        ),
     )
     command.add_argument("repo", metavar="REPO", help="user/name")
     command.add_argument(

@@ -19,7 +19,12 @@ gives ours. "python -m crayon_hf SCRIPT ARGS" is the same.
 
 def add_run(subparsers: Any) -> None:
     """The command."""
-    command = add_command(subparsers, "run", run, "a Python program, with our tokenizers", _DESCRIPTION)
+    examples = (
+        ("crayon-hf run script.py", "transformers opens ours"),
+        ("crayon-hf run --install all script.py", "tokenizers and tiktoken as well"),
+        ("crayon-hf run --env", "what a shell would export"),
+    )
+    command = add_command(subparsers, "run", run, "a Python program, with our tokenizers", _DESCRIPTION, examples)
     command.add_argument(
         "--install",
         metavar="LIBRARIES",

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
-from crayon_hf.cli.arguments import UsageError, add_command, number, size
+from crayon_hf.cli.arguments import UsageError, add_command, add_tokenizer, number, size
+from crayon_hf.cli.tokenizers import local_name
+from crayon_hf.reading.documents import FORMATS
 
 
 def add_tokenize(subparsers: Any) -> None:
@@ -24,28 +26,25 @@ def add_tokenize(subparsers: Any) -> None:
         tokenize,
         "a corpus to token files",
         "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n"
-        "Text, JSON lines, parquet and Arrow, packed or not, by path, directory, pattern or address of fsspec.\n"
+        "Text, JSON lines, CSV, TSV, parquet, Arrow, packed or not, by path, directory, pattern, address of fsspec.\n"
         "Killed at any moment, the same command goes on, to the same bytes. The exit status is 0 when all is done,\n"
         "1 when something is not (a bad record, a file, the disk, a worker), 2 for wrong usage, 128 + the signal.",
+        (
+            ("crayon-hf tokenize data/ -o tokens/ -t lite --eos '<|endoftext|>'", "a directory, for Megatron-LM"),
+            ("crayon-hf tokenize table.csv -o reviews/ -t lite --column review --format npy", ""),
+            ("crayon-hf tokenize book.txt -o lines/ -t my-model/ --separator '\\n' --format parquet", ""),
+        ),
     )
     command.add_argument("input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address")
     command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
-    command.add_argument(
-        "-t",
-        "--tokenizer",
-        required=True,
-        metavar="NAME_OR_PATH",
-        help="a profile name, a tiktoken encoding, or the path of a vocabulary of any kind",
-    )
+    add_tokenizer(command, default=None)
     command.add_argument(
         "--format",
         choices=("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"),
         default="megatron",
         help="what is written (default: %(default)s)",
     )
-    command.add_argument(
-        "--input-format", choices=("text", "jsonl", "parquet", "arrow"), help="(default: what the names' endings say)"
-    )
+    command.add_argument("--input-format", choices=FORMATS, help="(default: what the names' endings say)")
     text = command.add_mutually_exclusive_group()
     text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
     text.add_argument("--template", metavar="T", help="the text of several columns: '{title}\\n{text}'")
@@ -101,7 +100,7 @@ def tokenize(arguments: argparse.Namespace) -> int:
                 arguments.input,
                 arguments.output,
                 arguments.format,
-                tokenizer=arguments.tokenizer,
+                tokenizer=local_name(arguments.tokenizer),
                 column=arguments.column,
                 template=arguments.template,
                 separator=None if arguments.separator is None else unescaped(arguments.separator),

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command, number
-from crayon_hf.errors import CrayonError
+from crayon_hf.cli.tokenizers import open_named
+from crayon_hf.errors import CorpusError, CrayonError
+from crayon_hf.reading.addresses import find_inputs
+from crayon_hf.reading.documents import FORMATS
 
 _BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
 _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
@@ -26,11 +29,18 @@ def add_train(subparsers: Any) -> None:
         train,
         "files to a tokenizer",
         "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with\n"
-        "its ending; .jsonl, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are unpacked on\n"
-        "the way. BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by\n"
-        "that library.",
+        "its ending; .jsonl, .csv, .tsv, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are\n"
+        "unpacked on the way. BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other\n"
+        "models by that library.",
+        (
+            ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a file"),
+            ("crayon-hf train data/ -o my-model/ --special-token '<|endoftext|>'", "a directory"),
+            ("crayon-hf train book.txt -o small.json --model wordpiece", "another model, one file"),
+        ),
     )
-    command.add_argument("file", nargs="+", metavar="FILE", help='a file, a pattern ("**/*.txt"), or "-" alone')
+    command.add_argument(
+        "file", nargs="+", metavar="FILE", help='a file, a directory, a pattern ("**/*.txt"), or "-" alone'
+    )
     command.add_argument(
         "-o",
         "--output",
@@ -44,7 +54,7 @@ def add_train(subparsers: Any) -> None:
         default="bpe",
         help="default: %(default)s, over bytes",
     )
-    command.add_argument("--vocab-size", type=number, metavar="N", help="ids in all (default: the trainer's)")
+    command.add_argument("--vocab-size", type=number, metavar="N", help="ids in all: 32000, 32k (default: 30k)")
     command.add_argument("--min-frequency", type=number, metavar="N", help="pairs or words that are rarer do not count")
     command.add_argument(
         "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
@@ -64,7 +74,7 @@ def add_train(subparsers: Any) -> None:
         help="a tokenizer whose components and special tokens are taken over",
     )
     command.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
-    command.add_argument("--format", choices=("text", "jsonl", "parquet", "arrow"), help="whatever the names say")
+    command.add_argument("--format", choices=FORMATS, help="whatever the names say")
     command.add_argument("--threads", type=number, metavar="N", help="default: one for each core")
     command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
 
@@ -72,14 +82,12 @@ def add_train(subparsers: Any) -> None:
 def train(arguments: argparse.Namespace) -> int:
     """Train a tokenizer, write it, and say what it is."""
 
-    source = _source(arguments.file, arguments.column, arguments.format)
+    source = _source(arguments.file, arguments.format, arguments.output)
     values: dict[str, Any] = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     if arguments.special_token:
         values["special_tokens"] = arguments.special_token
     if arguments.tokenizer is not None:
-        from crayon_hf.loading.resolve import open_tokenizer
-
-        values["tokenizer"] = open_tokenizer(arguments.tokenizer)
+        values["tokenizer"] = open_named(arguments.tokenizer)
     values |= {"column": arguments.column, "format": arguments.format, "output": arguments.output}
     if arguments.progress:
         from crayon_hf.training.progress import Bar
@@ -89,6 +97,9 @@ def train(arguments: argparse.Namespace) -> int:
         run = _bpe(source, arguments, values) if arguments.model == "bpe" else _other(source, arguments, values)
     except TypeError as error:  # an option that the trainer does not take, or no text for one that it does
         raise UsageError(str(error)) from error
+    if run.is_empty:
+        what = "standard input has" if arguments.file == ["-"] else "the files have"
+        print(f"crayon-hf: warning: the corpus is empty: {what} no text, and nothing was learnt", file=sys.stderr)
     for line in _summary(run):
         sys.stdout.buffer.write(os.fsencode(line) + b"\n")
     return 0
@@ -121,17 +132,25 @@ def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -
     return run_by_reference(kind, source, **values)
 
 
-def _source(names: list[str], column: str, format: str | None) -> Any:
+def _source(names: list[str], format: str | None, output: str) -> Any:
     if names == ["-"]:
         return sys.stdin.buffer
     if "-" in names:
         raise UsageError("standard input (-) does not go together with files")
-    return [Path(name) for name in _found(names)]
+    return [Path(name) for name in _found(names, format, output)]
 
 
-def _found(names: Iterable[str]) -> Iterable[str]:
-    """The names, and what patterns stand for, in order."""
+def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[str]:
+    """The names, and what directories and patterns stand for, in order. What an earlier run wrote is no text."""
+    written = os.path.join(os.path.realpath(output), "")
     for name in names:
+        if os.path.isdir(name):
+            files = [file.address for file in find_inputs([name], format)]
+            kept = [file for file in files if not os.path.realpath(file).startswith(written)]
+            if not kept:
+                raise CorpusError(f"{name}: no file there but those in {output}")
+            yield from kept
+            continue
         if os.path.lexists(name) or not glob.has_magic(name):
             yield name
             continue

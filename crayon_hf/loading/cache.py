@@ -38,6 +38,7 @@ from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
 from crayon_hf.util.damage import damage_in
 from crayon_hf.util.files import home, read_source, write_atomic
+from crayon_hf.util.numbers import size_of
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
 """Which code this is: what other code compiled is not used, lest its faults outlive it. Equal installations share."""
@@ -150,6 +151,41 @@ def source_digest(path: str) -> str:
     return _Cache().digest(path)[0]
 
 
+def usage() -> tuple[int, int]:
+    """How many files the cache has, and their bytes."""
+    sizes = [size for _, size, _ in _files(cache_directory())]
+    return len(sizes), sum(sizes)
+
+
+def clear() -> tuple[int, int]:
+    """Remove all files of the cache; how many, and their bytes. PermissionError when it is somebody else's.
+
+    A process that has one of them open goes on with it.
+    """
+    directory = cache_directory()
+    if is_foreign(directory):
+        raise PermissionError(f"the cache in {directory} is not cleared: others own it or may write to it")
+    removed = total = 0
+    for _, size, path in _files(directory):
+        with contextlib.suppress(FileNotFoundError):  # another process has just removed it
+            os.remove(path)
+            removed, total = removed + 1, total + size
+    return removed, total
+
+
+def _files(directory: str) -> list[tuple[int, int, str]]:
+    """The files of the cache: when each was last used, its bytes, its path."""
+    found = []
+    for folder in _KEPT_IN:
+        with contextlib.suppress(OSError), os.scandir(os.path.join(directory, folder)) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # another process has just removed it
+                    if entry.is_file(follow_symlinks=False):
+                        stat = entry.stat(follow_symlinks=False)
+                        found.append((max(stat.st_atime_ns, stat.st_mtime_ns), stat.st_size, entry.path))
+    return found
+
+
 class _Cache:
     def __init__(self) -> None:
         self.directory = cache_directory()
@@ -180,7 +216,7 @@ class _Cache:
         return Opened(engine, cartridge, source) if os.path.exists(source) else None
 
     def compile(self, digest: str, data: bytes, recipe: Recipe, origin: str | bytes) -> Opened:
-        most = _most_bytes()
+        most = most_bytes()
         compiled = recipe.compile(data)
         in_memory = origin if compiled.source is None else compiled.source
         if self.foreign:
@@ -203,14 +239,7 @@ class _Cache:
         return Opened(engine, cartridge, origin if compiled.source is None else source)
 
     def _remove_oldest(self, most: int, but: set[str]) -> None:
-        found = []
-        for folder in _KEPT_IN:
-            with contextlib.suppress(OSError), os.scandir(os.path.join(self.directory, folder)) as entries:
-                for entry in entries:
-                    with contextlib.suppress(OSError):  # another process has just removed it
-                        if entry.is_file(follow_symlinks=False):
-                            stat = entry.stat(follow_symlinks=False)
-                            found.append((max(stat.st_atime_ns, stat.st_mtime_ns), stat.st_size, entry.path))
+        found = _files(self.directory)
         total = sum(size for _, size, _ in found)
         if total <= most:
             return
@@ -312,13 +341,15 @@ def read_ours(directory: str, name: str) -> bytes | None:
         return None
 
 
-def _most_bytes() -> int:
+def most_bytes() -> int:
+    """How large the cache may become. ValueError for a CRAYON_CACHE_BYTES that is no size."""
     given = os.environ.get("CRAYON_CACHE_BYTES")
     if not given:
         return MOST_BYTES
-    if not given.isdecimal():
-        raise ValueError(f"CRAYON_CACHE_BYTES is {given!r}, expected a number of bytes")
-    return int(given)
+    try:
+        return size_of(given)
+    except ValueError as error:
+        raise ValueError(f"CRAYON_CACHE_BYTES: {error}") from None
 
 
 def _debug(message: str, *arguments: object) -> None:

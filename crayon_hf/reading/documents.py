@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORMATS = ("text", "jsonl", "parquet", "arrow")
+FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "arrow")
 BAD_RECORDS = ("stop", "skip", "replace")
 DEFAULT_COLUMN = "text"
 BATCH_BYTES = 16 << 20
@@ -25,6 +25,8 @@ ENDINGS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".arrows": "arrow",
@@ -48,7 +50,7 @@ class Position(NamedTuple):
     """A place between two records of a file. As JSON it is a list: ``Position(*json.loads(...))``."""
 
     offset: int = 0
-    """Text and JSON lines: bytes, of what is unpacked. Parquet: row groups. Arrow: record batches."""
+    """Text, JSON lines and CSV: bytes, of what is unpacked. Parquet: row groups. Arrow: record batches."""
     row: int = 0
     """Parquet and Arrow: rows within."""
     number: int = 0

@@ -65,6 +65,11 @@ def _read(file: InputFile, reading: Reading, start: Position, kind: str, packing
         if kind in ("parquet", "arrow"):
             yield from _columns(source, reading, start, kind)
             return
+        if kind in ("csv", "tsv"):
+            from crayon_hf.reading.csv_rows import csv_documents
+
+            yield from csv_documents(source, reading, start, kind)
+            return
         source.skip(start.offset)
         known = file.size if not packing else 8 * file.size
         block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)

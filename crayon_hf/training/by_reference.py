@@ -77,8 +77,9 @@ def run_by_reference(
         outputs.check(target, paths_of(source))
     report = reporter(show_progress)
     made = start.tokenizer
+    seen = [False]
     try:
-        made.train_from_iterator(_texts(corpus, report), trainer)
+        made.train_from_iterator(_texts(corpus, report, seen), trainer)
     except Exception as error:
         if type(error) is not Exception:
             raise
@@ -89,12 +90,15 @@ def run_by_reference(
     if tokenizer is None and kind == "WordPiece" and all(made.token_to_id(token) is not None for token in _BERT[2:4]):
         _put_template(made)
     files = [] if target is None else outputs.save(made, target)
-    return Run(made, time.monotonic() - begun, files)
+    return Run(made, time.monotonic() - begun, files, is_empty=not seen[0])
 
 
-def _texts(corpus: Corpus, report: Report | None) -> Iterator[str]:
+def _texts(corpus: Corpus, report: Report | None, seen: list[bool]) -> Iterator[str]:
+    """All texts; `seen` becomes true with the first that has anything in it."""
     for batch in corpus.batches:
-        yield from batch.each()
+        for text in batch.each():
+            seen[0] = seen[0] or (not text.isspace() and bool(text))
+            yield text
         if report is not None:
             report(STAGE, batch.done, corpus.total)
 

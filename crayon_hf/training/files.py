@@ -10,6 +10,7 @@ from mmap import ACCESS_READ, mmap
 from typing import IO, Any
 
 from crayon_hf.errors import CorpusError
+from crayon_hf.reading.addresses import find_inputs
 from crayon_hf.reading.compression import unpacking
 from crayon_hf.reading.documents import format_of
 from crayon_hf.training.batches import BATCH, Batch, Corpus, Lines
@@ -20,23 +21,28 @@ __all__ = ["corpus_of_files", "corpus_of_stream"]
 
 def corpus_of_files(paths: Iterable[Any], column: str = "text", format: str | None = None) -> Corpus:
     """Files one after the other, `total` in bytes. Without `format` the names' endings say what they are."""
-    names = [os.fsdecode(path) for path in paths]
+    names = [name for path in paths for name in _files_of(os.fsdecode(path), format)]
     sizes = []
     for name in names:  # what is missing is found out before anything is counted
         status = os.stat(name)
         is_file = stat.S_ISREG(status.st_mode)
-        if is_file or stat.S_ISDIR(status.st_mode):  # a pipe is opened once
+        if is_file:  # a pipe is opened once
             open(name, "rb").close()
         sizes.append(status.st_size if is_file else 0)
     total = sum(sizes) if all(sizes) else 0
     return Corpus(_all_batches(list(zip(names, sizes, strict=True)), column, format), total)
 
 
+def _files_of(name: str, format: str | None) -> list[str]:
+    """A name that is a directory stands for all files in it and below that have a known ending."""
+    return [file.address for file in find_inputs([name], format)] if os.path.isdir(name) else [name]
+
+
 def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None = None) -> Corpus:
-    """A binary file that is open: ``sys.stdin.buffer``, a socket's file. Text, or JSON lines, not packed."""
+    """A binary file that is open: ``sys.stdin.buffer``, a socket's file. Text, JSON lines or CSV, not packed."""
     name = str(getattr(file, "name", "the stream"))
-    if format not in (None, "text", "jsonl"):
-        raise ValueError(f"format is {format!r}: what is read from a stream is text or jsonl")
+    if format not in (None, "text", "jsonl", "csv", "tsv"):
+        raise ValueError(f"format is {format!r}: what is read from a stream is text, jsonl, csv or tsv")
     return Corpus(_stream(file, name, column, format or "text", None))
 
 
@@ -76,6 +82,11 @@ def _unpacked(path: str, packed: str, column: str, kind: str) -> Iterator[Batch]
 
 def _stream(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Batch]:
     """`raw` is the file whose position says how far it is; None: nobody knows."""
+    if kind in ("csv", "tsv"):
+        from crayon_hf.training.records import csv_batches
+
+        yield from csv_batches(file, path, column, kind, raw)
+        return
     if kind == "jsonl":
         from crayon_hf.training.records import json_batches
 

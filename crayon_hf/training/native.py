@@ -36,6 +36,8 @@ class Run(NamedTuple):
     """What was written."""
     trained: Trained | None = None
     """None where the reference trained, which says nothing."""
+    is_empty: bool = False
+    """There was no text to learn from."""
 
 
 def train_bpe(
@@ -140,4 +142,4 @@ def run_bpe(asked: BpeTraining) -> Run:
     made._take(trained)
     templates.settle_ids(start)
     files = [] if target is None else outputs.save(made, target)
-    return Run(made, time.monotonic() - begun, files, trained)
+    return Run(made, time.monotonic() - begun, files, trained, not trained.words)

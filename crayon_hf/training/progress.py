@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from crayon_hf.util.progress import Line, is_watched, time_left
+
 Report = Callable[[str, int, int], None]
 """Called some times in a second: the stage, how much of it is done, and how much there is (0: nobody knows)."""
 
@@ -15,33 +17,31 @@ _WIDTH = 30
 
 
 class Bar:
-    """A bar for each stage: the share that is done, the number, the time. No terminal gets a line now and then."""
+    """A bar for each stage: the share that is done, the number, the time, and what is left of it.
+
+    Where nobody watches a terminal or a notebook it is a line now and then.
+    """
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._every = 0.1 if self._is_terminal else 2.0
+        self._line = Line()
         self._stage = ""
-        self._begun = self._shown = 0.0
+        self._begun = 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if stage != self._stage:
             self.end()
             self._stage, self._begun = stage, now
-        elif now - self._shown < self._every and not 0 < total <= done:
+        elif not self._line.is_due() and not 0 < total <= done:
             return
-        self._shown = now
         filled = _WIDTH * min(done, total) // total if total else 0
         share = f"[{'#' * filled:<{_WIDTH}}] {100 * min(done, total) // total:>3} %" if total else ""
-        line = f"{stage:<16} {share} {done:>15,} {now - self._begun:>7.1f} s"
-        sys.stderr.write(f"\r{line}" if self._is_terminal else f"{line}\n")
-        sys.stderr.flush()
+        left = time_left(self._begun, done, total)
+        self._line.write(f"{stage:<16} {share} {done:>15,} {now - self._begun:>7.1f} s{left}")
 
     def end(self) -> None:
         """Leave the line."""
-        if self._stage and self._is_terminal:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        self._line.end()
         self._stage = ""
 
 
@@ -56,7 +56,7 @@ def reporter(show_progress: bool | Report) -> Report | None:
         return show_progress
     if not isinstance(show_progress, bool):
         raise TypeError(f"show_progress is {type(show_progress).__name__}, expected bool or a function")
-    return Bar() if show_progress and sys.stderr is not None and sys.stderr.isatty() else None
+    return Bar() if show_progress and is_watched(sys.stderr) else None
 
 
 def reporter_of(trainer: Any) -> Report | None:

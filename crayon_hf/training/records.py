@@ -1,11 +1,14 @@
-"""JSON lines: one object a line, of which one member is the text."""
+"""JSON lines, of which one member of each object is the text, and CSV, of which one column is."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from typing import IO
 
-from crayon_hf.errors import CorpusError, CrayonError
+from crayon_hf.errors import CorpusError, CrayonError, InvalidUtf8Error
+from crayon_hf.reading.csv_rows import header_of, reader_of
+from crayon_hf.reading.documents import MAX_DOCUMENT_BYTES
 from crayon_hf.reading.records import check_text, record_of
 from crayon_hf.training.batches import BATCH, Texts
 
@@ -33,6 +36,52 @@ def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None)
         if size >= BATCH:
             yield batch()
             texts, numbers, size = [], [], 0
+    if texts:
+        yield batch()
+
+
+def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Texts]:
+    """The texts of `column`, of which the first line has the name. A row that is none is an error."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for line in file:
+            read += len(line)
+            yield line.decode("utf-8", "surrogateescape")
+
+    rows = reader_of(lines(), kind, MAX_DOCUMENT_BYTES)
+    names = header_of(rows, path, [column])
+    place = names.index(column)
+    texts: list[str] = []
+    first = size = number = 0
+
+    def batch() -> Texts:
+        begin = first
+        return Texts(texts, lambda i: f"{path}, row {begin + i + 1}: {column!r}", read if raw is None else raw.tell())
+
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise CorpusError(f"{path}, row {number + 1}: is no row: {error}") from None
+        if row is None:
+            break
+        if not row:  # a blank line
+            continue
+        number += 1
+        if len(row) != len(names):
+            raise CorpusError(f"{path}, row {number} has {len(row)} fields, and there are {len(names)} columns")
+        text = row[place]
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidUtf8Error(f"{path}, row {number}: {column!r} is not UTF-8") from None
+        texts.append(text)
+        size += len(text) + 1
+        if size >= BATCH:
+            yield batch()
+            first, texts, size = number, [], 0
     if texts:
         yield batch()
 

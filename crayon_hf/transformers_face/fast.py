@@ -49,6 +49,15 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
             return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
         return loading.load(stock.from_pretrained, stock, name, init_inputs, kwargs)  # type: ignore[attr-defined]
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and a text in coloured tokens."""
+        from html import escape
+
+        backend = self.backend_tokenizer
+        if not isinstance(backend, Tokenizer):
+            return f"<pre>{escape(repr(self))}</pre>"
+        return backend._repr_html_()
+
     def _save_pretrained(
         self,
         save_directory: str | os.PathLike[str],

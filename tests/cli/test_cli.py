@@ -196,6 +196,39 @@ def test_unknown_id(run, bad):
     assert "-1" in failure(run("decode", stdin="5 -1"))
 
 
+def test_files_are_counted_as_by_wc(run, lite, tmp_path):
+    texts = {"a.txt": TEXT * 50, "b c.txt": "x", "empty.txt": ""}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    paths = [tmp_path / name for name in texts]
+    counts = [len(lite.encode(text).ids) for text in texts.values()]
+    width = len(str(sum(counts)))
+    rows = [*zip(counts, paths, strict=True), (sum(counts), "total")]
+    expected = "".join(f"{number:>{width}} {name}\n" for number, name in rows)
+    assert good(run("count", "-f", *paths)).decode() == expected
+    assert good(run("count", "-f", paths[0], "-f", paths[1], paths[2])).decode() == expected
+    assert good(run("count", "-f", paths[1])).decode() == f"1 {paths[1]}\n"
+    assert good(run("count", "--lines", "-f", *paths)).count(b"\n") == 2
+    assert str(tmp_path / "none") in failure(run("count", "-f", paths[0], tmp_path / "none"))
+    (tmp_path / "bad").write_bytes(b"ab\xff")
+    assert f"{tmp_path / 'bad'}: " in failure(run("count", "-f", tmp_path / "bad"))
+    assert good(run("count", "-f", tmp_path / "bad", "--bytes")).decode() == f"3 {tmp_path / 'bad'}\n"
+
+
+def test_a_text_beside_a_file_is_refused(run, tmp_path):
+    (tmp_path / "x.txt").write_text("x")
+    for command in ("encode", "count", "inspect"):
+        assert "exclude each other" in failure(run(command, "text", "-f", tmp_path / "x.txt"), 2)
+
+
+def test_the_name_of_a_file_given_as_a_text_is_noted(run, lite, tmp_path):
+    (tmp_path / "x.txt").write_text("y")
+    for command in ("encode", "count", "inspect"):
+        done = run(command, tmp_path / "x.txt")
+        assert done.returncode == 0
+        assert f"-f {tmp_path / 'x.txt'} reads the file" in done.stderr.decode()
+
+
 def test_count(run, lite):
     assert good(run("count", TEXT, "")) == b"%d\n0\n" % len(lite.encode(TEXT).ids)
     assert good(run("count", stdin=TEXT)) == b"%d\n" % len(lite.encode(TEXT).ids)
@@ -300,8 +333,13 @@ def test_convert_output_name(run, gpt2_like, tmp_path):
 def test_info(run, gpt2_like, tmp_path):
     good(run("convert", gpt2_like, "-o", tmp_path / "x.dat"))
     text = good(run("info", "-t", tmp_path / "x.dat")).decode()
-    for word in ("native", "gpt2", "2000", "trie", str(tmp_path / "x.dat")):
+    for word in ("native", "gpt2", "2,000 tokens", str(tmp_path / "x.dat")):
         assert word in text
+    assert len(text.splitlines()) == 8
+    assert text == good(run("info", tmp_path / "x.dat")).decode()
+    sections = good(run("info", tmp_path / "x.dat", "--sections")).decode().removeprefix(text)
+    assert {"trie", "metadata"} <= {line.split()[0] for line in sections.splitlines() if line}
+    assert "give one" in failure(run("info", "lite", "-t", "lite"), 2)
     facts = json.loads(good(run("info", "-t", tmp_path / "x.dat", "--json")))
     assert facts["engine"] == "native"
     assert facts["vocab_size"] == 2000
@@ -338,7 +376,7 @@ def test_an_empty_text_is_said(run, tmp_path):
 
 
 def test_usage(run):
-    for arguments in ([], ["nonsense"], ["encode", "--nonsense"], ["convert"], ["encode", "-t"]):
+    for arguments in (["nonsense"], ["encode", "--nonsense"], ["convert"], ["encode", "-t"]):
         failure(run(*arguments), 2)
 
 

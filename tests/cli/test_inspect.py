@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from crayon_hf.cli import colour
-from crayon_hf.cli.inspect_tokens import Options, differences, tokens_of
+from crayon_hf.showing import cells as visible
+from crayon_hf.showing.tokens import Options, differences, tokens_of
 from tests.support import reference_impl
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
@@ -368,7 +369,7 @@ def test_lines_fit(gpt2_like: Path, wordpiece_like: Path, columns: int) -> None:
     for path in (gpt2_like, wordpiece_like):
         for options in ([], ["--ids"], ["--mode", "both"]):
             page = on_terminal(columns, text, "-t", path, *options)
-            wide = [line for line in SGR.sub("", page).splitlines() if colour.width_of(line) > columns]
+            wide = [line for line in SGR.sub("", page).splitlines() if visible.width_of(line) > columns]
             assert not [line for line in wide if not line.startswith(("exact", "greedy", "≠"))], options
 
 
@@ -408,28 +409,28 @@ def test_hostile_vocabulary(run: Run, tmp_path: Path) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.binary()))
 def test_anything_is_printable(text: str | bytes) -> None:
-    page = colour.plain(text)
+    page = visible.plain(text)
     assert not has_control(page)
     assert "\n" not in page
-    cells = colour.cells_of_bytes(text) if isinstance(text, bytes) else colour.cells_of_text(text)
-    assert sum(cell.width for cell in cells) == colour.width_of(page)
+    cells = visible.cells_of_bytes(text) if isinstance(text, bytes) else visible.cells_of_text(text)
+    assert sum(cell.width for cell in cells) == visible.width_of(page)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(), st.integers(1, 20))
 def test_padding(text: str, width: int) -> None:
-    text = colour.plain(text)
-    assert colour.width_of(colour.padded(text, width)) == width
-    assert colour.width_of(colour.shortened(text, width)) <= width
+    text = visible.plain(text)
+    assert visible.width_of(colour.padded(text, width)) == width
+    assert visible.width_of(colour.shortened(text, width)) <= width
 
 
 def test_how_characters_look() -> None:
-    assert colour.plain("a b\tc\n\x1b\x7f") == "a·b→c↵␛␡"
-    assert colour.plain("\u00a0\u200d\ufe0f\ufeff") == "‹U+00A0›‹U+200D›‹U+FE0F›‹U+FEFF›"
-    assert colour.plain("\u0301e\u0301") == "◌\u0301e\u0301"
-    assert colour.plain(b"a\xff\xe6\x97b\xf0") == "a‹FF E6 97›b‹F0›"
-    assert colour.plain(b"\x80" * 6) == "‹80 80 80 80›‹80 80›"
-    assert [colour.width_of(text) for text in ("a", "日", "🙂", "e\u0301", "ｱ", "Ａ")] == [1, 2, 2, 1, 1, 2]
+    assert visible.plain("a b\tc\n\x1b\x7f") == "a·b→c↵␛␡"
+    assert visible.plain("\u00a0\u200d\ufe0f\ufeff") == "‹U+00A0›‹U+200D›‹U+FE0F›‹U+FEFF›"
+    assert visible.plain("\u0301e\u0301") == "◌\u0301e\u0301"
+    assert visible.plain(b"a\xff\xe6\x97b\xf0") == "a‹FF E6 97›b‹F0›"
+    assert visible.plain(b"\x80" * 6) == "‹80 80 80 80›‹80 80›"
+    assert [visible.width_of(text) for text in ("a", "日", "🙂", "e\u0301", "ｱ", "Ａ")] == [1, 2, 2, 1, 1, 2]
 
 
 # -- every vocabulary

@@ -117,7 +117,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
     for arguments, code, message in (
         (["run"], 2, "nothing to run"),
         (["run", "--install", "nope", "-c", ""], 1, "CRAYON_INSTALL: 'nope' is none of transformers, tokenizers"),
-        (["nothing.py"], 2, "invalid choice: 'nothing.py'"),
+        (["nothing.py"], 2, "there is no command 'nothing.py'"),
     ):
         done = run(*CRAYON, *arguments)
         assert (done.returncode, message in done.stderr) == (code, True), done

@@ -84,7 +84,7 @@ def test_a_template_and_special_tokens(llama3_like: Path, tmp_path: Path, capsys
         (["--seed", str(1 << 64)], 2, "seed is"),
         (["--eos", "<none>"], 1, "no token '<none>'"),
         (["--column", "body"], 1, "line 1"),
-        (["--input-format", "csv"], 2, "--input-format"),
+        (["--input-format", "xls"], 2, "--input-format"),
     ],
 )
 def test_what_it_does_not_take(

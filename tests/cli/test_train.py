@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,35 @@ def test_what_is_wrong(here: Path) -> None:
     for arguments, code, message in cases:
         assert message in failure(run(here, *arguments), code)
     assert sorted(os.listdir(here)) == before
+
+
+def test_a_directory(here: Path) -> None:
+    """All files in it that are known by their endings, but not what an earlier run wrote there."""
+    (here / "below").mkdir()
+    (here / "below" / "c.jsonl").write_text('{"text": "from a record"}\n')
+    (here / "below" / ".hidden.txt").write_text("hidden")
+    (here / "notes.md").write_text("not known")
+    (here / "out").mkdir()
+    (here / "out" / "tokenizer.json").write_text("{}")
+    lines = good(run(here, ".", "-o", "out", "--vocab-size", "0.3k"))
+    assert lines[0].endswith(": 300 tokens")
+    paths = [here / "a.txt", here / "b.txt", here / "below" / "c.jsonl"]
+    expected = train_bpe(paths, vocab_size=300)
+    assert Tokenizer.from_file(here / "out").get_vocab() == expected.get_vocab()
+    shutil.rmtree(here / "out")
+    assert train_bpe(here, vocab_size=300).get_vocab() == expected.get_vocab()
+    (here / "empty").mkdir()
+    assert "no file there" in failure(run(here, "empty", "-o", "out"))
+
+
+@pytest.mark.parametrize("model", ["bpe", "wordpiece", "wordlevel"])
+def test_an_empty_corpus_is_said(here: Path, model: str) -> None:
+    (here / "empty.txt").write_bytes(b"")
+    done = run(here, "empty.txt", "-o", "out", "--model", model)
+    assert done.returncode == 0
+    assert b"crayon-hf: warning: the corpus is empty: the files have no text" in done.stderr
+    assert b"standard input has no text" in run(here, "-", "-o", "out", "--model", model).stderr
+    assert b"warning" not in run(here, "a.txt", "-o", "out", "--model", model).stderr
 
 
 def test_progress(here: Path) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
 from crayon_hf.corpora.job.state import Counts
+from crayon_hf.util.progress import Line, duration
 
 _WIDTH = 24
 
@@ -42,7 +41,7 @@ class JobProgress(NamedTuple):
         counts, eta = self.counts, self.eta
         share = min(1.0, counts.input_bytes / self.input_bytes) if self.input_bytes else 0.0
         bar = f"[{'#' * int(share * width):<{width}}] " if width else ""
-        left = "" if eta is None else f", {_time(eta)} left"
+        left = "" if eta is None else f", {duration(eta)} left"
         return (
             f"{bar}{100 * share:5.1f} %, {self.megabytes_per_second:.1f} MB/s, {counts.documents:,} documents, "
             f"{counts.tokens:,} tokens{left}"
@@ -53,38 +52,17 @@ Report = Callable[[JobProgress], None]
 
 
 class Bar:
-    """A line that is written over on a terminal, ten times a second; elsewhere a line every ten seconds."""
+    """A line that is written over on a terminal or in a notebook; elsewhere a line every ten seconds."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._is_terminal = self._stream.isatty()
-        self._every = 0.1 if self._is_terminal else 10.0
-        self._shown = float("-inf") if self._is_terminal else time.monotonic()
-        self._open = False
+        self._line = Line(stream, every=10.0)
+        if not self._line.is_live:
+            self._line.wait()
 
     def __call__(self, progress: JobProgress) -> None:
-        now = time.monotonic()
-        if now - self._shown >= self._every:
-            self._shown = now
-            self._write(progress)
+        if self._line.is_due():
+            self._line.write(progress.line() if self._line.is_live else progress.line(0).strip())
 
     def end(self) -> None:
         """Leave the line."""
-        if self._open:
-            self._stream.write("\n")
-            self._stream.flush()
-            self._open = False
-
-    def _write(self, progress: JobProgress) -> None:
-        if self._is_terminal:
-            self._stream.write(f"\r\x1b[K{progress.line()}")
-            self._open = True
-        else:
-            self._stream.write(f"{progress.line(0).strip()}\n")
-        self._stream.flush()
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+        self._line.end()

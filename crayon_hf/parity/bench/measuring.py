@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from crayon_hf.util.progress import time_left
+
 from ..harness.references import Vocabulary
 from .inputs import HOSTILE, Inputs
 from .processes import Engine, Outcome, run_job
@@ -174,14 +176,19 @@ def _rounds(
     figures: dict[tuple[Cell, str], Figure] = {}
     far: set[tuple[int, str]] = set()
     hopeless: set[tuple[str, str]] = set()
+    started, steps_done, steps_all = time.monotonic(), 0, rounds * len(jobs) * len(engines)
     for done in range(rounds):
         begun = time.monotonic()
         for number, job in enumerate(jobs):
             turn = (done + number) % max(1, len(engines))
             for engine in [*engines[turn:], *engines[:turn]]:
+                steps_done += 1
                 if (id(job), engine.name) in far or (job.name, engine.name) in hopeless or (done and job.once):
                     continue
-                progress(f"{report.vocabulary}: round {done + 1}, {job.name}, threads {job.threads}, {engine.name}")
+                progress(
+                    f"{report.vocabulary}: round {done + 1} of {rounds}, {job.name}, threads {job.threads}, "
+                    f"{engine.name} ({steps_done} of {steps_all}{time_left(started, steps_done, steps_all)})"
+                )
                 steps = _steps(job, report.standings[engine.name])
                 outcome = run_job(engine, files, steps, job.threads, call=job.call)
                 if outcome.cannot_open:

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf._core import __version__
+from crayon_hf.util.progress import time_left
 
 from ..bench.machine import cpu_model
 from ..bench.processes import all_cores
@@ -114,6 +115,7 @@ class _Run:
         self.groups = groups
         self.work = work
         self.progress = progress
+        self.begun = time.monotonic()
         self.cartridge = cartridge
         self.tallies = [_Tally() for _ in groups]
         self.owners = [i for i, group in enumerate(groups) for _ in group.suites]
@@ -159,7 +161,9 @@ class _Run:
                     return self._fail(range(done, len(self.work.suites)), event["reason"])
                 elif kind == "at":
                     first = event["first"]
-                    self.progress(f"{self.groups[self.owners[done]].name}: {first:,} inputs")
+                    name, suites = self.groups[self.owners[done]].name, len(self.owners)
+                    left = time_left(self.begun, done, suites)
+                    self.progress(f"{name}: {first:,} inputs (part {done + 1} of {suites}{left})")
                 else:
                     self._take(done, event)
                     done, first = done + 1, -1

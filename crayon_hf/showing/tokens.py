@@ -1,4 +1,4 @@
-"""The tokens of one text as the inspector shows them, and where two ways to cut it differ."""
+"""The tokens of one text as they are shown, and where two ways to cut it differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.errors import UnsupportedError
+from crayon_hf.errors import CrayonError, UnsupportedError
 
 if TYPE_CHECKING:
     from crayon_hf.state.state import AnyEngine
@@ -80,6 +80,17 @@ def tokens_of(engine: AnyEngine, data: bytes, options: Options) -> list[Token]:
         return out
     encoding = engine.encode(data.decode(), None, False, options.add_special_tokens, options.special_as_text)
     return _encoded(encoding, data.decode(), engine, bytes_of)
+
+
+SAMPLE = "Hello, world! It's 12,345 naïve words: 日本語 🙂"
+
+
+def sample_of(engine: AnyEngine) -> list[Token]:
+    """A short text in the tokens of an engine; none where it cannot encode one, as before a training."""
+    try:
+        return tokens_of(engine, SAMPLE.encode(), Options())
+    except (CrayonError, ValueError):
+        return []
 
 
 def _encoded(encoding: Any, text: str, engine: AnyEngine, bytes_of: Callable[[int], bytes]) -> list[Token]:

@@ -1,0 +1,218 @@
+"""The commands ``info`` and ``list``: what a tokenizer is, and which there are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from crayon_hf.cli.arguments import UsageError, add_command
+from crayon_hf.cli.colour import padded, shortened
+from crayon_hf.cli.commands import as_json, print_line
+from crayon_hf.cli.tokenizers import NAMED, open_named
+from crayon_hf.showing.cells import plain, width_of
+from crayon_hf.showing.html import plain_text
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.numbers import shown_size
+
+_SHOWN_TOKENS = 6
+
+
+def add_info(subparsers: Any) -> None:
+    """What ``info`` takes."""
+    command = add_command(
+        subparsers,
+        "info",
+        info,
+        "what a tokenizer is",
+        "Says in a few lines what a tokenizer is: its model, its vocabulary, where it comes from, what encodes.",
+        (
+            ("crayon-hf info", "the profile lite"),
+            ("crayon-hf info my-model/", "a directory, a file, a profile, a name on the Hub"),
+            ("crayon-hf info my-model/ --sections", "the parts of its cartridge as well"),
+            ("crayon-hf info my-model/ --json", "all facts, for programs"),
+        ),
+    )
+    command.add_argument("target", nargs="?", metavar="TARGET", help=f'{NAMED} (default: the profile "lite")')
+    command.add_argument("-t", "--tokenizer", metavar="TARGET", help=argparse.SUPPRESS)  # as everywhere else
+    command.add_argument("--sections", action="store_true", help="list the sections of the cartridge")
+    command.add_argument("--json", action="store_true", help="print one JSON object with all facts")
+
+
+def add_list(subparsers: Any) -> None:
+    """What ``list`` takes."""
+    command = add_command(
+        subparsers,
+        "list",
+        list_profiles,
+        "the profiles that are here",
+        "Lists the profiles: the tokenizers that have a name, in the order in which they are found. A profile is part\n"
+        "of the package, pulled from the Hub, or a file in a directory that CRAYON_PROFILE_DIR names.",
+        (("crayon-hf list", "names, sizes, origins"), ("crayon-hf list --json", "for programs")),
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object for each profile")
+
+
+def info(arguments: argparse.Namespace) -> int:
+    """The facts of a tokenizer."""
+    from crayon_hf import _core
+
+    if arguments.target is not None and arguments.tokenizer is not None:
+        raise UsageError("a TARGET and -t say the same thing: give one of them")
+    target = arguments.target or arguments.tokenizer or "lite"
+    tokenizer = open_named(target)
+    facts = _facts(target, tokenizer)
+    cartridge = facts["cartridge"]
+    sections = [] if cartridge is None else _core.cartridge_sections(cartridge)
+    certificate, says = _certificate(tokenizer)
+    if arguments.json:
+        print_line(as_json({**facts, "certificate": certificate, "sections": sections}))
+        return 0
+    for name, text in _lines(facts, tokenizer, says):
+        print_line(f"{name:<11} {text}")
+    if arguments.sections:
+        print_line(f"\n{'section':<24} {'offset':>12} {'bytes':>12}")
+        for section in sections:
+            print_line(f"{section['name']:<24} {section['offset']:>12} {section['size']:>12}")
+    return 0
+
+
+def _facts(target: str, tokenizer: Tokenizer) -> dict[str, Any]:
+    from crayon_hf import _core
+    from crayon_hf.hub.store import record_of
+
+    facts: dict[str, Any] = {
+        "tokenizer": target,
+        **tokenizer.engine_report(),
+        "cpu_levels": _core.cpu_levels(),
+        "vocab_size": tokenizer.get_vocab_size(),
+        "added_tokens": len(tokenizer.get_added_tokens_decoder()),
+        **tokenizer.engine_info(),
+        "source_digest": tokenizer.source_digest,
+    }
+    pulled = None if facts["cartridge"] is None else record_of(facts["cartridge"])
+    if pulled is not None:
+        facts["pulled"] = {key: getattr(pulled, key) for key in ("repo", "revision", "commit")}
+    return facts
+
+
+def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Iterator[tuple[str, str]]:
+    """What there is to say to people."""
+    added = tokenizer.get_added_tokens_decoder()
+    special = [f"{plain(token.content)} {id}" for id, token in sorted(added.items()) if token.special]
+    more = f" and {len(special) - _SHOWN_TOKENS} more" if len(special) > _SHOWN_TOKENS else ""
+    pulled = facts.get("pulled")
+    yield "name", facts["tokenizer"] + (f", pulled from {pulled['repo']}@{pulled['revision']}" if pulled else "")
+    yield "model", _model(facts, tokenizer)
+    yield "vocabulary", f"{facts['vocab_size']:,} tokens, {len(added)} of them added"
+    yield "special", (", ".join(special[:_SHOWN_TOKENS]) + more) or "none"
+    yield "ids as", f"{facts['reference']} gives them"
+    if facts["cartridge"] is None:
+        yield "engine", f"{facts['engine']}: {facts['reason']}" if facts["reason"] else str(facts["engine"])
+        return
+    origin = {"repository": "came with the tokenizer", "cache": "compiled here, and kept"}.get(facts["origin"], "")
+    size = shown_size(os.path.getsize(facts["cartridge"]))
+    yield "cartridge", f"{facts['cartridge']} ({size}{', ' if origin else ''}{origin})"
+    yield "engine", f"{facts['engine']}, with {facts['cpu']} instructions"
+    yield "parity", certificate
+    if facts["refused"]:
+        yield "not used", f"the cartridge beside it: {facts['refused']}"
+
+
+def _model(facts: dict[str, Any], tokenizer: Tokenizer) -> str:
+    kind = type(tokenizer.model).__name__
+    words = [f"{kind} over {'bytes' if facts.get('tokens') == 'bytes' else 'characters'}"]
+    if facts.get("merges"):
+        words.append(f"{facts['merges']:,} merges")
+    if facts.get("family") and kind == "BPE":
+        words.append(f"cuts text as {facts['family']} does")
+    return ", ".join(words)
+
+
+def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
+    """The parity certificate of the cartridge that is open, and what to say of it."""
+    from crayon_hf import _core
+    from crayon_hf.certificate import CertificateError, read
+
+    engine = tokenizer._current_engine()
+    if not isinstance(engine, _core.Engine) or engine.certificate is None:
+        return None, "no certificate (crayon-hf parity TARGET --certify writes one)"
+    try:
+        found = read(engine)
+        return json.loads(engine.certificate), found.summary() if found else ""
+    except CertificateError as error:
+        return None, f"not to be trusted: {error}"
+
+
+def list_profiles(arguments: argparse.Namespace) -> int:
+    """The profiles in the search path."""
+    rows = list(_profiles())
+    if arguments.json:
+        for row in rows:
+            print_line(as_json(row))
+        return 0
+    shown = [
+        (
+            row["name"],
+            f"{row['tokens']:,}" if row["tokens"] is not None else "?",
+            shown_size(row["bytes"]),
+            row["origin"],
+            row["path"],
+        )
+        for row in rows
+    ]
+    titles = ("name", "tokens", "size", "origin", "path")
+    table = [titles, *(tuple(map(plain_text, row)) for row in shown)]
+    widths = [min(40, max(width_of(row[i]) for row in table)) for i in range(4)]
+    for row in table:
+        cells = [padded(row[i], widths[i], right=i in (1, 2)) for i in range(4)]
+        print_line("  ".join([*cells, shortened(row[4], 200)]).rstrip())
+    return 0
+
+
+def _profiles() -> Iterator[dict[str, Any]]:
+    from crayon_hf.errors import CrayonError
+    from crayon_hf.loading.search_path import find_profile, profile_names, search_path
+
+    seen: set[str] = set()
+    for directory in search_path():
+        for name in profile_names(directory):
+            if name in seen:
+                continue
+            try:
+                profile = find_profile(name)
+            except (CrayonError, ValueError):  # a name that is none
+                continue
+            seen.add(name)
+            paths = [path for path in (profile.cartridge, profile.source) if path is not None]
+            yield {
+                "name": name,
+                "tokens": _tokens_of(profile.cartridge),
+                "bytes": sum(path.stat().st_size for path in paths),
+                "origin": _origin_of(paths[0]),
+                "path": str(paths[0]),
+            }
+
+
+def _tokens_of(cartridge: Path | None) -> int | None:
+    """How many tokens a profile has; None where only opening it would say."""
+    from crayon_hf.errors import CartridgeError
+    from crayon_hf.loading import cache
+
+    try:
+        return None if cartridge is None else cache.open_cartridge(str(cartridge)).get_vocab_size(True)
+    except (CartridgeError, OSError):
+        return None
+
+
+def _origin_of(path: Path) -> str:
+    from crayon_hf.hub.store import record_of
+    from crayon_hf.loading import search_path
+
+    if path.parent == Path(search_path.__file__).parents[1] / "profiles":
+        return "part of the package"
+    record = record_of(path)
+    return f"pulled from {record.repo}@{record.revision}" if record is not None else "your own file"
