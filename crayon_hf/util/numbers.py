@@ -22,7 +22,7 @@ def count_of(text: str) -> int:
     zeros = 3 * _POWERS[unit] - len(part)
     if zeros < 0:
         raise ValueError(f"{text!r} is not a whole number")
-    return int(whole + part) * 10**zeros
+    return int(whole + part) * int(10**zeros)
 
 
 def size_of(text: str) -> int:
@@ -34,7 +34,7 @@ def size_of(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None or not text.isascii():
         raise ValueError(f"{text!r} is not a number of bytes, such as 65536, 64K or 2G")
-    return int(match[1]) * 1024 ** _POWERS[match[2].lower()]
+    return int(match[1]) << 10 * _POWERS[match[2].lower()]
 
 
 def shown_size(size: float) -> str:

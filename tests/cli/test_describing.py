@@ -74,7 +74,7 @@ def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
     from tests.hub.hub_client import run_client
 
     with LocalHub(tmp_path / "hub") as hub:
-        hub.add("user/name", {"tokenizer.json": gpt2_like.read_bytes()})
+        hub.commit("user/name", {"tokenizer.json": gpt2_like.read_bytes()})
 
         def client(*arguments: str) -> Any:
             return run_client(hub, ["-m", "crayon_hf", *arguments], tmp_path / "home")

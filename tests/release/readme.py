@@ -1,6 +1,6 @@
 """README from top to bottom as a newcomer runs it: every snippet as it stands, one after the other, timed.
 
-``python tests/release/readme.py`` does so with the crayon-hf that is installed, in a copy of the files that snippets name.
+``python tests/release/readme.py`` does so with the crayon-hf that is installed, in a copy of the files that are named.
 Left out is what README itself says needs something else: the text before a snippet has "needs".
 """
 
