@@ -223,7 +223,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-Encoding._repr_html_ = encoding_html
+setattr(Encoding, "_repr_html_", encoding_html)  # noqa: B010 - the class is the engine's, which knows no HTML
 decode_stream.watch()
 registration.watch()
 fingerprints.watch()

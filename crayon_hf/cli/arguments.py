@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from crayon_hf.cli.colour import Paint, paint_for
 from crayon_hf.state.modes import MODES
@@ -25,8 +25,8 @@ class UsageError(Exception):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are UsageError and suggest what was meant, and whose help has colours on a terminal."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, formatter_class=argparse.RawDescriptionHelpFormatter, **named, **_PLAIN)
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **_PLAIN, **named})
         self.groups: Sequence[tuple[str, Sequence[str]]] = ()
         """Of a parser with commands: the headings under which its help lists them."""
 
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         formatter.add_text(self.epilog)
         return formatter.format_help()
 
-    def print_help(self, file: IO[str] | None = None) -> None:
+    def print_help(self, file: Any = None) -> None:
         """Print it, in colours where the terminal has them and nobody asked for none."""
         stream: Any = sys.stdout if file is None else file
         self._print_message(_coloured(self.format_help(), paint_for(stream, "auto")), stream)

@@ -166,10 +166,10 @@ def list_profiles(arguments: argparse.Namespace) -> int:
     ]
     titles = ("name", "tokens", "size", "origin", "path")
     table = [titles, *(tuple(map(plain_text, row)) for row in shown)]
-    widths = [min(40, max(width_of(row[i]) for row in table)) for i in range(4)]
-    for row in table:
-        cells = [padded(row[i], widths[i], right=i in (1, 2)) for i in range(4)]
-        print_line("  ".join([*cells, shortened(row[4], 200)]).rstrip())
+    widths = [min(40, max(width_of(cells[i]) for cells in table)) for i in range(4)]
+    for cells in table:
+        fields = [padded(cells[i], widths[i], right=i in (1, 2)) for i in range(4)]
+        print_line("  ".join([*fields, shortened(cells[4], 200)]).rstrip())
     return 0
 
 

@@ -97,7 +97,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 
-    cartridge, line = parity_checks.check(arguments), Line()
+    cartridge, shown = parity_checks.check(arguments), Line()
     try:
         report = run.make_report(
             arguments.target,
@@ -113,14 +113,14 @@ def _compare(arguments: argparse.Namespace) -> int:
             ours=arguments.ours,
             cartridge=cartridge,
             command=_command(arguments),
-            progress=lambda message: line.write(message[:100]) if line.is_live else None,
+            progress=lambda message: shown.write(message[:100]) if shown.is_live else None,
         )
     except (TargetError, UnknownVocabularyError) as error:
         raise UsageError(str(error)) from error
     except ValueError as error:  # a text that is no text
         raise UsageError(str(error)) from error
     finally:
-        line.clear()
+        shown.clear()
     to_stdout = arguments.json == "-"
     if to_stdout:
         print_line(report.to_json().rstrip())

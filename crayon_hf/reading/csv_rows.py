@@ -36,7 +36,7 @@ def reader_of(lines: Iterable[str], kind: str, limit: int) -> Any:
 def header_of(rows: Any, address: str, columns: Iterable[str]) -> list[str]:
     """The names of the columns. CorpusError without one of `columns`, or with two of that name."""
     try:
-        names = next(rows, [])
+        names: list[str] = next(rows, [])
     except csv.Error as error:
         raise CorpusError(f"{address}: the line with the names of the columns cannot be read: {error}") from None
     names[:1] = [name.removeprefix("\ufeff") for name in names[:1]]

@@ -25,7 +25,7 @@ _GROUNDS = 6
 
 STYLE = """
 .crayon-hf{--c0:#bfdcf7;--c1:#f7dfb0;--c2:#c3e8bd;--c3:#efcdee;--c4:#eeeaa4;--c5:#d5d3f5;--cs:#d3d3d3;--ink:#16181d;
---mark:#7a4a12;font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere;
+--mark:#6b3f0c;font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere;
 white-space:pre-wrap;margin:.3em 0;max-width:100%}
 .crayon-hf b{font-weight:600}.crayon-hf i{font-style:normal;opacity:.7}
 .crayon-hf span{color:var(--ink);border-radius:3px;padding:2px 0;unicode-bidi:isolate;cursor:default}
@@ -37,7 +37,7 @@ white-space:pre-wrap;margin:.3em 0;max-width:100%}
 """
 _DARK = (
     "--c0:#1d4468;--c1:#5f4510;--c2:#245a2b;--c3:#5c2f5b;--c4:#55510f;--c5:#403d78;--cs:#4b4b4b;--ink:#f3f4f6;"
-    "--mark:#f0b45c"
+    "--mark:#f6c272"
 )
 # Which ground there is, notebooks say each in its own way; a page goes by what the user set for all pages.
 _DARK_STYLE = (
