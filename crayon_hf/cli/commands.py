@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command, add_mode, add_special, add_tokenizer
 from crayon_hf.cli.id_lists import parse_ids
+from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.tokenizer import Tokenizer
@@ -249,15 +249,5 @@ def utf8(data: bytes) -> str:
         ) from error
 
 
-def print_line(line: str) -> None:
-    """A line of the output, which is UTF-8 whatever the locale; names of files are the bytes that they are."""
-    sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
-
-
 def _spaced(ids: list[int]) -> str:
     return " ".join(map(str, ids))
-
-
-def as_json(value: Any) -> str:
-    """One line of JSON."""
-    return json.dumps(value, ensure_ascii=False)

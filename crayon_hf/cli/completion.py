@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from crayon_hf.cli.arguments import add_command
-from crayon_hf.cli.commands import print_line
+from crayon_hf.cli.output import print_line
 from crayon_hf.util.extras import needed
 
 SHELLS = ("bash", "zsh", "fish")

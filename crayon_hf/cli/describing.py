@@ -11,7 +11,7 @@ from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command
 from crayon_hf.cli.colour import padded, shortened
-from crayon_hf.cli.commands import as_json, print_line
+from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import NAMED, open_named
 from crayon_hf.showing.cells import plain, width_of
 from crayon_hf.showing.html import plain_text

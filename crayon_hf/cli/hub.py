@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command
-from crayon_hf.cli.commands import print_line
+from crayon_hf.cli.output import print_line
 
 
 def add_pull(subparsers: Any) -> None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.cli.arguments import add_command, add_tokenizer
-from crayon_hf.cli.commands import print_line
+from crayon_hf.cli.output import print_line
 from crayon_hf.cli.tokenizers import local_name, open_named
 from crayon_hf.errors import CrayonError, ProfileNotFoundError
 from crayon_hf.loading.resolve import is_path

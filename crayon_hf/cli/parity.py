@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli import parity_checks
 from crayon_hf.cli.arguments import UsageError, add_command, number
-from crayon_hf.cli.commands import print_line
 from crayon_hf.cli.measuring import BESIDE, parity_of_greedy
+from crayon_hf.cli.output import print_line
 from crayon_hf.util.progress import Line
 
 if TYPE_CHECKING:

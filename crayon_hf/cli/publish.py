@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli.arguments import add_command
-from crayon_hf.cli.commands import print_line
 from crayon_hf.cli.hub import client_of_a_command
+from crayon_hf.cli.output import print_line
 
 if TYPE_CHECKING:
     from crayon_hf.hub.publishing import Published

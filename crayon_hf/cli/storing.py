@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from crayon_hf.cli.arguments import add_command
-from crayon_hf.cli.commands import as_json, print_line
+from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.util.numbers import shown_size
 
 
