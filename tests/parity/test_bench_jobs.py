@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crayon_hf import DecodeStream, Tokenizer
 from crayon_hf.parity.bench import jobs, watched
 from crayon_hf.parity.bench.child.corpora import read_back
+from crayon_hf.parity.bench.child.serving import Window
 from crayon_hf.parity.bench.command import Bench, main
 from crayon_hf.parity.bench.report import Report
 from crayon_hf.parity.bench.verdicts import verdicts
@@ -71,6 +73,56 @@ def test_a_file_and_a_corpus(text: Path, gpt2_like: Path, tmp_path: Path, capsys
     ]
     assert all(figure.rounds[0] > 0 for figure in figures.values())
     assert all(standing.exact(name) for standing in report.standings.values() for name in report.texts)
+
+
+def test_a_server(
+    text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PROMPTS": {50: 2, 20_000: 1}, "STREAMS": 4, "STEPS": 10, "WORKERS": 2}.items():
+        monkeypatch.setattr(jobs, name, value)
+    options = ["--text", str(text), "--scenario", "server", "--engines", "crayon"]
+    bench, _ = run(capsys, tmp_path, str(gpt2_like), *options)
+    (report,) = bench.reports
+    units = {
+        "prompt of 50 tokens": "\u00b5s",
+        "prompt of 20,000 tokens": "\u00b5s",
+        "a step of 4 streams": "\u00b5s",
+        "start to first token": "\u00b5s",
+        "each of 2 workers": "MB",
+    }
+    for engine in ("crayon", "tokenizers"):
+        found = [figure for figure in report.figures if figure.engine == engine]
+        assert {figure.text.partition(", ")[2]: figure.unit for figure in found} == units
+        assert all(figure.rounds[0] > 0 for figure in found)
+        assert all(report.standings[engine].exact(figure.text) for figure in found)
+    assert bench.same_ids
+
+
+def test_a_server_whose_stream_is_another(
+    text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the comparison is for: one id of a prompt, or one character of a stream."""
+    for name, value in {"PROMPTS": {50: 2}, "STREAMS": 4, "STEPS": 10, "WORKERS": 1}.items():
+        monkeypatch.setattr(jobs, name, value)
+    run_really = jobs.run_watched
+
+    def run_wrongly(script: str, job: dict[str, Any], *rest: Any) -> Watched:
+        if job["engine"] == "crayon":
+            job = {**job, "streams": [[*row[:-1], row[0]] for row in job["streams"]]}
+        return run_really(script, job, *rest)
+
+    monkeypatch.setattr(jobs, "run_watched", run_wrongly)
+    options = ["--text", str(text), "--scenario", "server", "--rounds", "1", "--threads", "1", "--silent"]
+    assert main([str(gpt2_like), *options, "--engines", "crayon"]) == 1
+    assert "a step of 4 streams" in capsys.readouterr().out
+
+
+def test_a_stream_by_windows(gpt2_like: Path) -> None:
+    """What stands in for a library without streams gives the text of a stream."""
+    tokenizer = Tokenizer.from_file(gpt2_like)
+    window, stream = Window(lambda ids: tokenizer.decode(ids, skip_special_tokens=False)), DecodeStream()
+    for id in tokenizer.encode(" ".join(SENTENCES)).ids:
+        assert window.step(id) == stream.step(tokenizer, id)
 
 
 @pytest.mark.slow

@@ -108,6 +108,7 @@ def run_bench(
 
         def add_jobs(report: Report, vocabulary: Vocabulary | None, names: Sequence[str]) -> None:
             options: dict[str, Any] = {"threads": max(threads), "rounds": rounds, "bytes": job_bytes}
+            options["prerelease"] = next((engine.python for engine in engines if engine.name == "prerelease"), "")
             for name in names:
                 measure_job(
                     name, vocabulary, [os.fspath(text) for text in texts], report,

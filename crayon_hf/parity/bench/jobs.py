@@ -1,4 +1,5 @@
-"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, the calls of an AutoTokenizer.
+"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, the calls of an AutoTokenizer, what a
+server does.
 
 Each job runs in fresh processes, the engines in turn. In every round the digest of what an engine makes is compared
 with the reference's.
@@ -32,6 +33,10 @@ __all__ = ["JOBS", "JobScenario", "measure_job"]
 VOCAB_SIZE = 32_000
 BATCH = 1000
 CORPUS_FILES = 16
+PROMPTS = {1_000: 64, 10_000: 16, 100_000: 2}
+"""How many different ones there are of so many tokens."""
+STREAMS, STEPS = 256, 100
+WORKERS = 64
 
 Work = tuple[int, dict[str, Any]]
 """Bytes of text, and what the script is given."""
@@ -107,6 +112,28 @@ def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary |
     return sum(len(text.encode()) for text in batch), {"directory": str(snapshot), "batch": str(path)}
 
 
+def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """Prompts from all over the text, and the ids of documents of it, as many of each."""
+    from crayon_hf import Tokenizer
+
+    assert vocabulary is not None
+    source = prepare(vocabulary, directory)["json"]
+    tokenizer = Tokenizer.from_file(source)
+    text = read_text(find_text(spec), 20 * max(PROMPTS)).decode(errors="ignore")
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    ids, offsets = encoding.ids, encoding.offsets
+    while len(offsets) <= max(PROMPTS):  # a short text, again and again
+        ids, offsets = ids * 2, offsets + [(begin + len(text), end + len(text)) for begin, end in offsets]
+        text += text
+    prompts: dict[str, list[str]] = {}
+    for tokens, count in PROMPTS.items():
+        begins = [i * (len(offsets) - tokens) // count for i in range(count)]
+        prompts[f"{tokens:,}"] = [text[offsets[at][0] : offsets[at + tokens - 1][1]] for at in begins]
+    streams = [ids[at : at + STEPS] for at in range(0, len(ids) - STEPS, (len(ids) - STEPS) // STREAMS)][:STREAMS]
+    work = {"tokenizer": source, "prompts": prompts, "streams": streams, "workers": WORKERS}
+    return sum(len(prompt.encode()) for of_size in prompts.values() for prompt in of_size), work
+
+
 JOBS = {
     "training": JobScenario("training.py", ("tokenizers", OURS, "rustbpe", "gigatoken"), 20_000_000, "s", _training),
     "corpora": JobScenario(
@@ -119,6 +146,14 @@ JOBS = {
     "file": JobScenario("file.py", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
     "transformers": JobScenario(
         "transformers_calls.py", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
+    ),
+    "server": JobScenario(
+        "serving.py",
+        ("tokenizers", OURS, "fastokens", "prerelease"),
+        0,
+        "\u00b5s",
+        _server,
+        measures_memory=False,
     ),
 }
 
@@ -133,12 +168,17 @@ def measure_job(
     threads: int = 1,
     rounds: int = 3,
     bytes: int | None = None,
+    prerelease: str = "",
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Add the figures of a job to a report. `vocabulary` is None for training alone."""
+    """Add the figures of a job to a report. `vocabulary` is None for training alone.
+
+    `prerelease` is the interpreter that has the pre-release of tokenizers; without it that does not run.
+    """
     scenario = JOBS[name]
     reference = scenario.engines[0]
-    running = [each for each in scenario.engines if engines is None or each in engines or each in (reference, OURS)]
+    wanted = {reference, OURS, *(scenario.engines if engines is None else engines), "prerelease"}
+    running = [each for each in scenario.engines if each in wanted and (prerelease or each != "prerelease")]
     for spec in specs:
         digests: dict[tuple[str, str], set[str]] = {}
         with TemporaryDirectory(prefix="crayon-bench-job-") as directory:
@@ -150,7 +190,8 @@ def measure_job(
                     if standing.cannot_open or text in standing.failed:
                         continue
                     progress(f"{report.vocabulary}: round {done + 1}, {name}, {engine}")
-                    watched = _run(name, engine, job, threads, engine == reference)
+                    python = prerelease if engine == "prerelease" else ""
+                    watched = _run(name, engine, job, threads, engine == reference, python)
                     if watched.failed:
                         _fail(standing, text, watched.failed)
                         continue
@@ -166,12 +207,13 @@ def measure_job(
                 report.same_ids = report.same_ids and engine != OURS
 
 
-def _run(name: str, engine: str, job: dict[str, Any], threads: int, is_reference: bool) -> Watched:
+def _run(name: str, engine: str, job: dict[str, Any], threads: int, is_reference: bool, python: str) -> Watched:
     cores = all_cores()[-threads:]
     with TemporaryDirectory(prefix="crayon-bench-work-") as work:
         output = f"{work}/out"
         more = {"output": output} if name == "corpora" else {}
-        watched = run_watched(JOBS[name].script, {**job, **more, "engine": engine, "cores": cores}, work, threads)
+        said = {**job, **more, "engine": engine, "cores": cores}
+        watched = run_watched(JOBS[name].script, said, work, threads, python)
         if name == "corpora" and not watched.failed and not is_reference:
             try:
                 watched.said["digest"] = read_back(output, _width(job["tokenizer"]))
@@ -210,7 +252,10 @@ def _add(
     def value(seconds: float) -> float:
         return size / 1e6 / seconds if scenario.unit == "MB/s" else seconds * {"\u00b5s": 1e6, "s": 1.0}[scenario.unit]
 
-    figures = [Figure(name, text, threads, engine, call or name, "", scenario.unit, [value(seconds)], [value(cpu)])]
+    unit, rounds, processor = scenario.unit, [value(seconds)], [value(cpu)]
+    if "amount" in cell:  # no time
+        unit, rounds, processor = cell["unit"], [cell["amount"]], []
+    figures = [Figure(name, text, threads, engine, call or name, "", unit, rounds, processor)]
     if scenario.measures_memory:
         figures.append(Figure(f"{name}, memory", text, threads, engine, name, "", "MB", [watched.peak_mb]))
     for figure in figures:

@@ -18,7 +18,7 @@ SCENARIOS = (
     "lists",
 )
 
-JOBS = ("training", "corpora", "file", "transformers")
+JOBS = ("training", "corpora", "file", "transformers", "server")
 """Measured by name alone: each is a job of its own."""
 
 RATIOS = {
@@ -35,6 +35,7 @@ RATIOS = {
     "training, memory": 1.0,
     "corpora": 0.6,
     "transformers": 1.0,
+    "server": 1.0,
 }
 """``lists`` has none: most of that time is Python's. A corpus is beside `encode_ragged` over texts in memory."""
 

@@ -22,7 +22,9 @@ LIMIT = 3600.0
 
 _PROGRAM = isolated("""
 import json, runpy
-sys.path[:] = json.loads(sys.argv[1])
+more = json.loads(sys.argv[1])
+if more is not None:
+    sys.path[:] = more
 runpy.run_path(sys.argv[2], run_name="__main__")
 """)
 
@@ -42,8 +44,11 @@ class Watched:
     """The most memory of all processes together, pages that they share counted once, looked at every 50 ms."""
 
 
-def run_watched(script: str, job: dict[str, Any], work: str, threads: int) -> Watched:
-    """Run a script of ``child`` by its path, with the job as JSON on its standard input; it writes into `work`."""
+def run_watched(script: str, job: dict[str, Any], work: str, threads: int, python: str = "") -> Watched:
+    """Run a script of ``child`` by its path, with the job as JSON on its standard input; it writes into `work`.
+
+    `python` is another interpreter, of an environment of its own, which gets nothing of this one.
+    """
     environment = {
         **os.environ,
         "RAYON_NUM_THREADS": str(threads),
@@ -55,7 +60,7 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int) -> Wa
     with open(f"{work}/said", "w+b") as said, open(f"{work}/errors", "w+b") as errors:
         started = time.perf_counter()
         child = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), path],
+            [python or sys.executable, "-c", _PROGRAM, json.dumps(None if python else sys.path), path],
             stdin=subprocess.PIPE,
             stdout=said,
             stderr=errors,

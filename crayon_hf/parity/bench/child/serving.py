@@ -1,0 +1,218 @@
+"""A tokenizer as a server uses it, in this process: run by its path, with the job as JSON on the standard input.
+
+Gives a figure and a digest of what came of it for each of: prompts of some sizes; many streams whose ids come in turn,
+a step each; the start of a process to the first token of its first answer; the memory of many workers, which are
+processes of their own and hold a tokenizer that they have used. A time is the least of some repeats.
+
+With ``role`` in the job this is one of those processes.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+REPEATS = 3
+PACKAGES = {"crayon": "crayon-hf", "tokenizers": "tokenizers", "fastokens": "fastokens", "prerelease": "tokenizers"}
+
+_PROGRAM = """
+import json, runpy, sys
+sys.path[:] = json.loads(sys.argv[1])
+runpy.run_path(sys.argv[2], run_name="__main__")
+"""
+
+
+class Server(NamedTuple):
+    """What a server does with a tokenizer."""
+
+    encode: Callable[[str], Any]
+    """The ids of a prompt."""
+    stream: Callable[[], Callable[[int], str | None]]
+    """A new stream: a function that takes an id and gives the text that became whole with it."""
+
+
+class Window:
+    """A stream by decoding some last ids twice a step: what servers do for a library that has none."""
+
+    def __init__(self, decode: Callable[[list[int]], str]) -> None:
+        self.decode = decode
+        self.ids: list[int] = []
+        self.begin = self.end = 0
+
+    def step(self, id: int) -> str | None:
+        """The new text, or None while a character is not whole."""
+        self.ids.append(id)
+        before = self.decode(self.ids[self.begin : self.end])
+        now = self.decode(self.ids[self.begin :])
+        if len(now) <= len(before) or now.endswith("\ufffd"):
+            return None
+        self.begin, self.end = self.end, len(self.ids)
+        return now[len(before) :]
+
+
+def open_server(engine: str, path: str) -> Server:
+    """Open a tokenizer.json with one of the engines."""
+    if engine == "fastokens":
+        native = import_module("fastokens._native")
+        it: Any = import_module("fastokens").Tokenizer.from_file(path)
+        return Server(lambda text: it.encode(text).ids, lambda: _steps(native.DecodeStream, it))
+    library = import_module("crayon_hf" if engine == "crayon" else "tokenizers")
+    it = library.Tokenizer.from_file(path)
+
+    def encode(text: str) -> Any:
+        return it.encode(text, add_special_tokens=False).ids
+
+    if engine == "prerelease":
+        return Server(encode, lambda: Window(lambda ids: str(it.decode(ids, skip_special_tokens=False))).step)
+    kind = library.DecodeStream if engine == "crayon" else import_module("tokenizers.decoders").DecodeStream
+    return Server(encode, lambda: _steps(kind, it))
+
+
+def _steps(kind: Any, tokenizer: Any) -> Callable[[int], str | None]:
+    stream = kind(skip_special_tokens=False)
+    return lambda id: stream.step(tokenizer, id)
+
+
+def digest(*parts: bytes) -> str:
+    """Of what an engine gave."""
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
+
+
+def timed(call: Callable[[], Any], repeats: int = 1) -> tuple[float, float]:
+    """Seconds of one call, by the clock and of the processor."""
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - wall) / repeats, (time.process_time() - cpu) / repeats
+
+
+def prompts(server: Server, texts: dict[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A cell for each size of prompts, which come one after the other."""
+    for name, of_size in texts.items():
+        made = digest(*(array("I", server.encode(text)).tobytes() for text in of_size))
+        wall, cpu = min(timed(lambda: list(map(server.encode, of_size))) for _ in range(REPEATS))  # noqa: B023
+        count = len(of_size)
+        yield f"prompt of {name} tokens", {"seconds": wall / count, "cpu": cpu / count, "digest": made}
+
+
+def streams(server: Server, rows: list[list[int]]) -> tuple[str, dict[str, Any]]:
+    """The cell of one step of one stream, of all that run at the same time."""
+    texts: list[list[str]] = []
+
+    def run() -> None:
+        texts[:] = [[] for _ in rows]
+        steps = [server.stream() for _ in rows]
+        for ids in zip(*rows, strict=True):
+            for step, id, text in zip(steps, ids, texts, strict=True):
+                new = step(id)
+                if new is not None:
+                    text.append(new)
+
+    count = len(rows) * len(rows[0])
+    wall, cpu = min(timed(run) for _ in range(REPEATS))
+    made = digest(*("".join(text).encode() for text in texts))
+    return f"a step of {len(rows)} streams", {"seconds": wall / count, "cpu": cpu / count, "digest": made}
+
+
+def first_token(job: dict[str, Any]) -> dict[str, Any]:
+    """What a process does until its first answer begins."""
+    server = open_server(job["engine"], job["tokenizer"])
+    ids = list(server.encode(next(iter(job["prompts"].values()))[0]))
+    step = server.stream()
+    text = next((text for text in map(step, ids) if text), "")
+    return {"digest": digest(array("I", ids).tobytes(), text.encode()), "server": server}
+
+
+def starts(job: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The cell of a process from its start to its first token; the file was opened before by another one."""
+    figures, made = [], set()
+    for _ in range(1 + REPEATS):
+        begin, before = time.perf_counter(), os.times()
+        child = _child(job, "first")
+        assert child.stdout is not None
+        line = child.stdout.readline()
+        seconds = time.perf_counter() - begin
+        child.communicate()
+        after = os.times()
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        figures.append((seconds, cpu))
+        made.add(json.loads(line)["digest"])
+    seconds, cpu = min(figures[1:])
+    return "start to first token", {"seconds": seconds, "cpu": cpu, "digest": ",".join(sorted(made))}
+
+
+def workers(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cell of the memory of many processes that have used their tokenizer, in shares of what they share."""
+    running: list[subprocess.Popen[str]] = []
+    made = set()
+    try:
+        for _ in range(job["workers"]):
+            running.append(_child(job, "worker"))
+            if len(running) % 4 == 0:  # some at a time: what they need to start is not measured
+                made |= {_line(child)["digest"] for child in running[-4:]}
+        made |= {_line(child)["digest"] for child in running[len(running) // 4 * 4 :]}
+        shares = sum(_smaps(child.pid, "Pss") for child in running)
+        name = f"each of {len(running)} workers"
+        yield name, {"amount": shares / len(running), "unit": "MB", "digest": ",".join(sorted(made))}
+    finally:
+        for child in running:
+            child.kill()
+            child.communicate()
+
+
+def _line(child: subprocess.Popen[str]) -> dict[str, Any]:
+    assert child.stdout is not None
+    said: dict[str, Any] = json.loads(child.stdout.readline())
+    return said
+
+
+def _child(job: dict[str, Any], role: str) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), os.path.abspath(__file__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin is not None
+    # Reading its job is no part of what is measured: it has the first prompt alone.
+    prompts = {name: of_size[:1] for name, of_size in list(job["prompts"].items())[:1]}
+    child.stdin.write(json.dumps({**job, "prompts": prompts, "streams": [], "role": role}) + "\n")
+    child.stdin.flush()
+    return child
+
+
+def _smaps(pid: int, name: str) -> float:
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith(f"{name}:")) * 1024 / 1e6
+
+
+def main() -> None:
+    """Measure, or be one of the processes that are measured."""
+    job = json.loads(sys.stdin.readline())
+    if "role" in job:
+        said = first_token(job)
+        print(json.dumps({"digest": said["digest"]}), flush=True)
+        if job["role"] == "worker":
+            sys.stdin.read()  # until it is killed
+        return
+    os.sched_setaffinity(0, job["cores"])
+    server = open_server(job["engine"], job["tokenizer"])
+    cells = dict(prompts(server, job["prompts"]))
+    cells.update([streams(server, job["streams"]), starts(job), *workers(job)])
+    library = import_module("crayon_hf").__version__ if job["engine"] == "crayon" else version(PACKAGES[job["engine"]])
+    print(json.dumps({"version": library, "cells": cells}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
