@@ -51,12 +51,18 @@ def main(arguments: list[str] | None = None) -> int:
         outcome.save(cache / "results" / f"{script}.json")
         found += page.problems(outcome)
         print(f"{page.row(outcome)}  ({time.monotonic() - begin:.0f} s)", flush=True)
-    kept = (cache / "results" / f"{script}.json" for script in known)
-    outcomes = [Outcome.load(path) for path in kept if path.exists()]
-    versions = ", ".join(each.replace("==", " ") for each in SHARED if "==" in each)
-    options.page.write_text(page.page(outcomes, page.machine(versions)), encoding="utf-8")
+    _write(options.page, cache / "results", known)
     print("\n".join(found))
     return 1 if found else 0
+
+
+def _write(target: Path, results: Path, scripts: list[str]) -> None:
+    """The page, of all results there are."""
+    kept = {script: results / f"{script}.json" for script in scripts}
+    outcomes = [Outcome.load(path) for path in kept.values() if path.exists()]
+    missing = [script for script, path in kept.items() if not path.exists()]
+    versions = ", ".join(each.replace("==", " ") for each in SHARED if "==" in each)
+    target.write_text(page.page(outcomes, page.machine(versions), missing), encoding="utf-8")
 
 
 def _cache() -> Path:

@@ -19,9 +19,10 @@ is put in. The scripts are in `tools/clients/scripts/`.
 - *how*: what puts ours in. `install()` is `crayon_hf.install()` before anything else is imported.
 - *result*: "same" says that everything the script returns is equal: ids, texts, offsets, masks, logits, files. What
   stock fails at as well is named.
-- *times as fast*: processor time with stock divided by that with ours, of all threads, the median of five rounds in
-  turn; {noise} or less from 1 is "level". It is the time of the whole call: model, batches, network objects and all.
-  A call that spends its time elsewhere is level, however fast the tokenizer is.
+- *times as fast*: processor time with stock divided by that with ours, of all threads, the median of two to five rounds
+  in turn; {noise} or less from 1 is "level". It is the time of the whole call: model, batches, network objects and all.
+  A call that spends its time elsewhere is level, however fast the tokenizer is. On a busy machine, as this one was,
+  calls of some milliseconds vary by a third.
 
 {machine}
 
@@ -71,10 +72,11 @@ def row(outcome: Outcome) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def page(outcomes: Sequence[Outcome], machine: str) -> str:
+def page(outcomes: Sequence[Outcome], machine: str, missing: Sequence[str] = ()) -> str:
     """The whole page."""
     head = HEAD.format(noise=NOISE, machine=machine)
-    return head + "\n".join(row(outcome) for outcome in sorted(outcomes, key=lambda it: it.name.lower())) + "\n"
+    rows = "".join(f"{row(outcome)}\n" for outcome in sorted(outcomes, key=lambda it: it.name.lower()))
+    return head + rows + (f"\nScripts without a result yet: {', '.join(missing)}.\n" if missing else "")
 
 
 def machine(versions: str) -> str:

@@ -3,7 +3,8 @@
 from clients.client import Client, Kit, Tasks
 
 CLIENT = Client(
-    ("guidance", "transformers<5"), note="with transformers 4: 5 crops its caches otherwise, so `gen` fails"
+    ("guidance", "transformers<5"),
+    note="with transformers 4: 5 crops its caches otherwise, so `gen` fails",
 )
 
 

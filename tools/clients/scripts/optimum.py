@@ -4,7 +4,7 @@ from clients.client import Client, Kit, Tasks
 
 CLIENT = Client(
     ("optimum",),
-    note="torchvision, for pictures alone, is a stub; `optimum.pipelines` asks for optimum-onnx: stock fails, too",
+    note="torchvision, for pictures alone, is a stub; `optimum.pipelines` asks for optimum-onnx",
 )
 
 

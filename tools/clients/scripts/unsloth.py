@@ -3,7 +3,7 @@
 from clients.client import Client, Kit, Tasks
 
 CLIENT = Client(
-    ("peft", "psutil", "trl"),
+    ("peft", "pillow", "psutil", "trl"),
     ("unsloth", "unsloth_zoo"),
     library="unsloth",
     note="unsloth needs a GPU: `tokenizer_utils`, `chat_templates` and `dataset_utils` are the wheels', kernels and "
@@ -22,6 +22,7 @@ def tasks(kit: Kit) -> Tasks:
     for name, wheel in (("unsloth", "unsloth"), ("unsloth_zoo", "unsloth_zoo")):
         package = ModuleType(name)  # their __init__ looks for a GPU
         package.__path__ = [str(distribution(wheel).locate_file(name))]
+        package.DEVICE_TYPE = package.DEVICE_TYPE_TORCH = "cpu"
         sys.modules[name] = package
     stubs.put(
         "unsloth.models",
