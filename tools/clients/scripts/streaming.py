@@ -31,9 +31,9 @@ def tasks(kit: Kit) -> Tasks:
     end = tokenizer.token_to_id("<|endoftext|>")
 
     def by_writer(directory: Path) -> Path:
-        with MDSWriter(columns={"tokens": "ndarray:uint16"}, out=str(directory / "out")) as writer:
+        with MDSWriter(columns={"tokens": "ndarray:int32"}, out=str(directory / "out")) as writer:
             for text in texts:
-                writer.write({"tokens": numpy.array([*tokenizer.encode(text).ids, end], numpy.uint16)})
+                writer.write({"tokens": numpy.array([*tokenizer.encode(text).ids, end], numpy.int32)})
         return directory / "out"
 
     def by_ours(directory: Path) -> Path:
