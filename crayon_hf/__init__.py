@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import decode_stream, fingerprints
-from crayon_hf._core import Encoding, __version__
+from crayon_hf._core import Encoding, __version__, trim
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     BadRecordError,
@@ -157,6 +157,7 @@ __all__ = [
     "train_wordlevel",
     "train_wordpiece",
     "trainers",
+    "trim",
     "uninstall",
 ]
 

@@ -547,6 +547,13 @@ def with_certificate(cartridge: bytes, certificate: str | None) -> bytes:
 def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, Any]]:
     """The section table: dicts with name, type, offset, size, checksum."""
 
+def trim() -> None:
+    """Free what the engines keep between calls, all of it that is not in use."""
+
+def working_memory() -> dict[str, int]:
+    """What the engines of this process keep between calls: `bytes` of at most `limit`, in so many `scratches`, each of
+    which one thread uses at a time; and how many were made since the process began (`scratches_made`)."""
+
 def cpu_levels() -> list[str]:
     """The instruction sets that this build and this CPU can run, worst first."""
 
@@ -643,6 +650,26 @@ class _testing:
         together: _testing.MergeWay
         sweeps: _testing.MergeWay
         heap: _testing.MergeWay
+
+    @staticmethod
+    def set_working_memory(limit: int = 0, idle_milliseconds: int = 60_000) -> None:
+        """How much the engines keep between calls (0: as without a test), and for how long what nobody uses."""
+
+    @staticmethod
+    def core_quota(root: str) -> float | None:
+        """The cores that the control groups below a directory, in place of "/", leave this process."""
+
+    @staticmethod
+    def thread_count(threads: int, bytes: int) -> int:
+        """How many threads a call with so many bytes of text has."""
+
+    @staticmethod
+    def ready_calls(engine: Engine, texts: Any, waits_long: bool) -> int:
+        """How often a batch would take the GIL to make objects of ids, where that takes long or does not."""
+
+    @staticmethod
+    def encoded_bytes(engine: Engine, first: list[str], second: list[str] | None, truncation: Any) -> int:
+        """How many bytes of text `Engine.encode_columns` encodes."""
 
     @staticmethod
     def merge_pretoken(engine: Engine, pretoken: bytes, way: MergeWay) -> list[int]:

@@ -4,6 +4,7 @@
 #include <pybind11/critical_section.h>
 #include <pybind11/pybind11.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -106,7 +107,8 @@ Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
 
-// Releases the GIL for work on so many bytes, where that is not done sooner than another thread could begin.
+// Releases the GIL for work on so many bytes, where that is not done sooner than another thread could begin: beside a
+// busy thread of Python each retaking waits for its turn, 5 ms.
 class MaybeRelease {
   public:
     explicit MaybeRelease(size_t bytes) {
@@ -114,8 +116,45 @@ class MaybeRelease {
     }
 
   private:
-    static constexpr size_t kSmall = 2048;
+    static constexpr size_t kSmall = size_t(1) << 16;
     std::optional<py::gil_scoped_release> release_;
+};
+
+// Holds off the cyclic collector while many containers are made that are no cycle: it would go through all of them
+// again and again (until Python 3.12 in the midst of the making).
+class CollectorPause {
+  public:
+    CollectorPause() : was_on_(PyGC_Disable() != 0) {}
+    ~CollectorPause() {
+        if (was_on_) PyGC_Enable();
+    }
+    CollectorPause(const CollectorPause&) = delete;
+
+  private:
+    const bool was_on_;
+};
+
+// For a long loop under the GIL, which calls it with each index: signals are handled now and then, and other threads of
+// Python get their turn, so what the loop reads must be its own. The collector may be held off but for their turns.
+class Turns {
+  public:
+    explicit Turns(bool pauses_collector = false) {
+        if (pauses_collector) pause_.emplace();
+    }
+    void pass(size_t i) {
+        if (i % 512 != 511) return;
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        if (std::chrono::steady_clock::now() - since_ < std::chrono::milliseconds(20)) return;
+        const bool pauses_collector = pause_.has_value();
+        pause_.reset();
+        { const py::gil_scoped_release release; }
+        if (pauses_collector) pause_.emplace();
+        since_ = std::chrono::steady_clock::now();
+    }
+
+  private:
+    std::optional<CollectorPause> pause_;
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
 // Texts taken from Python objects. Keeps a reference to each, so that the bytes live while the GIL is released,

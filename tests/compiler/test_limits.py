@@ -125,7 +125,7 @@ def test_the_most_metadata() -> None:
 
 
 def test_more_threads_than_there_can_be() -> None:
-    """At most 1024 are started, and none without a task."""
+    """No more are started than the cores have a use for, and none without a task."""
     engine = reference_impl.open_engine(byte_level(BYTE_TOKENS))
     for threads in (1024, 1025, 2**31, 2**64 - 1):
         assert engine.count_tokens(["abc"] * 3, threads=threads) == [3] * 3

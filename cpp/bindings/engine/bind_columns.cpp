@@ -54,11 +54,12 @@ py::list list_of(Column column, const std::vector<int32_t>& row) {
 py::list lists_of(const Columns& columns, Column column) {
     py::list out(columns.rows());
     std::vector<int32_t> row;
+    Turns turns(true);
     for (size_t i = 0; i < columns.rows(); ++i) {
         row.resize(columns.row_size(i));
         columns.write(column, i, row.data());
         PyList_SET_ITEM(out.ptr(), py::ssize_t(i), list_of(column, row).release().ptr());
-        handle_signals(i);
+        turns.pass(i);
     }
     return out;
 }
@@ -67,7 +68,7 @@ py::array_t<int64_t> array_of(const Columns& columns, Column column) {
     const size_t width = columns.rows() == 0 ? 0 : columns.row_size(0);
     py::array_t<int64_t> out({py::ssize_t(columns.rows()), py::ssize_t(width)});
     int64_t* data = out.mutable_data();
-    const py::gil_scoped_release release;
+    const MaybeRelease release(columns.rows() * width * sizeof *data / 8);
     for (size_t i = 0; i < columns.rows(); ++i) columns.write(column, i, data + i * width);
     return out;
 }
@@ -92,7 +93,7 @@ void bind_columns(EngineClass& c) {
             options.special_as_text = as_text;
             std::optional<Row> encoded;
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(bytes.size);
                 encoded = encode_row(self, bytes, options);
             }
             if (!encoded) return py::none();
@@ -129,8 +130,11 @@ void bind_columns(EngineClass& c) {
             options.truncation = truncation_of(truncation);
             options.padding = padding_of(padding);
             std::optional<Columns> columns;
+            size_t size = 0;
+            for (const Bytes& text : texts) size += text.size + 64;
+            for (const Bytes& text : pairs) size += text.size;
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(size);
                 columns = encode_columns(self, texts, second.is_none() ? nullptr : &pairs, options, threads);
             }
             if (!columns) return py::none();

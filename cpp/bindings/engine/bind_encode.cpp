@@ -30,8 +30,12 @@ template <typename Take>
 class TextTaker {
   public:
     explicit TextTaker(const Take& take) : take_(take) {}
-    void operator()(const std::vector<ReadyIds>& ready) {
+    // Whether another thread kept the GIL for long.
+    bool operator()(const std::vector<ReadyIds>& ready) {
+        const auto before = std::chrono::steady_clock::now();
         const py::gil_scoped_acquire acquire;
+        const bool was_long = std::chrono::steady_clock::now() - before > std::chrono::milliseconds(1);
+        const CollectorPause pause;
         for (const ReadyIds& part : ready) {
             if (part.is_last && parts_.empty()) {
                 take_(part.text, part.ids, part.size);
@@ -42,12 +46,19 @@ class TextTaker {
             take_(part.text, parts_.data(), parts_.size());
             std::vector<int32_t>().swap(parts_);
         }
+        return was_long;
     }
 
   private:
     const Take& take_;
     std::vector<int32_t> parts_;
 };
+
+size_t bytes_of(const Sequence& sequence) {
+    size_t bytes = 64;
+    for (const Bytes& part : sequence.parts) bytes += part.size + 64;
+    return bytes;
+}
 
 bool are_texts(const py::tuple& items) {
     for (size_t i = 0; i < items.size(); ++i)
@@ -88,7 +99,7 @@ void bind_encode(EngineClass& c) {
             if (!pair.is_none()) second = sequence_of(pair, is_pretokenized, "pair", &texts);
             const Sequence* other = pair.is_none() ? nullptr : &second;
             const EncodeOptions options = options_of(special, as_text, truncation, padding);
-            const py::gil_scoped_release release;
+            const MaybeRelease release(bytes_of(first) + bytes_of(second));
             const Engine::Lease lease(*self);
             return PyEncoding{self->encode(first, other, options, *lease), self};
         },
@@ -113,14 +124,17 @@ void bind_encode(EngineClass& c) {
                 handle_signals(i);
             }
             std::vector<Encoding> encodings;
+            size_t bytes = 0;
+            for (const Input& input : batch) bytes += bytes_of(input.first) + bytes_of(input.second);
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(bytes);
                 encodings = encode_batch(*self, batch, options, threads);
             }
             py::list out;
+            Turns turns;
             for (size_t i = 0; i < encodings.size(); ++i) {
                 out.append(new_encoding(PyEncoding{std::move(encodings[i]), self}));
-                handle_signals(i);
+                turns.pass(i);
             }
             return out;
         },
@@ -134,7 +148,7 @@ void bind_encode(EngineClass& c) {
             const Bytes bytes = texts.add(text, "text", true);
             IdBuffer ids;
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(bytes.size);
                 const Engine::Lease lease(self);
                 self.encode_ids(bytes, options_of(special, as_text), *lease, &ids);
             }
@@ -166,7 +180,7 @@ void bind_encode(EngineClass& c) {
             const std::string_view bytes(data);
             IdBuffer ids;
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(bytes.size());
                 const Engine::Lease lease(self);
                 self.encode_raw(bytes, *lease, &ids);
             }

@@ -25,17 +25,47 @@ py::list list_with_none(const std::vector<int32_t>& values) {
     return out;
 }
 
+py::object pair_or_none(const std::optional<Offset>& offset) {
+    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
+}
+
+// From so many tokens on a list is made in turns with other threads, of a copy that they cannot change meanwhile.
+constexpr size_t kManyTokens = size_t(1) << 16;
+
 py::list tokens_of(const PyEncoding& self) {
-    py::list out(self.encoding().size());
-    for_each_text(self.encoding(), strings_of(self),
-                  [&](size_t i, const std::string& text) { out[i] = py::str(text); });
+    const Encoding& encoding = self.encoding();
+    py::list out(encoding.size());
+    const auto put = [&](size_t i, const std::string& text) { out[i] = py::str(text); };
+    if (encoding.size() < kManyTokens) {
+        for_each_text(encoding, strings_of(self), put);
+        return out;
+    }
+    Encoding copy;
+    copy.ids = encoding.ids;
+    copy.texts = encoding.texts;
+    const PyEncoding own(std::move(copy), self.engine());
+    Turns turns;
+    for_each_text(own.encoding(), strings_of(own), [&](size_t i, const std::string& text) {
+        put(i, text);
+        turns.pass(i);
+    });
     return out;
 }
 
 py::list offsets_of(const PyEncoding& self) {
-    py::list out(self.encoding().offsets.size());
-    for (size_t i = 0; i < self.encoding().offsets.size(); ++i)
-        out[i] = py::make_tuple(self.encoding().offsets[i].start, self.encoding().offsets[i].end);
+    const std::vector<Offset>& offsets = self.encoding().offsets;
+    py::list out(offsets.size());
+    const auto put = [&](size_t i, const Offset& offset) { out[i] = py::make_tuple(offset.start, offset.end); };
+    if (offsets.size() < kManyTokens) {
+        for (size_t i = 0; i < offsets.size(); ++i) put(i, offsets[i]);
+        return out;
+    }
+    const std::vector<Offset> own(offsets);
+    Turns turns(true);
+    for (size_t i = 0; i < own.size(); ++i) {
+        put(i, own[i]);
+        turns.pass(i);
+    }
     return out;
 }
 

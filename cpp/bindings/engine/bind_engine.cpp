@@ -4,11 +4,14 @@
 
 #include <tuple>
 
-#include "bindings/bindings.h"
+#include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
+#include "crayon/batch/columns.h"
 #include "crayon/compiler/certificate.h"
 #include "crayon/compiler/compare_source.h"
 #include "crayon/compiler/compiler.h"
+#include "crayon/engine/working_memory.h"
+#include "crayon/support/cores.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 
@@ -112,7 +115,7 @@ void bind_decode(EngineClass& c) {
             const bool skip_unknown = skips_unknown(unknown_ids);
             DecodedText text;
             {
-                const py::gil_scoped_release release;
+                const MaybeRelease release(list.view.size);
                 self.decode(list.view, skip, skip_unknown, &text);
             }
             return str_of(text);
@@ -135,16 +138,19 @@ void bind_decode(EngineClass& c) {
         [](const Engine& self, const py::iterable& sequences, bool skip, size_t threads,
            const std::string& unknown_ids) {
             std::vector<Ids> lists;
+            Turns turns;
             for (const py::handle item : sequences) {
                 lists.push_back(ids_from(item));
-                handle_signals(lists.size());
+                turns.pass(lists.size());
             }
             std::vector<IdView> views;
             views.reserve(lists.size());
             for (const Ids& list : lists) views.push_back(list.view);
             const bool skip_unknown = skips_unknown(unknown_ids);
             py::list out(lists.size());
-            const py::gil_scoped_release release;
+            size_t n_ids = 0;
+            for (const IdView& view : views) n_ids += view.size + 16;
+            const MaybeRelease release(n_ids);
             decode_each(self, views, skip, skip_unknown, threads,
                         [&](size_t first, const DecodedText* texts, size_t n) {
                             const py::gil_scoped_acquire acquire;
@@ -346,6 +352,56 @@ void bind_engine(py::module_& m) {
             return py::str(text);
         },
         py::arg("engine"), py::arg("ids"), py::arg("skip_special_tokens") = true, py::arg("unknown_ids") = "error");
+    m.def(
+        "trim",
+        [] {
+            const py::gil_scoped_release release;
+            free_working_memory();
+        },
+        "Give the memory that all tokenizers keep between calls back to the system.\n\n"
+        "They keep the words that each thread met, up to 64 MiB and 16 MiB for each core in all, and free what was not "
+        "used for a minute when another call ends. The next calls are slower until they met their words again. Calls "
+        "that other threads are in go on undisturbed.\n\n"
+        ">>> import crayon_hf\n>>> crayon_hf.trim()");
+    m.def("working_memory", [] {
+        const WorkingMemory memory = working_memory();
+        py::dict out;
+        out["bytes"] = memory.bytes;
+        out["limit"] = memory.limit;
+        out["scratches"] = memory.scratches;
+        out["scratches_made"] = memory.made;
+        return out;
+    });
+    testing.def("set_working_memory", &set_working_memory, py::arg("limit") = 0,
+                py::arg("idle_milliseconds") = kIdleMilliseconds);
+    testing.def(
+        "ready_calls",
+        [](const Engine& engine, const py::object& texts, bool waits_long) {
+            TextBatch batch(texts, false);
+            size_t calls = 0;
+            batch.run([&](const std::vector<TextView>& views) {
+                encode_each(engine, views, EncodeOptions(), 1, [&](const std::vector<ReadyIds>&) {
+                    ++calls;
+                    return waits_long;
+                });
+            });
+            return calls;
+        },
+        py::arg("engine"), py::arg("texts"), py::arg("waits_long"));
+    testing.def("core_quota", &core_quota, py::arg("root"));
+    testing.def("thread_count", py::overload_cast<size_t, size_t>(&thread_count), py::arg("threads"), py::arg("bytes"));
+    testing.def(
+        "encoded_bytes",
+        [](const Engine& engine, const py::object& first, const py::object& second, const py::object& truncation) {
+            Texts kept(false);
+            const std::vector<Bytes> texts = texts_of(first, &kept);
+            std::vector<Bytes> pairs;
+            if (!second.is_none()) pairs = texts_of(second, &kept);
+            EncodeOptions options;
+            options.truncation = truncation_of(truncation);
+            return encode_columns(engine, texts, second.is_none() ? nullptr : &pairs, options, 1)->encoded_bytes();
+        },
+        py::arg("engine"), py::arg("first"), py::arg("second"), py::arg("truncation"));
     m.def("with_certificate", &put_certificate, py::arg("cartridge"), py::arg("certificate"));
     m.def("cartridge_sections", &sections_of, py::arg("path"));
 }

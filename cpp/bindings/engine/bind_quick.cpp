@@ -12,8 +12,8 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-constexpr size_t kSmallText = 2048;                // characters
-constexpr size_t kWaitingText = size_t(64) << 20;  // an encoding that waits keeps no larger text
+constexpr size_t kSmallText = 2048;                     // characters
+constexpr size_t kWaitingText = (size_t(1) << 30) - 1;  // characters, of up to 4 bytes: larger may have no offsets
 
 EnginePtr engine_of(PyObject* self) {
     return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().holder<std::shared_ptr<Engine>>();

@@ -1,10 +1,14 @@
 #include "bindings/inputs.h"
+#include "crayon/batch/batch.h"
 
 namespace crayon::python {
 
 bool can_wait(const Engine& engine, const EncodeOptions& options) {
     return engine.single_frame() != nullptr && !engine.is_random() && !options.truncation && !options.padding;
 }
+
+// Bytes of a text that threads encode together.
+constexpr size_t kLarge = size_t(1) << 19;
 
 void PyEncoding::encode_whole() const {
     Texts texts(replaces_surrogates(*engine_));
@@ -17,8 +21,14 @@ void PyEncoding::encode_whole() const {
     const std::shared_ptr<const Engine> engine = engine_;
     {
         const MaybeRelease release(bytes.size);
-        const Engine::Lease lease(*engine);
-        full = std::make_unique<Encoding>(engine->encode({{bytes}, false}, nullptr, options, *lease));
+        if (bytes.size < kLarge) {
+            const Engine::Lease lease(*engine);
+            full = std::make_unique<Encoding>(engine->encode({{bytes}, false}, nullptr, options, *lease));
+        } else {
+            Input input;
+            input.first.parts.push_back(bytes);
+            full = std::make_unique<Encoding>(std::move(encode_batch(*engine, {input}, options, 0)[0]));
+        }
     }
     if (full_ != nullptr) return;  // another thread was here meanwhile
     full_ = std::move(full);

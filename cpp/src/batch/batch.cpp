@@ -4,24 +4,15 @@
 #include <cctype>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 #include "batch/text_tasks.h"
+#include "crayon/support/cores.h"
 #include "crayon/support/error.h"
-
-#if defined(__linux__)
-#include <sched.h>
-#endif
+#include "engine/seams.h"
 
 namespace crayon {
 namespace {
-
-size_t core_count() {
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-    return std::max(1u, std::thread::hardware_concurrency());
-}
 
 // Room for the ids of the bytes that are left, if they are like those that are done: growing step by step copies, and
 // takes new pages each time. What is not needed is never touched, and what is not to be had may not be needed.
@@ -66,7 +57,14 @@ size_t thread_count(size_t threads) {
         for (const char* off : {"", "off", "false", "f", "no", "n", "0"})
             if (value == off) return 1;
     }
-    return core_count();
+    return usable_cores();
+}
+
+size_t thread_count(size_t threads, size_t bytes) {
+    constexpr size_t kThreadBytes = size_t(1) << 18;
+    const size_t n = thread_count(threads);
+    if (threads != 0) return std::min(n, std::max(size_t(8), 2 * usable_cores()));
+    return std::min(n, std::max(size_t(1), bytes / kThreadBytes));
 }
 
 Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
@@ -74,14 +72,10 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
     Ragged out;
     out.splits.reserve(texts.size() + 1);
     out.splits.push_back(0);
-    threads = thread_count(threads);
-    size_t bytes = 0;
+    const size_t bytes = bytes_of(texts);
     bool is_utf8 = true;
-    for (const TextView& text : texts) {
-        bytes += text.bytes();
-        is_utf8 &= text.width == 0;
-    }
-    if (is_utf8 && (threads == 1 || bytes < kTaskBytes)) {
+    for (const TextView& text : texts) is_utf8 &= text.width == 0;
+    if (is_utf8 && (thread_count(threads, bytes) == 1 || bytes < kTaskBytes)) {
         const Engine::Lease lease(engine);
         size_t done = 0, looked = 0;
         InterruptWatch interrupts;
@@ -122,37 +116,115 @@ std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextVi
         for_each_text(tasks, parts, n,
                       [&](size_t i, const int32_t*, size_t size, bool) { counts[i] += int64_t(size); });
     };
-    encode_texts(engine, texts, options, thread_count(threads), 1, count);
+    encode_texts(engine, texts, options, threads, 1, count);
     return counts;
 }
 
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
                  const OnReady& on_ready) {
+    // Enough to take a lock for; and where another thread is busy under that lock, which makes each taking long, all
+    // that there can be room for.
+    constexpr size_t kTogether = 8, kSeldom = 256;
+    size_t together = kTogether;
     std::vector<ReadyIds> ready;
     const auto list = [&](const TextTask* tasks, const auto* parts, size_t n) {
         ready.clear();
         for_each_text(tasks, parts, n, [&](size_t i, const int32_t* ids, size_t size, bool is_last) {
             ready.push_back({i, ids, size, is_last});
         });
-        on_ready(ready);
+        together = on_ready(ready) ? kSeldom : kTogether;
     };
-    encode_texts(engine, texts, options, thread_count(threads), 8, list);  // enough to take a lock for
+    encode_texts(engine, texts, options, threads, together, list);
 }
+
+namespace {
+
+// A text of which several tasks encode a part each.
+struct CutText {
+    size_t input;
+    std::vector<EncodingPart> parts;
+};
+
+struct EncodingTask {
+    size_t begin, end;          // inputs
+    size_t text = 0, part = 0;  // or a part of a CutText,
+    size_t from = 0, to = 0;    // its bytes
+    bool is_part = false;
+};
+
+size_t size_of(const Input& input) {
+    size_t size = 0;
+    for (const Bytes& part : input.first.parts) size += part.size;
+    for (const Bytes& part : input.second.parts) size += part.size;
+    return size;
+}
+
+// Inputs in order, many small ones to a task, and a large text at its seams in several.
+std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::vector<Input>& inputs,
+                                              const EncodeOptions& options, size_t threads, std::vector<CutText>* cut) {
+    std::vector<EncodingTask> tasks;
+    std::optional<Seams> seams;  // once there is a text for it
+    size_t begin = 0, bytes = 0;
+    const auto close = [&](size_t end) {
+        if (begin < end) tasks.push_back({begin, end});
+        begin = end;
+        bytes = 0;
+    };
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        const Input& input = inputs[i];
+        const size_t size = size_of(input);
+        bytes += size + 16;
+        const bool is_large = size >= 2 * kPartUnits && size < UINT32_MAX - 2;
+        if (is_large && threads > 1 && !input.is_pair && !input.first.is_pretokenized && !engine.is_random()) {
+            if (!seams) seams.emplace(Seams::of_encodings(engine.impl(), options.special_as_text));
+            const Bytes text = input.first.parts[0];
+            std::vector<size_t> cuts{0};
+            for (size_t to = 0; seams->exist() && text.size - to > kPartUnits + kPartUnits / 2;) {
+                to += kPartUnits;
+                const size_t at = seams->before(text, cuts.back(), to);
+                if (at != cuts.back()) cuts.push_back(to = at);
+            }
+            if (cuts.size() > 1) {
+                close(i);
+                cuts.push_back(text.size);
+                for (size_t part = 0; part + 1 < cuts.size(); ++part)
+                    tasks.push_back({i, i + 1, cut->size(), part, cuts[part], cuts[part + 1], true});
+                cut->push_back({i, std::vector<EncodingPart>(cuts.size() - 1)});
+                begin = i + 1;
+                continue;
+            }
+        }
+        if (bytes >= kTaskBytes) close(i + 1);
+    }
+    close(inputs.size());
+    return tasks;
+}
+
+}  // namespace
 
 std::vector<Encoding> encode_batch(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
                                    size_t threads) {
     std::vector<Encoding> out(inputs.size());
-    const auto size_of = [&](size_t i) {
-        size_t size = 0;
-        for (const Bytes& part : inputs[i].first.parts) size += part.size;
-        for (const Bytes& part : inputs[i].second.parts) size += part.size;
-        return size;
-    };
-    const auto tasks = make_tasks(inputs.size(), size_of);
-    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
-        for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
+    size_t bytes = 0;
+    for (const Input& input : inputs) bytes += size_of(input);
+    threads = thread_count(threads, bytes);
+    std::vector<CutText> cut;
+    const auto tasks = make_encoding_tasks(engine, inputs, options, threads, &cut);
+    run_tasks(engine, tasks.size(), threads, [&](size_t t, Scratch& scratch) {
+        const EncodingTask& task = tasks[t];
+        if (task.is_part) {
+            const Bytes text = inputs[task.begin].first.parts[0].slice(task.from, task.to);
+            EncodingPart& part = cut[task.text].parts[task.part];
+            part.encoding = engine.encode_part(text, options, task.from > 0, scratch, &part.words);
+            if (options.offsets)  // all offsets are (0, 0) otherwise
+                for (const uint8_t byte : text) part.characters += (byte & 0xC0) != 0x80;
+            return;
+        }
+        for (size_t i = task.begin; i < task.end; ++i)
             out[i] = engine.encode(inputs[i].first, inputs[i].is_pair ? &inputs[i].second : nullptr, options, scratch);
     });
+    run_tasks(engine, cut.size(), threads,
+              [&](size_t t) { out[cut[t].input] = engine.post_process(join(&cut[t].parts), nullptr, options); });
     if (options.padding) pad(&out, *options.padding);
     return out;
 }
@@ -161,9 +233,11 @@ void decode_each(const Engine& engine, const std::vector<IdView>& sequences, boo
                  bool skip_unknown, size_t threads, const OnDecoded& on_decoded) {
     const auto tasks = make_tasks(sequences.size(), [&](size_t i) { return sequences[i].size * 4; });
     std::vector<DecodedText> out(sequences.size());
+    size_t n_ids = 0;
+    for (const IdView& ids : sequences) n_ids += ids.size;
     run_tasks_in_order(
-        engine, tasks.size(), thread_count(threads), 8,
-        [&](size_t t, Scratch&) {
+        engine, tasks.size(), thread_count(threads, 4 * n_ids), 8,
+        [&](size_t t) {
             for (size_t i = tasks[t].begin; i < tasks[t].end; ++i)
                 engine.decode(sequences[i], skip_special_tokens, skip_unknown, &out[i]);
         },

@@ -6,6 +6,7 @@
 
 #include "batch/task_runner.h"
 #include "crayon/batch/batch.h"
+#include "engine/seams.h"
 
 namespace crayon {
 namespace {
@@ -64,13 +65,19 @@ class RowEncoder {
     // False when truncation fails. `first_size` becomes the number of tokens of the first sequence.
     bool encode(Bytes first, const Bytes* second, Scratch& scratch, IdBuffer* out, uint32_t* first_size) const {
         append_ids(frame_.before, out);
-        const size_t start = out->size();
-        engine_.encode_inner_ids(first, options_.special_as_text, scratch, out);
-        size_t n_first = out->size() - start, n_second = 0;
+        is_cut_ = false;
+        size_t n_first = encode_kept(first, scratch, out), n_second = 0;
         if (second != nullptr) {
             pair_ids_.clear();
-            engine_.encode_inner_ids(*second, options_.special_as_text, scratch, &pair_ids_);
-            n_second = pair_ids_.size();
+            n_second = encode_kept(*second, scratch, &pair_ids_);
+            // Which of two is the longer decides who gets an odd token.
+            if (is_cut_ && options_.truncation->strategy == Truncation::Strategy::longest_first && n_first > most() &&
+                n_second > most() && most() % 2 != 0) {
+                out->shrink_by(n_first);
+                pair_ids_.clear();
+                n_first = encode_all(first, scratch, out);
+                n_second = encode_all(*second, scratch, &pair_ids_);
+            }
         }
         const size_t all_first = n_first, all_second = n_second;
         if (options_.truncation) {
@@ -87,13 +94,73 @@ class RowEncoder {
         return true;
     }
 
+    size_t encoded_bytes() const { return encoded_bytes_; }
+
   private:
+    // The ids that truncation leaves of all sequences together.
+    size_t most() const {
+        const size_t length = options_.truncation->max_length;
+        return length > added_ ? length - added_ : 0;
+    }
+
+    size_t encode_all(Bytes text, Scratch& scratch, IdBuffer* out) const {
+        const size_t before = out->size();
+        encode_part(text, 0, text.size, scratch, out);
+        return out->size() - before;
+    }
+    void encode_part(Bytes text, size_t from, size_t to, Scratch& scratch, IdBuffer* out) const {
+        engine_.encode_inner_ids(text.slice(from, to), options_.special_as_text, scratch, out, from > 0);
+        encoded_bytes_ += to - from;
+    }
+
+    // Appends the ids of a text, or of a part of it that has more of them than truncation leaves and that begins, or
+    // ends, where it does; returns how many. Truncation then leaves the same: how long the rest is makes no difference
+    // to it, but in one case (above).
+    size_t encode_kept(Bytes text, Scratch& scratch, IdBuffer* out) const {
+        if (!options_.truncation) return encode_all(text, scratch, out);
+        size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));
+        if (text.size / 4 < step || !engine_.impl().takes_any_text) return encode_all(text, scratch, out);
+        if (!seams_)
+            seams_.emplace(engine_.impl(), engine_.cartridge().program().max_token_bytes, options_.special_as_text,
+                           false);
+        if (!seams_->exist()) return encode_all(text, scratch, out);
+        const size_t before = out->size();
+        const auto is_enough = [&] {
+            is_cut_ |= out->size() - before > most();
+            return out->size() - before > most();
+        };
+        if (options_.truncation->side == Side::left) {
+            for (; step < text.size / 2; step *= 4) {
+                const size_t from = seams_->before(text, 0, text.size - step);
+                if (from == 0) continue;
+                encode_part(text, from, text.size, scratch, out);
+                if (is_enough()) return out->size() - before;
+                out->shrink_by(out->size() - before);
+            }
+            return encode_all(text, scratch, out);
+        }
+        size_t from = 0;
+        while (text.size - from > 2 * step) {
+            const size_t to = seams_->before(text, from, from + step);
+            step *= 2;
+            if (to == from) continue;
+            encode_part(text, from, to, scratch, out);
+            if (is_enough()) return out->size() - before;
+            from = to;
+        }
+        encode_part(text, from, text.size, scratch, out);
+        return out->size() - before;
+    }
+
     const Engine& engine_;
     const PairFrame& frame_;
     const EncodeOptions& options_;
     bool is_pair_;
     size_t added_;
     mutable IdBuffer pair_ids_;
+    mutable std::optional<Seams> seams_;  // once there is a text for it
+    mutable bool is_cut_ = false;         // not all of a text was encoded
+    mutable size_t encoded_bytes_ = 0;
 };
 
 // The frame that the options ask for; nothing when the post-processor is none.
@@ -136,15 +203,20 @@ std::optional<Columns> encode_columns(const Engine& engine, const std::vector<By
     const auto tasks = make_tasks(n, [&](size_t i) { return first[i].size + (is_pair ? (*second)[i].size : 0); });
     std::vector<IdBuffer> parts(tasks.size());
     std::atomic<bool> failed{false};
-    run_tasks(engine, tasks.size(), thread_count(threads), [&](size_t t, Scratch& scratch) {
+    std::atomic<size_t> encoded_bytes{0};
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += first[i].size + (is_pair ? (*second)[i].size : 0);
+    run_tasks(engine, tasks.size(), thread_count(threads, bytes), [&](size_t t, Scratch& scratch) {
         const RowEncoder encoder(engine, *frame, options, is_pair);
         for (size_t i = tasks[t].begin; i < tasks[t].end && !failed; ++i) {
             if (!encoder.encode(first[i], is_pair ? &(*second)[i] : nullptr, scratch, &parts[t], &out.first_sizes_[i]))
                 failed = true;
             out.splits_[i + 1] = int64_t(parts[t].size());
         }
+        encoded_bytes += encoder.encoded_bytes();
     });
     if (failed) return std::nullopt;
+    out.encoded_bytes_ = encoded_bytes;
     join_parts(tasks, &parts, &out.ids_, &out.splits_);
     out.pad(options.padding);
     return out;

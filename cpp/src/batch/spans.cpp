@@ -138,7 +138,7 @@ SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& text
     const auto take = [&](const TextTask* tasks, const auto* parts, size_t n) {
         for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
     };
-    encode_texts(engine, texts, options, thread_count(threads), 1, take, best_utf8_error());
+    encode_texts(engine, texts, options, threads, 1, take, best_utf8_error());
     return out;
 }
 
@@ -159,7 +159,7 @@ std::vector<int64_t> utf8_errors(const std::vector<TextView>& texts, size_t thre
             if (bad != texts[i].size) out[i] = int64_t(bad);
         }
     };
-    run_watched(starts.size() - 1, thread_count(threads), work, [] {});
+    run_watched(starts.size() - 1, thread_count(threads, bytes_of(texts)), work, [] {});
     return out;
 }
 
@@ -170,7 +170,7 @@ SpanList split_spans(Bytes data, Bytes separator, size_t threads) {
     const auto work = [&](size_t task, size_t, const Poll&) {
         found[task] = find_separators(data, separator, task * kReadBytes, (task + 1) * kReadBytes);
     };
-    run_watched(n, thread_count(threads), work, [] {});
+    run_watched(n, thread_count(threads, data.size), work, [] {});
     SpanList out;
     size_t total = 1;
     for (const std::vector<size_t>& some : found) total += some.size();

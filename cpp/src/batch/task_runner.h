@@ -9,6 +9,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "crayon/engine/engine.h"
@@ -17,7 +18,7 @@
 
 namespace crayon {
 
-// Work for which starting a thread pays.
+// Work that is handed out at a time.
 constexpr size_t kTaskBytes = size_t(1) << 16;
 
 struct Task {
@@ -39,12 +40,14 @@ std::vector<Task> make_tasks(size_t n, SizeOf&& size_of) {
     return tasks;
 }
 
-// Runs work(task index, scratch) for every task, and in this thread finish(begin, end) for ready ones in order: as soon
-// as `together` are ready in a row, or there is nothing else to do. Rethrows the error of the first task that failed,
+// Runs work(task index, scratch), or work(task index) where none is needed, for every task, and in this thread
+// finish(begin, end) for ready ones in order: as soon as `together` are ready in a row, which finish may change, or
+// there is nothing else to do. Rethrows the error of the first task that failed,
 // or what the interrupt_check threw, for which it looks in this thread between tasks and while it waits. `finish` is
 // called without the lock that it may wait for another of (the GIL), and helpers never wait for it.
 template <typename Work, typename Finish>
-void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t together, Work&& work, Finish&& finish) {
+void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, const size_t& together, Work&& work,
+                        Finish&& finish) {
     std::atomic<size_t> next{0};
     std::mutex mutex;
     std::condition_variable changed;
@@ -61,12 +64,19 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
         next = n;  // tasks before this one were all taken already
         changed.notify_one();
     };
-    const auto run = [&] {
+    const auto do_task = [&](size_t i, const Engine::Lease& lease) {
+        (void)lease;
+        if constexpr (std::is_invocable_v<Work&, size_t>)
+            work(i);
+        else
+            work(i, *lease);
+    };
+    const auto run = [&](size_t worker) {
         size_t i = 0;
         try {
-            const Engine::Lease lease(engine);
+            const Engine::Lease lease(engine, worker);
             while ((i = next.fetch_add(1)) < n) {
-                work(i, *lease);
+                do_task(i, lease);
                 ready[i] = true;
                 if (awaited == i) {
                     const std::lock_guard<std::mutex> lock(mutex);
@@ -81,7 +91,7 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
     const size_t wanted = std::min(threads, n);
     for (size_t i = 1; i < wanted; ++i) {
         try {
-            helpers.emplace_back(run);
+            helpers.emplace_back(run, i);
         } catch (const std::system_error&) {
             break;  // no more threads to be had: go on with those there are
         }
@@ -107,7 +117,7 @@ void run_tasks_in_order(const Engine& engine, size_t n, size_t threads, size_t t
                 if (finished < n) look();
             } else if (!is_idle) {
                 if ((i = next.fetch_add(1)) < n) {
-                    work(i, *lease);
+                    do_task(i, lease);
                     ready[i] = true;
                     if (n > 1) look();
                 }

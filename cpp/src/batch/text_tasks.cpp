@@ -61,6 +61,12 @@ std::vector<TextTask> cut_texts(const std::vector<TextView>& texts, SeamsFor&& s
 
 }  // namespace
 
+size_t bytes_of(const std::vector<TextView>& texts) {
+    size_t bytes = 0;
+    for (const TextView& text : texts) bytes += text.bytes();
+    return bytes;
+}
+
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads) {
     std::optional<Seams> seams;  // once there is a text for it

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "batch/task_runner.h"
+#include "crayon/batch/batch.h"
 #include "crayon/batch/text_view.h"
 #include "unicode/utf8_error.h"
 
@@ -54,11 +55,14 @@ void encode_task(const Engine& engine, const std::vector<TextView>& texts, const
                  const EncodeOptions& options, Utf8Error utf8_error, Utf8Reader* reader, Scratch& scratch,
                  TextIds* out);
 
+size_t bytes_of(const std::vector<TextView>& texts);
+
 // Encodes all texts, and calls finish(tasks, their ids, count) in this thread, for some tasks in order after the
 // others. See run_tasks_in_order.
 template <typename Finish>
 void encode_texts(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
-                  size_t threads, size_t together, Finish&& finish, Utf8Error utf8_error = nullptr) {
+                  size_t threads, const size_t& together, Finish&& finish, Utf8Error utf8_error = nullptr) {
+    threads = thread_count(threads, bytes_of(texts));
     const std::vector<TextTask> tasks = make_text_tasks(engine, texts, options, threads);
     std::vector<std::unique_ptr<TextIds>> done(tasks.size());
     std::vector<std::unique_ptr<TextIds>> spare;  // memory that is warm already

@@ -266,4 +266,11 @@ void Merger::trim() {
     shrink(window_starts_);
 }
 
+size_t Merger::bytes() const {
+    size_t words = 0;
+    for (const auto* v : {&symbol_, &next_, &previous_, &rank_, &waiting_, &batch_, &window_, &window_starts_})
+        words += v->capacity();
+    return words * sizeof(uint32_t) + nodes_.capacity() * sizeof(Node) + queue_.capacity() * sizeof(uint64_t);
+}
+
 }  // namespace crayon

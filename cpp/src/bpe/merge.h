@@ -87,6 +87,7 @@ class Merger {
     static constexpr size_t kWindow = 4096;  // bytes merged at once in a long pretoken
     static constexpr size_t kOverlap = 256;  // bytes that the next window takes over
     void trim();
+    size_t bytes() const;
 
   private:
     static constexpr uint32_t kNone = 0xFFFFFFFFu;

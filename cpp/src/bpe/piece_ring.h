@@ -97,6 +97,8 @@ class PieceRing {
         return at;
     }
 
+    size_t bytes() const { return memory_.bytes(); }
+
   private:
     static constexpr size_t kWays = 4;
     static constexpr size_t kWordsToSlot = 8;

@@ -64,6 +64,9 @@ class WordCache {
     void grow_if_crowded() {
         if (lost_ > size_ / 2 && size_ < most_) grow();
     }
+    // How far it may grow from now on, a power of two; it does not shrink.
+    void grow_up_to(uint64_t buckets) { most_ = buckets; }
+    size_t bytes() const { return memory_.bytes(); }
 
   private:
     static WordKey key_of(const WordEntry& entry) { return {entry.key[0], entry.key[1] & kWordKeyMask}; }
@@ -84,17 +87,18 @@ class WordCache {
         const Bucket* const old = buckets_;
         const uint64_t n = size_;
         lost_ = 0;
-        // Once more in small pages, to the size of a large page, and then to the whole: many pages of 4 KiB cost more
-        // than they save.
+        // Once more in small pages, and to the size of a large page: many pages of 4 KiB cost more than they save. Then
+        // twice as large each time: the first touch of all large pages at once would be felt.
         constexpr uint64_t kHugeBuckets = kHugePage / sizeof(Bucket);
-        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : most_;
+        const uint64_t more = n * 8 < kHugeBuckets ? n * 4 : n < kHugeBuckets ? std::min(kHugeBuckets, most_) : 2 * n;
         ZeroedMemory larger = allocate(more);
         if (larger.data() == nullptr) return;
-        const ZeroedMemory kept = std::move(memory_);
+        ZeroedMemory kept = std::move(memory_);
         start(std::move(larger), more);
         for (const Bucket* bucket = old; bucket < old + n; ++bucket)
             for (const WordEntry* entry : {&bucket->entries[1], &bucket->entries[0]})
                 if (entry->key[1] != 0) insert(hash(key_of(*entry)) >> shift_, *entry);
+        kept.retire();
     }
 
     uint64_t most_;  // buckets, 4 * kFirstBuckets or more

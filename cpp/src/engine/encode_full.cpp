@@ -65,6 +65,8 @@ class FullEncoder {
         out_.attention.assign(out_.size(), 1);
         return std::move(out_);
     }
+    // Of the last sequence, if it was a text.
+    int32_t words() const { return word_; }
 
   private:
     void part(Bytes text, int32_t step, bool continues) {
@@ -200,6 +202,14 @@ Encoding Engine::encode(const Sequence& first, const Sequence* pair, const Encod
     if (pair == nullptr) return post_process(std::move(a), nullptr, options);
     Encoding b = encoder.sequence(*pair, 1);
     return post_process(std::move(a), &b, options);
+}
+
+Encoding Engine::encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& s,
+                             int32_t* words) const {
+    FullEncoder encoder(*this, *impl_, options, s);
+    Encoding part = encoder.sequence({{text}, false}, 0, continues);
+    *words = encoder.words();
+    return part;
 }
 
 void Engine::encode_inner_offsets(Bytes text, const EncodeOptions& options, bool continues, bool has_tokens, Scratch& s,

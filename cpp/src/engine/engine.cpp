@@ -6,6 +6,7 @@
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "engine/engine_impl.h"
+#include "engine/scratch.h"
 #include "engine/seams.h"
 #include "engine/text_walk.h"
 #include "models/model_common.h"
@@ -143,6 +144,10 @@ void Engine::finish() {
     });
     p.single = single_frame_of(p.pipeline.post_processor);
     p.pair = pair_frame_of(p.pipeline.post_processor);
+    uint32_t flags = 0;
+    for (const AddedToken& token : vocabulary.added()) flags |= token.flags;
+    const bool may_claim_the_same = (flags & kLstrip) && (flags & kRstrip);
+    p.takes_any_text = p.pipeline.scan != nullptr && p.pipeline.normalizer == nullptr && !may_claim_the_same;
 }
 
 Engine::~Engine() = default;
@@ -166,7 +171,10 @@ std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
 
 std::shared_ptr<const Engine> Engine::with_components(std::string_view components,
                                                       const std::vector<AddedTokenSpec>& added) const {
-    return std::shared_ptr<const Engine>(new Engine(cartridge_, components, added, greedy_));
+    std::shared_ptr<Engine> engine(new Engine(cartridge_, components, added, greedy_));
+    // Added tokens are cut out before any word is looked up: what threads know of words stays true.
+    if (components == components_ && !is_greedy()) engine->impl_->pool = impl_->pool;
+    return engine;
 }
 
 std::shared_ptr<const Engine> Engine::greedy(std::optional<UnknownIds> unknown) const {
@@ -186,12 +194,17 @@ std::pair<int64_t, size_t> Engine::longest_match(Bytes data, size_t start) const
     return {id < 0 ? -1 : int64_t(impl_->unknown(uint32_t(id))), bytes};
 }
 
-Engine::Lease::Lease(const Engine& engine) : engine_(engine), scratch_(engine.impl_->pool.take()) {
-    const Model* model = engine.impl_->pipeline.model.get();
-    if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
+Engine::Lease::Lease(const Engine& engine, size_t worker) : engine_(engine), worker_(worker) {}
+Scratch& Engine::Lease::operator*() const {
+    if (scratch_ == nullptr) {
+        scratch_ = engine_.impl_->pool->take(worker_);
+        const Model* model = engine_.impl_->pipeline.model.get();
+        if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
+    }
+    return *scratch_;
 }
 Engine::Lease::~Lease() {
-    engine_.impl_->pool.give(std::move(scratch_));
+    if (scratch_ != nullptr) engine_.impl_->pool->give(std::move(scratch_));
 }
 
 void Engine::encode_ids(Bytes text, const EncodeOptions& options, Scratch& s, IdBuffer* out) const {

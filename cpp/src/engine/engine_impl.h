@@ -1,6 +1,7 @@
 // What an engine derives when it opens: no tables over the vocabulary, unless it has added tokens of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "bpe/byte_cuts.h"
@@ -8,7 +9,7 @@
 #include "crayon/engine/engine.h"
 #include "crayon/post/post_process.h"
 #include "engine/pipeline.h"
-#include "engine/scratch.h"
+#include "engine/scratch_pool.h"
 #include "engine/segment_encoder.h"
 #include "engine/vocabulary.h"
 
@@ -25,7 +26,7 @@ struct Engine::Impl {
     std::optional<SingleFrame> single;
     std::optional<PairFrame> pair;
     UnknownIds unknown;
-    mutable ScratchPool pool;
+    std::shared_ptr<ScratchPool> pool = std::make_shared<ScratchPool>();  // shared with engines of the same words
 
     // Whether even ids alone depend on where text comes from.
     bool aligns_ids() const { return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->needs_alignments(); }
@@ -40,6 +41,8 @@ struct Engine::Impl {
         return pipeline.pre_tokenizer != nullptr && pipeline.pre_tokenizer->drops_white() && !pipeline.joins_pieces &&
                vocabulary->normalized_matcher().empty();
     }
+    // Whether no text is an error, so that one that is truncated need not be read to its end.
+    bool takes_any_text = false;
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
         return {cartridge, merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};

@@ -1,9 +1,8 @@
-// A thread's working memory for one engine, and the pool that lends it.
+// A thread's working memory for one engine.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +40,9 @@ class Scratch {
     std::vector<ModelToken> tokens;
     IdBuffer ids;
 
+    // For the pool: where it lies between calls, and how much it held when it last came back.
+    size_t slot = 0, held = 0;
+
     // Gives back what an unusually large input made grow.
     void trim() {
         merger.trim();
@@ -59,36 +61,27 @@ class Scratch {
         trim_to(&inner_segments, size_t(1) << 15);
     }
 
+    // The memory that it holds, but for what is small.
+    size_t bytes() const {
+        size_t bytes = sizeof *this + cache.bytes() + ring.bytes() + merger.bytes() + 4 * ids.capacity();
+        if (parts) bytes += parts->bytes();
+        if (model != nullptr) bytes += model->bytes();
+        for (const AlignedText* text : {&normalized, &pieces.text, &pieces.spare_text})
+            bytes += text->text.capacity() + text->alignments.capacity() * sizeof(Alignment);
+        return bytes + prefixed.capacity() + capacity_of(characters) + capacity_of(pieces.pieces) +
+               capacity_of(pieces.spare_pieces) + capacity_of(tokens) + capacity_of(segments) +
+               capacity_of(inner_segments);
+    }
+
   private:
+    template <typename T>
+    static size_t capacity_of(const std::vector<T>& values) {
+        return values.capacity() * sizeof(T);
+    }
     template <typename T>
     static void trim_to(T* container, size_t limit) {
         if (container->capacity() > limit) T().swap(*container);
     }
-};
-
-// Never waits for a lock: a child of fork() would wait for ever on one that a thread of its parent held.
-class ScratchPool {
-  public:
-    // Room for all that is kept, so that giving back cannot fail.
-    ScratchPool() { free_.reserve(kKept); }
-
-    std::unique_ptr<Scratch> take() {
-        std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (!lock.owns_lock() || free_.empty()) return std::make_unique<Scratch>();
-        std::unique_ptr<Scratch> scratch = std::move(free_.back());
-        free_.pop_back();
-        return scratch;
-    }
-    void give(std::unique_ptr<Scratch> scratch) {
-        scratch->trim();
-        std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (lock.owns_lock() && free_.size() < kKept) free_.push_back(std::move(scratch));
-    }
-
-  private:
-    static constexpr size_t kKept = 64;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Scratch>> free_;
 };
 
 }  // namespace crayon

@@ -18,6 +18,11 @@ class Seams {
     // The seams between words alone: cutting there changes no word, whatever model and post-processor come after.
     static Seams of_words(const Engine::Impl& impl) { return Seams(impl, 0, false, false, true); }
 
+    // Those at which encodings can be cut, with offsets and the numbers of words, before any post-processor.
+    static Seams of_encodings(const Engine::Impl& impl, bool special_as_text) {
+        return Seams(impl, 0, special_as_text, true, true);
+    }
+
     // Whether there are any: false when some step has no proof for texts of any usual kind.
     bool exist() const { return exist_; }
     // The last seam of a text that may go on, or 0. The text is UTF-8, ends with a whole character, and begins where a

@@ -41,6 +41,11 @@ struct BpeScratch final : ModelScratch {
         for (auto* v : {&symbols, &sizes, &ids, &starts})
             if (v->capacity() > kKeep) std::vector<uint32_t>().swap(*v);
     }
+    size_t bytes() const override {
+        size_t words = 0;
+        for (const auto* v : {&symbols, &sizes, &ids, &starts}) words += v->capacity();
+        return ModelScratch::bytes() + cache.bytes() + merger.bytes() + first.capacity() + words * sizeof(uint32_t);
+    }
 };
 
 class Bpe final : public Model {

@@ -23,6 +23,8 @@ class PieceCache {
         return make();
     }
 
+    size_t bytes() const { return short_.bytes() + long_.bytes(); }
+
   private:
     static constexpr size_t kLongBytes = 31;
 
@@ -46,6 +48,7 @@ class PieceCache {
     template <typename Entry, uint64_t Buckets>
     struct Table {
         std::unique_ptr<Entry[]> entries;  // made when first used: ids alone do without (piece_ids.h)
+        size_t bytes() const { return entries == nullptr ? 0 : 2 * Buckets * sizeof(Entry); }
     };
     template <size_t Words>
     struct Key {

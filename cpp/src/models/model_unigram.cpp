@@ -46,6 +46,10 @@ struct UnigramScratch final : ModelScratch {
         if (steps.capacity() > kKeep) std::vector<Step>().swap(steps);
         if (ends.capacity() > kKeep) std::vector<uint32_t>().swap(ends);
     }
+    size_t bytes() const override {
+        return ModelScratch::bytes() + cache.bytes() + steps.capacity() * sizeof(Step) +
+               ends.capacity() * sizeof(uint32_t);
+    }
 };
 
 class Unigram final : public Model {

@@ -18,6 +18,13 @@ void ModelScratch::trim() {
     if (spelled.capacity() > kKeep) std::string().swap(spelled);
 }
 
+size_t ModelScratch::bytes() const {
+    size_t bytes = tokens.capacity() * sizeof(ModelToken) + spelled.capacity();
+    for (const PieceIds* known : {plain_.get(), marked_.get()})
+        if (known != nullptr) bytes += known->bytes();
+    return bytes;
+}
+
 PieceIds& ModelScratch::plain() {
     if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>();
     return *plain_;

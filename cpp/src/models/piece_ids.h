@@ -31,6 +31,8 @@ class PieceIds {
         encode_block(text, pieces, n, out, make);
     }
 
+    size_t bytes() const { return sizeof *this + short_.bytes() + long_.bytes(); }
+
   private:
     static constexpr uint32_t kElsewhere = 15;  // as a number of ids: too many, see the other table
 
@@ -56,6 +58,7 @@ class PieceIds {
             if (memory_.data() == nullptr) throw std::bad_alloc();
             start(kFirst);
         }
+        size_t bytes() const { return memory_.bytes(); }
         // A copy of this in a local variable stays in registers; good until the table grows.
         struct Place {
             Entry* entries;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "crayon/support/huge_pages.h"
+
 namespace crayon {
 namespace {
 
@@ -11,6 +13,12 @@ void extend(std::vector<T>* to, std::vector<T>& from) {
         to->swap(from);
     else
         to->insert(to->end(), from.begin(), from.end());
+}
+
+template <typename T>
+void reserve(std::vector<T>* values, size_t size) {
+    values->reserve(size);
+    advise_huge_pages(values->data(), size * sizeof(T));
 }
 
 void place(std::vector<SequenceRange>* ranges, const SequenceRange& range) {
@@ -68,6 +76,30 @@ void append(Encoding* to, Encoding&& from, bool growing_offsets) {
     for (const Encoding& other : from.overflowing) overflowing.push_back(joined(*to, other, growing_offsets));
     append_tokens(to, std::move(from), growing_offsets);
     to->overflowing = std::move(overflowing);
+}
+
+Encoding join(std::vector<EncodingPart>* parts) {
+    size_t size = 0;
+    for (const EncodingPart& part : *parts) size += part.encoding.size();
+    Encoding out;
+    reserve(&out.ids, size);
+    reserve(&out.type_ids, size);
+    reserve(&out.offsets, size);
+    reserve(&out.words, size);
+    reserve(&out.special, size);
+    reserve(&out.attention, size);
+    uint32_t characters = 0;
+    int32_t words = 0;
+    for (EncodingPart& each : *parts) {
+        Encoding part = std::move(each.encoding);
+        for (Offset& offset : part.offsets) offset = {offset.start + characters, offset.end + characters};
+        for (int32_t& word : part.words) word += words;
+        append_tokens(&out, std::move(part), false);
+        characters += each.characters;
+        words += each.words;
+    }
+    parts->clear();
+    return out;
 }
 
 size_t n_sequences(const Encoding& encoding) {

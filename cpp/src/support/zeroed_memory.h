@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "crayon/support/huge_pages.h"
+#include "support/spare_tables.h"
 
 namespace crayon {
 
@@ -15,13 +17,18 @@ class ZeroedMemory {
   public:
     ZeroedMemory() = default;
     // Empty when there is no memory.
-    explicit ZeroedMemory(size_t bytes) {
+    explicit ZeroedMemory(size_t bytes) : bytes_(bytes) {
         const bool is_huge = bytes >= kHugePage;
         const size_t alignment = is_huge ? kHugePage : 64;
-        block_ = std::calloc(bytes + alignment, 1);
+        block_ = is_huge ? take_spare_table(bytes) : nullptr;
+        const bool is_spare = block_ != nullptr;
+        if (!is_spare) block_ = std::calloc(bytes + alignment, 1);
         if (block_ == nullptr) return;
         data_ = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(block_) + alignment - 1) & ~(alignment - 1));
-        if (is_huge) advise_huge_pages(data_, bytes);
+        if (is_spare)
+            std::memset(data_, 0, bytes);
+        else if (is_huge)
+            advise_huge_pages(data_, bytes);
     }
     ~ZeroedMemory() { std::free(block_); }
     ZeroedMemory(ZeroedMemory&& other) noexcept { swap(other); }
@@ -31,15 +38,23 @@ class ZeroedMemory {
     }
 
     void* data() const { return data_; }
+    size_t bytes() const { return block_ == nullptr ? 0 : bytes_; }
+    // Leaves the memory, where it is large, to the next table of its size.
+    void retire() {
+        if (bytes_ >= kHugePage && block_ != nullptr) give_spare_table(std::exchange(block_, nullptr), bytes_);
+        data_ = nullptr;
+    }
 
   private:
     void swap(ZeroedMemory& other) {
         std::swap(block_, other.block_);
         std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
     }
 
     void* block_ = nullptr;
     void* data_ = nullptr;
+    size_t bytes_ = 0;
 };
 
 }  // namespace crayon

@@ -13,8 +13,11 @@
 namespace crayon {
 
 // `threads` when it is not 0; else CRAYON_NUM_THREADS; else 1 when TOKENIZERS_PARALLELISM says "false", "off" or "0";
-// else the number of cores that this process may use.
+// else the number of cores that this process may use (cores.h).
 size_t thread_count(size_t threads);
+// The same for so many bytes of text. A number that is not asked for is as many as have 256 KiB each; one that is may
+// be up to twice the cores, or 8: more have no use, and each keeps memory.
+size_t thread_count(size_t threads, size_t bytes);
 
 // Texts of TextViews may be huge: one text, too, is cut for threads, where it has seams (seams.h). Throws NotUnicode.
 
@@ -35,7 +38,8 @@ struct ReadyIds {
     size_t size;
     bool is_last;
 };
-using OnReady = std::function<void(const std::vector<ReadyIds>&)>;
+// Whether it had to wait long before it could work. Then it is called seldom from there on.
+using OnReady = std::function<bool(const std::vector<ReadyIds>&)>;
 // Calls on_ready in this thread, with what some tasks gave, while others go on.
 void encode_each(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options, size_t threads,
                  const OnReady& on_ready);

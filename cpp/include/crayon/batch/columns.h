@@ -19,6 +19,8 @@ class Columns {
     size_t row_size(size_t row) const { return padded_ > size(row) ? padded_ : size(row); }
     // Whether all rows have the same size.
     bool is_rectangular() const;
+    // The bytes of text that were encoded: with truncation, of a large text only what gives the ids that stay.
+    size_t encoded_bytes() const { return encoded_bytes_; }
     // Writes row_size(row) values.
     template <typename T>
     void write(Column column, size_t row, T* out) const;
@@ -38,6 +40,7 @@ class Columns {
     bool pads_left_ = false;
     uint32_t pad_id_ = 0;
     uint32_t pad_type_id_ = 0;
+    size_t encoded_bytes_ = 0;
 };
 
 // `second` is null, or has a text for each of `first`. Nothing when columns alone cannot say it as Encodings would: a

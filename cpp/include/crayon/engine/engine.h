@@ -85,19 +85,21 @@ class Engine {
     std::shared_ptr<const Engine> greedy(std::optional<UnknownIds> unknown = std::nullopt) const;
     ~Engine();
 
-    // A thread's working memory for this engine, from the engine's pool while the lease lives. Never waits: when the
-    // pool is busy (or was, in the parent of a fork) it makes a new one.
+    // A thread's working memory for this engine, taken from the engine's pool when it is first asked for, until the
+    // lease ends. Never waits, and finds what there is: in the child of a fork, too.
     class Lease {
       public:
-        explicit Lease(const Engine& engine);
+        // The threads of a call are numbered, and each finds the memory that it had in the call before.
+        explicit Lease(const Engine& engine, size_t worker = 0);
         ~Lease();
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
-        Scratch& operator*() const { return *scratch_; }
+        Scratch& operator*() const;
 
       private:
         const Engine& engine_;
-        std::unique_ptr<Scratch> scratch_;
+        const size_t worker_;
+        mutable std::unique_ptr<Scratch> scratch_;
     };
 
     // Appends the ids of `text` (valid UTF-8) to `out`.
@@ -119,6 +121,11 @@ class Engine {
     std::vector<size_t> cuts(Bytes pretoken) const;
     // The whole record; `pair` may be null.
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
+    // What is between a text's special ids, of the text or of a part that ends and, if it `continues`, begins at a seam
+    // that holds with offsets; these count from the part's first character, and words from its first, of which there
+    // are `words`.
+    Encoding encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& scratch,
+                         int32_t* words) const;
     // What happens to encodings after the model: truncation, the post-processor, padding. `pair` may be null.
     Encoding post_process(Encoding&& first, Encoding* pair, const EncodeOptions& options) const;
 

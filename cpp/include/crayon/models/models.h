@@ -29,7 +29,8 @@ class ModelScratch {
   public:
     ModelScratch();
     virtual ~ModelScratch();
-    virtual void trim();  // gives back what an unusually large input made grow
+    virtual void trim();           // gives back what an unusually large input made grow
+    virtual size_t bytes() const;  // of memory that it holds
 
     // Pieces and what they became before, of each way to write a piece; made when first used.
     PieceIds& plain();   // as they are

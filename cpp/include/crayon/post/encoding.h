@@ -57,6 +57,15 @@ void set_sequence(Encoding* encoding, size_t sequence);
 // merge_with.
 void append(Encoding* to, Encoding&& from, bool growing_offsets = false);
 
+// A part of one text, and how many characters and words of the text it has.
+struct EncodingPart {
+    Encoding encoding;
+    uint32_t characters = 0;
+    int32_t words = 0;
+};
+// The encoding of the text whose parts these are, in order. Leaves them empty.
+Encoding join(std::vector<EncodingPart>* parts);
+
 size_t n_sequences(const Encoding& encoding);
 // Of each token, kNoSequence for tokens that no range has.
 std::vector<int32_t> sequence_ids(const Encoding& encoding);

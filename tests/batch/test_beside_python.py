@@ -1,0 +1,158 @@
+"""Beside other threads of Python: who has the GIL, and when the cyclic collector runs."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from crayon_hf import Tokenizer, _core
+from tests.support import reference_impl
+from tests.support.stand_in_cases import trained
+
+pytestmark = pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no GIL")
+
+SMALL = "some words of a small text, and 1234 more of them. " * 80
+"""4 KB."""
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_str(trained("byte_level"))
+
+
+@contextmanager
+def others_never_asked() -> Iterator[None]:
+    """Nobody has to give the GIL away: who loses it did so by himself."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def gives_the_gil_away(call: Callable[[], Any], calls: int) -> bool:
+    """Whether a thread that waits for nothing but the GIL gets it during so many calls."""
+    gate, ran = threading.Lock(), []
+    gate.acquire()
+
+    def wait() -> None:
+        with gate:
+            ran.append(1)
+
+    call()
+    worker = threading.Thread(target=wait)
+    worker.start()
+    with others_never_asked():
+        gate.release()
+        for _ in range(calls):
+            call()
+            found = bool(ran)
+            if found:
+                break
+    worker.join()
+    return found
+
+
+CALLS: dict[str, Callable[[Tokenizer, str], Any]] = {
+    "encode": lambda t, text: t.encode(text),
+    "encode_ids": lambda t, text: t._engine.encode_ids(text),
+    "offsets": lambda t, text: t.encode(text).offsets,
+    "tokens": lambda t, text: t.encode(text).tokens,
+    "pair": lambda t, text: t.encode(text, text),
+    "encode_batch": lambda t, text: t.encode_batch([text] * 5),
+    "encode_batch_fast": lambda t, text: t.encode_batch_fast([text] * 5),
+    "encode_ragged": lambda t, text: t.encode_ragged([text] * 5),
+    "count_tokens": lambda t, text: t.count_tokens([text] * 5),
+    "encode_columns": lambda t, text: t._engine.encode_columns([text] * 5),
+    "decode": lambda t, text: t.decode(list(range(300)) * 20),
+    "decode_batch": lambda t, text: t.decode_batch([list(range(300))] * 20),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_small_texts_keep_the_gil(tokenizer: Tokenizer, name: str) -> None:
+    assert not gives_the_gil_away(lambda: CALLS[name](tokenizer, SMALL), 20)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if not name.startswith("decode")])
+def test_large_texts_give_it_away(tokenizer: Tokenizer, name: str) -> None:
+    assert gives_the_gil_away(lambda: CALLS[name](tokenizer, SMALL * 60), 1000)
+
+
+def test_a_batch_takes_it_seldom_where_that_takes_long() -> None:
+    engine = reference_impl.open_engine(trained("byte_level"))
+    texts = [SMALL] * 2500  # some 10 MB
+    tasks = sum(map(len, texts)) // (1 << 16)
+    assert _core._testing.ready_calls(engine, texts, False) > tasks / 10
+    assert _core._testing.ready_calls(engine, texts, True) <= 3
+
+
+def test_long_lists_are_made_in_turns(tokenizer: Tokenizer) -> None:
+    """What other threads do to an encoding meanwhile does no harm."""
+    encoding = tokenizer.encode(reference_impl.generated_text(random.Random(1), 1_500_000))
+    tokens, offsets = encoding.tokens, encoding.offsets
+    assert len(tokens) > 1 << 17
+    turns, stop = [0], threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            turns[0] += 1
+            copy = encoding.__getstate__ if turns[0] % 2 else encoding.ids
+            assert copy is not None
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for _ in range(3):
+            assert encoding.tokens == tokens
+            assert encoding.offsets == offsets
+    finally:
+        stop.set()
+        worker.join()
+
+
+@contextmanager
+def collections() -> Iterator[list[int]]:
+    """The generations that the collector went through."""
+    found: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    gc.callbacks.append(note)
+    try:
+        yield found
+    finally:
+        gc.callbacks.remove(note)
+
+
+MANY = [f"a short text {i}" for i in range(30_000)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t._engine.encode_columns(MANY, columns=("input_ids", "attention_mask", "token_type_ids")),
+        lambda t: t._engine.encode_lists(MANY),
+        lambda t: t.encode("a short text " * 20_000).offsets,
+    ],
+    ids=["columns", "lists", "offsets"],
+)
+def test_the_collector_waits(tokenizer: Tokenizer, call: Callable[[Tokenizer], Any]) -> None:
+    call(tokenizer)
+    gc.collect()
+    with collections() as found:
+        kept = call(tokenizer)
+    assert kept
+    assert gc.isenabled()
+    # Once before each part of the call, at most; it went through thousands of new lists hundreds of times.
+    assert len(found) <= 20
