@@ -25,10 +25,6 @@ py::list list_with_none(const std::vector<int32_t>& values) {
     return out;
 }
 
-py::object pair_or_none(const std::optional<Offset>& offset) {
-    return offset ? py::object(py::make_tuple(offset->start, offset->end)) : py::none();
-}
-
 // From so many tokens on a list is made in turns with other threads, of a copy that they cannot change meanwhile.
 constexpr size_t kManyTokens = size_t(1) << 16;
 

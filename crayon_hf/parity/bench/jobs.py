@@ -1,5 +1,5 @@
-"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, the calls of an AutoTokenizer, what a
-server does.
+"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, calls beside a program's other
+work, the calls of an AutoTokenizer, what a server does.
 
 Each job runs in fresh processes, the engines in turn. In every round the digest of what an engine makes is compared
 with the reference's.
@@ -144,6 +144,7 @@ JOBS = {
         _corpora,
     ),
     "file": JobScenario("file.py", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
+    "process": JobScenario("in_process.py", ("tokenizers", OURS), 4_000_000, "ms", _file),
     "transformers": JobScenario(
         "transformers_calls.py", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
     ),
@@ -250,7 +251,11 @@ def _add(
     seconds, cpu = cell.get("seconds", watched.seconds), cell.get("cpu", watched.cpu)
 
     def value(seconds: float) -> float:
-        return size / 1e6 / seconds if scenario.unit == "MB/s" else seconds * {"\u00b5s": 1e6, "s": 1.0}[scenario.unit]
+        return (
+            size / 1e6 / seconds
+            if scenario.unit == "MB/s"
+            else seconds * {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
+        )
 
     unit, rounds, processor = scenario.unit, [value(seconds)], [value(cpu)]
     if "amount" in cell:  # no time

@@ -19,8 +19,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=_scenarios,
         metavar="LIST",
         help="some of first,repeated,new-words,long-document,lines,short,decode,open,memory,hostile,lists; default: "
-        "all, with --quick without long-document,lines,memory,lists. Or jobs: training,corpora,file,transformers,"
-        "server",
+        "all, with --quick without long-document,lines,memory,lists. Or jobs: training,corpora,file,process,"
+        "transformers,server",
     )
     add(
         "--engines",

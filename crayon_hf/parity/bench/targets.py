@@ -18,7 +18,7 @@ SCENARIOS = (
     "lists",
 )
 
-JOBS = ("training", "corpora", "file", "transformers", "server")
+JOBS = ("training", "corpora", "file", "process", "transformers", "server")
 """Measured by name alone: each is a job of its own."""
 
 RATIOS = {
@@ -34,6 +34,7 @@ RATIOS = {
     "training": 6.0,
     "training, memory": 1.0,
     "corpora": 0.6,
+    "process": 1.0,
     "transformers": 1.0,
     "server": 1.0,
 }
