@@ -71,9 +71,8 @@ def run(name: str, environment: Environment, options: list[str]) -> int:
     if not ready.is_file() or ready.read_text() != requirements:
         make(directory, python, environment, requirements)
         ready.write_text(requirements)
-    variables = {**os.environ, "PYTHONPATH": str(TREE)}
     path = [str(python.parent), os.environ.get("PATH", "")]
-    variables["PATH"] = os.pathsep.join(path)
+    variables = {**os.environ, "PATH": os.pathsep.join(path)}
     command = [str(python), "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-rsfE"]
     if environment.reference:
         variables["CRAYON_REFERENCE"] = str(directory / "reference")
@@ -97,6 +96,9 @@ def make(directory: Path, python: Path, environment: Environment, requirements: 
     pip = [str(python), "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, "-r", str(listed)], check=True)
     subprocess.run([*pip, "--no-deps", "-r", str(TREE / "tests/no-deps.txt")], check=True)
+    where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    Path(packages, "crayon_hf.pth").write_text(f"{TREE}\n")  # also for programs that have a PYTHONPATH of their own
     if environment.reference:
         target = str(directory / "reference")
         subprocess.run([*pip, "--no-deps", "--target", target, environment.reference], check=True)

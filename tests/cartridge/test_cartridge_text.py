@@ -21,6 +21,7 @@ from tests.support import cartridge_reader as plain
 from tests.support import reference_impl
 from tests.support.cartridge_cases import TEXTS, child, compiled, parsed, rewritten, sections_of
 from tests.support.cartridge_text import NAMES, text_source
+from tests.support.versions import REFERENCE
 
 cpu = reference_impl.cpu
 
@@ -230,7 +231,17 @@ MORE_TEXTS = (
 )
 
 
+DECODED_AS_ADDED = "decodes an added token that is looked for in normalized text as it was added"
+BEFORE_0_23 = {
+    **dict.fromkeys(("llama_like", "bert_like", "word_level"), DECODED_AS_ADDED),
+    "odd_unigram": "counts pieces of one spelling once in get_vocab_size(True)",
+}
+"""What another reference does otherwise, by the vocabularies that show it."""
+
+
 def test_the_engine_agrees(name: str, cpu: str) -> None:
+    if REFERENCE < (0, 23) and name in BEFORE_0_23:
+        pytest.skip(f"tokenizers before 0.23 {BEFORE_0_23[name]}")
     both = reference_impl.Both(text_source(name).decode())
     assert both.engine.cpu == cpu
     for text in (*TEXTS, *MORE_TEXTS):

@@ -8,7 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -359,8 +361,16 @@ def test_directories(monkeypatch, tmp_path):
         assert Path(cache.cache_directory()) == tmp_path / "x" / "crayon"
 
 
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A directory of any user's. Those of pytest are closed by each pytest that starts."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o777)
+        yield Path(made)
+
+
 @pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="root alone can be a user that is not listed")
-def test_a_user_without_a_home(gpt2_like: Path, tmp_path: Path) -> None:
+def test_a_user_without_a_home(gpt2_like: Path, open_to_all: Path) -> None:
     """As in a container: no HOME, no entry in /etc/passwd."""
     program = f"""
 import os, sys, tempfile
@@ -370,7 +380,7 @@ from crayon_hf.hub.store import default_directory
 from crayon_hf.loading import cache
 crayon_hf.Tokenizer.from_profile("lite")  # imports what it needs
 os.setuid(54321)
-crayon_hf.Tokenizer.from_file({str(tmp_path / "tokenizer.json")!r})
+crayon_hf.Tokenizer.from_file({str(open_to_all / "tokenizer.json")!r})
 try:
     crayon_hf.Tokenizer.from_profile("nothing")
 except crayon_hf.ProfileNotFoundError as error:
@@ -381,20 +391,18 @@ except crayon_hf.HubError as error:
     print(error)
 print(cache.cache_directory(), len(os.listdir(cache.cache_directory())) > 0, os.listdir())
 """
-    (tmp_path / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
-    for directory in (tmp_path, tmp_path / "work", tmp_path / "temporary"):
+    (open_to_all / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    for directory in (open_to_all / "work", open_to_all / "temporary"):
         directory.mkdir(exist_ok=True)
         os.chmod(directory, 0o777)
-    for parent in tmp_path.parents[:3]:
-        os.chmod(parent, 0o755)
-    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "temporary")}
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(open_to_all / "temporary")}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path / "work", env=environment, capture_output=True, text=True
+        [sys.executable, "-c", program], cwd=open_to_all / "work", env=environment, capture_output=True, text=True
     )
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
     assert "no home directory" in first
-    assert second == f"{tmp_path / 'temporary' / 'crayon-54321'} True []"
+    assert second == f"{open_to_all / 'temporary' / 'crayon-54321'} True []"
 
 
 def test_from_str_leaves_no_trace(gpt2_like, directory):
