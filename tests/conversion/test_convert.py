@@ -22,6 +22,7 @@ from crayon_hf.conversion import tiktoken as ranks
 from crayon_hf.conversion.converted import Converted
 from crayon_hf.loading import cache
 from crayon_hf.util.byte_level import BYTE_LEVEL, spell
+from tests.support.versions import before_1
 
 TEXTS = ["Hello, wörld! It's 2024.\n\n  日本 🙂", "a<|end|>b <|endoftext|>", "", " x" * 50]
 SPECIALS = {"<|end|>": 3000, "<|endoftext|>": 3001}
@@ -360,6 +361,7 @@ def test_errors_name_the_file(tmp_path):
         Tokenizer.from_file(tmp_path)
 
 
+@before_1("class that reads vocab.json or vocab.txt")
 def test_no_transformers_is_needed(sources, tmp_path):
     program = (
         "import sys; sys.modules['transformers'] = sys.modules['tiktoken'] = None\n"

@@ -24,6 +24,7 @@ from crayon_hf.parity.bench.verdicts import verdicts
 from crayon_hf.parity.bench.watched import Watched, look_at_tree, run_watched
 from crayon_hf.parity.harness.references import find
 from tests.conftest import SENTENCES
+from tests.support.versions import before_1
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str) -> 
     return bench, tables
 
 
+@before_1("trainers, which each process that is timed calls")
 def test_training(
     text: Path, gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

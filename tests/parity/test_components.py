@@ -22,7 +22,7 @@ from crayon_hf.parity.components.parts import charsmap, decoders, normalizers, p
 from crayon_hf.parity.components.texts import HOSTILE
 from crayon_hf.parity.harness.children import child_command
 from crayon_hf.parity.harness.records import DEFAULT, Mode, TokenizersSide
-from tests.support.versions import REFERENCE
+from tests.support.versions import IS_BESIDE_1, REFERENCE
 
 CASES = {case.name: case for case in single_cases()}
 SEEDS = 30
@@ -46,6 +46,8 @@ def report(failures: list[Failure]) -> str:
 def test_one_component(name: str) -> None:
     if REFERENCE < (0, 23) and re.fullmatch(r"added\(.*normalized.*\), lowercase", name):
         pytest.skip("tokenizers before 0.23 finds these added tokens otherwise in normalized text")
+    if IS_BESIDE_1 and name.startswith("model/bpe-words, suffix, byte_fallback"):
+        pytest.skip("tokenizers 1.0 has no class for what is not native: a suffix with byte_fallback")
     failures = check(CASES[name], open_ours, strings=4, variants=1, seed=zlib.crc32(name.encode()) % 10_000)
     assert not failures, report(failures)
 

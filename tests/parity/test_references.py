@@ -14,6 +14,7 @@ import tokenizers
 from crayon_hf.parity.harness import references
 from crayon_hf.parity.harness.references import Vocabulary, find
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
+from tests.support.versions import before_1
 
 PATTERN = r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
 
@@ -27,6 +28,7 @@ def rank_file(tmp_path: Path) -> Path:
     return path
 
 
+@before_1("offsets to compare with; the version that is named is of what is installed")
 def test_a_tokenizer_json_by_path_and_by_directory(gpt2_like: Path, tmp_path: Path) -> None:
     vocabulary = find(str(gpt2_like))
     assert (vocabulary.name, vocabulary.kind) == ("gpt2_like", "tokenizers")

@@ -28,6 +28,7 @@ from crayon_hf.parity.report.run import make_report
 from crayon_hf.state.source_json import compile_json
 from tests.hub.hub_tokenizers import resigned, without_a_merge
 from tests.parity.report_samples import agreeing
+from tests.support.versions import before_1
 
 SMALL: dict[str, Any] = {"strings": 120, "tokens": 20, "texts": (), "speed": False}
 VARIANTS = ["pairs", "no special tokens", "words", "special tokens as text", "windows"]
@@ -40,6 +41,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+@before_1("encode_special_tokens, which each process that compares sets")
 def test_full_agreement(gpt2_like: Path, text: Path) -> None:
     report = make_report(str(gpt2_like), **{**SMALL, "texts": [text]})
     assert report.agreed, [suite for suite in report.suites if not suite.agreed]
@@ -68,6 +70,7 @@ def test_the_same_run_gives_the_same_inputs(gpt2_like: Path) -> None:
     assert counts(1) == counts(1) != counts(2)
 
 
+@before_1("encode_special_tokens, which each process that compares sets")
 def test_a_difference_has_its_smallest_input(gpt2_like: Path, stand_in: ModuleType) -> None:
     report = make_report(str(gpt2_like), **{**SMALL, "strings": 400, "ours": "parity_stand_in:wrong_ids"})
     assert not report.agreed
@@ -84,6 +87,7 @@ def test_a_difference_has_its_smallest_input(gpt2_like: Path, stand_in: ModuleTy
     )
 
 
+@before_1("encode_special_tokens, which each process that compares sets")
 def test_a_crash_is_a_failure_of_its_suites(gpt2_like: Path, stand_in: ModuleType, text: Path) -> None:
     report = make_report(str(gpt2_like), **{**SMALL, "texts": [text], "ours": "parity_stand_in:crashes_on_cafe"})
     suites = {suite.name: suite for suite in report.suites}
