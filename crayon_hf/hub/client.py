@@ -77,6 +77,7 @@ def library() -> Any:
     """``huggingface_hub``. MissingExtraError, with what to install, where it or what it needs is not."""
     with needed("the Hub", "hub"):
         import filelock  # noqa: F401 (these two are imported later, by the client and by us)
+        import huggingface_hub
         import huggingface_hub.constants
         import huggingface_hub.errors
         import huggingface_hub.utils

@@ -76,10 +76,12 @@ def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, st
 
 def _recognise(given: str) -> tuple[str, str]:
     """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
-    if not os.path.lexists(given):
+    try:
+        os.lstat(given)
+    except (FileNotFoundError, NotADirectoryError):
         from crayon_hf.conversion.missing import no_file
 
-        raise no_file(given)
+        raise no_file(given) from None
     plain, name = _plain_kind(given), os.path.abspath(given)
     if plain is not None:
         return plain, name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
@@ -58,6 +57,8 @@ def damage_in(path: str | os.PathLike[str]) -> str | None:
 
 def _error(data: bytes) -> str | None:
     """What ``{"error": ...}`` says."""
+    import json  # which opening a good file need not wait for
+
     try:
         document: Any = json.loads(data)
     except (ValueError, RecursionError):

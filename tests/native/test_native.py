@@ -15,6 +15,7 @@ from native_build import INCLUDES, ROOT, WARNINGS, Ninja, cached
 ENGINE = [
     "cpp/src/support/base64.cpp",
     "cpp/src/support/held_file.cpp",
+    "cpp/src/support/spare_tables.cpp",
     "cpp/src/json/json_number.cpp",
     "cpp/src/cartridge/double_array.cpp",
 ]

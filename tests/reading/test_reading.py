@@ -305,7 +305,7 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
     file = file_of(tmp_path, "a.jsonl", b"")
     assert list(read_documents(file, Reading())) == []
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"format": "csv"}, ValueError, "format is 'csv', expected one of text, jsonl, parquet, arrow"),
+        ({"format": "xml"}, ValueError, "format is 'xml', expected one of text, jsonl, csv, tsv, parquet, arrow"),
         ({"bad_records": "ignore"}, ValueError, "bad_records is 'ignore', expected one of stop, skip, replace"),
         ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
         ({"max_document_bytes": -1}, OverflowError, "max_document_bytes is -1"),
@@ -323,8 +323,8 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
     for setting, error, message in cases:
         with pytest.raises(error, match=message):
             read_documents(file, Reading(**setting))
-    with pytest.raises(CorpusError, match=r"a\.csv: its name does not say what it is"):
-        read_documents(InputFile("a.csv", 0), Reading())
+    with pytest.raises(CorpusError, match=r"a\.xml: its name does not say what it is"):
+        read_documents(InputFile("a.xml", 0), Reading())
     with pytest.raises(CorpusError, match=r"a\.parquet\.gz: a parquet file is packed within"):
         read_documents(InputFile("a.parquet.gz", 0), Reading())
     with pytest.raises(CorpusError, match=r"a\.jsonl.* from 5 on"):

@@ -243,7 +243,7 @@ def test_what_is_missing(cartridge: Path, report: Report) -> None:
 
 def test_info_shows_it(cartridge: Path, report: Report, capfd: Any) -> None:
     assert main(["info", "-t", str(cartridge)]) == 0
-    assert "none (crayon-hf parity TARGET --certify writes one)" in capfd.readouterr().out
+    assert "no certificate (crayon-hf parity TARGET --certify writes one)" in capfd.readouterr().out
     assert main(["info", "-t", str(cartridge), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["certificate"] is None
     certify(cartridge, report)

@@ -175,10 +175,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         corpus_of([tmp_path / "a", tmp_path / "nope"])
     with pytest.raises(FileNotFoundError, match="some text"):
         corpus_of("some text")
-    with pytest.raises(IsADirectoryError):
-        corpus_of(tmp_path)
-    with pytest.raises(ValueError, match="format is 'csv', expected one of text, jsonl, parquet, arrow"):
-        corpus_of(tmp_path / "a", format="csv")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match="empty: no file there"):
+        corpus_of(tmp_path / "empty")
+    with pytest.raises(ValueError, match="format is 'xml', expected one of text, jsonl, csv, tsv, parquet, arrow"):
+        corpus_of(tmp_path / "a", format="xml")
 
 
 def test_streams(tmp_path: Path, batches: int) -> None:

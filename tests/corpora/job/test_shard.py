@@ -363,7 +363,7 @@ def test_files_that_were_found(inputs: Path, gpt2_like: Path, tmp_path: Path) ->
     [
         ({"format": "hdf5"}, ValueError, "expected one of megatron, datatrove"),
         ({"bad_records": "ignore"}, ValueError, "expected one of stop, skip, replace"),
-        ({"input_format": "csv"}, ValueError, "expected one of text, jsonl"),
+        ({"input_format": "xml"}, ValueError, "expected one of text, jsonl"),
         ({"max_tokens_per_shard": 0}, ValueError, "max_tokens_per_shard is 0"),
         ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
         ({"separator": ""}, ValueError, "separator is empty"),
