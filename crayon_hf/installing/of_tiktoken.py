@@ -31,9 +31,9 @@ def _class() -> Any:
     return type(stock.__name__, (Encoding, stock), names)
 
 
-def _init(seen: Any) -> Any:
+def _init(seen: Any, place: Replacement) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if type(self) is not _stock():  # a class that somebody derived from it
+        if not place.is_wanted or type(self) is not _stock():  # or a class that somebody derived from it
             seen(self, *args, **kwargs)
             return
         from crayon_hf.errors import CrayonError
@@ -52,9 +52,9 @@ def _init(seen: Any) -> Any:
     return like(seen, __init__)
 
 
-def _setstate(seen: Any) -> Any:
+def _setstate(seen: Any, place: Replacement) -> Any:
     def __setstate__(self: Any, value: object) -> None:
-        if isinstance(value, str):
+        if place.is_wanted and isinstance(value, str):
             named = sys.modules["tiktoken.registry"].get_encoding(value)
             self.__class__, self.__dict__ = type(named), named.__dict__
         else:
@@ -63,8 +63,10 @@ def _setstate(seen: Any) -> Any:
     return like(seen, __setstate__)
 
 
-def _get_encoding(seen: Any) -> Any:
+def _get_encoding(seen: Any, place: Replacement) -> Any:
     def get_encoding(encoding_name: str) -> Any:
+        if not place.is_wanted:
+            return seen(encoding_name)
         from crayon_hf.conversion.tiktoken import find_published_file
 
         registry = sys.modules["tiktoken.registry"]
@@ -80,7 +82,7 @@ def _get_encoding(seen: Any) -> Any:
     return like(seen, get_encoding)
 
 
-def _without_those_open(seen: Any) -> Any:
+def _without_those_open(seen: Any, place: Replacement) -> Any:
     return {}
 
 

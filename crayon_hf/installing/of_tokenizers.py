@@ -56,12 +56,12 @@ def _unpickle(make: Callable[..., Any], *parts: Any) -> Any:
 
 
 def _opener(name: str) -> Replacement:
-    def make(seen: Any) -> Any:
+    def make(seen: Any, place: Replacement) -> Any:
         stock = seen.__func__ if isinstance(seen, staticmethod) else seen
 
         def opener(*args: Any, **kwargs: Any) -> Any:
             caller = sys._getframe(1).f_globals.get("__name__", "")
-            if caller.partition(".")[0] in _STOCK_FOR:
+            if not place.is_wanted or caller.partition(".")[0] in _STOCK_FOR:
                 return stock(*args, **kwargs)
             from crayon_hf.tokenizer import Tokenizer
 

@@ -10,27 +10,35 @@ from crayon_hf.util.import_hooks import no_longer, when_imported
 from crayon_hf.util.replacing import Replacement, like
 
 
-def _auto(seen: Any) -> Any:
+def _auto(seen: Any, place: Replacement) -> Any:
     def from_pretrained(cls: type, pretrained_model_name_or_path: Any, *inputs: Any, **kwargs: Any) -> Any:
+        stock = seen.__get__(None, cls)
+        if not place.is_wanted:
+            return stock(pretrained_model_name_or_path, *inputs, **kwargs)
         from crayon_hf.transformers_face.auto import open_auto
 
-        return open_auto(pretrained_model_name_or_path, *inputs, **kwargs)
+        return open_auto(stock, pretrained_model_name_or_path, inputs, kwargs)
 
     return like(seen, from_pretrained)
 
 
-def _from_pretrained(seen: Any) -> Any:
+def _from_pretrained(seen: Any, place: Replacement) -> Any:
     def from_pretrained(cls: type, pretrained_model_name_or_path: Any, *inputs: Any, **kwargs: Any) -> Any:
+        stock = seen.__get__(None, cls)
+        if not place.is_wanted:
+            return stock(pretrained_model_name_or_path, *inputs, **kwargs)
         from crayon_hf.transformers_face.fast import open_class
 
-        return open_class(seen.__get__(None, cls), cls, pretrained_model_name_or_path, inputs, kwargs)
+        return open_class(stock, cls, pretrained_model_name_or_path, inputs, kwargs)
 
     return like(seen, from_pretrained)
 
 
-def _init(seen: Any) -> Any:
+def _init(seen: Any, place: Replacement) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         seen(self, *args, **kwargs)
+        if not place.is_wanted:
+            return
         from crayon_hf.transformers_face.fast import adopt_new
 
         adopt_new(self)
@@ -38,7 +46,7 @@ def _init(seen: Any) -> Any:
     return like(seen, __init__)
 
 
-def _decode_stream(seen: Any) -> Any:
+def _decode_stream(seen: Any, place: Replacement) -> Any:
     from crayon_hf.transformers_face.streams import DecodeStream
 
     return DecodeStream
@@ -47,7 +55,7 @@ def _decode_stream(seen: Any) -> Any:
 class _OfFastClasses(Replacement):
     """An attribute of the base of all fast classes, whose module has another name in transformers 4."""
 
-    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, make: Callable[[Any, Replacement], Any]) -> None:
         super().__init__("transformers.tokenization_utils_tokenizers", "PreTrainedTokenizerFast", name, make)
 
     def put(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from transformers.models.auto import tokenization_auto
@@ -14,11 +15,11 @@ from crayon_hf.util.replacing import stock
 _Stock: Any = tokenization_auto.AutoTokenizer
 
 
-def open_auto(name: Any, *inputs: Any, **kwargs: Any) -> Any:
-    """What `AutoTokenizer.from_pretrained` gives."""
+def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the stock `AutoTokenizer.from_pretrained` gives, as ours."""
     if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
         return CrayonTokenizerFast.from_pretrained(name, *inputs, **kwargs)
-    return loading.load(stock(_Stock, "from_pretrained"), "auto", name, inputs, kwargs)
+    return loading.load(from_pretrained, "auto", name, inputs, kwargs)
 
 
 class AutoTokenizer(_Stock):  # type: ignore[misc]
@@ -33,4 +34,4 @@ class AutoTokenizer(_Stock):  # type: ignore[misc]
 
         The arguments are those of `transformers.AutoTokenizer.from_pretrained`.
         """
-        return open_auto(pretrained_model_name_or_path, *inputs, **kwargs)
+        return open_auto(stock(_Stock, "from_pretrained"), pretrained_model_name_or_path, inputs, kwargs)

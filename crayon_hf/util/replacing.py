@@ -22,8 +22,12 @@ class Replacement:
     or empty for the module's own attributes.
     """
 
-    def __init__(self, module: str, owner: str, name: str, make: Callable[[Any], Any]) -> None:
-        """`make` takes what stood there (as it lies in the ``__dict__``), and gives what is to stand there."""
+    def __init__(self, module: str, owner: str, name: str, make: Callable[[Any, Replacement], Any]) -> None:
+        """`make` takes what stood there (as it lies in the ``__dict__``) and this, and gives what is to stand there.
+
+        Who has taken what stands there by its name, or built on it, keeps it after `take_back`: while `is_wanted` is
+        false it has to do what stood there before.
+        """
         self.module = module
         self.owner = owner
         self.name = name
@@ -73,7 +77,7 @@ class Replacement:
             seen = next((vars(base)[self.name] for base in bases if self.name in vars(base)), _ABSENT)
             if seen is _ABSENT:
                 return  # this version of the library has none
-            self._home, self._stock, self._ours = home, there, self._make(seen)
+            self._home, self._stock, self._ours = home, there, self._make(seen, self)
             _replaced[id(home), self.name] = self
             setattr(home, self.name, self._ours)
 

@@ -80,6 +80,16 @@ def test_every_opener_of_tokenizers(gpt2_like: Path) -> None:
     assert type(tokenizers.Tokenizer(tokenizers.models.BPE())) is tokenizers.Tokenizer
 
 
+def test_an_opener_that_somebody_has_taken(gpt2_like: Path) -> None:
+    crayon_hf.install(transformers=False, tokenizers=True)
+    try:
+        taken = tokenizers.Tokenizer.from_file
+        assert type(taken(str(gpt2_like))) is crayon_hf.Tokenizer
+    finally:
+        crayon_hf.uninstall()
+    assert type(taken(str(gpt2_like))) is tokenizers.Tokenizer
+
+
 @pytest.mark.usefixtures("tokenizers_installed")
 def test_the_name_of_the_class(gpt2_like: Path) -> None:
     """chonkie and others tell tokenizers by it. Copies and pickles have it too, in a process that installs nothing."""
@@ -162,6 +172,7 @@ def test_encodings_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     before = get_encoding("mine")
     crayon_hf.install(transformers=False, tiktoken=True)
     try:
+        taken, opened = tiktoken.get_encoding, vars(tiktoken.Encoding)["__init__"]
         ours = get_encoding("mine")
         assert isinstance(ours, crayon_hf.tiktoken.Encoding)
         for found in (
@@ -178,7 +189,12 @@ def test_encodings_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
             tiktoken.get_encoding(3)  # type: ignore[arg-type]
     finally:
         crayon_hf.uninstall()
-    assert get_encoding("mine") is before
+    monkeypatch.delattr(conversion, "find_published_file")  # nobody of ours is asked
+    assert get_encoding("mine") is taken("mine") is before
+    monkeypatch.setitem(constructors, "new", lambda: {"name": "new", **PARTS})
+    assert type(taken("new")) is tiktoken.Encoding
+    opened(made := object.__new__(tiktoken.Encoding), "new", **PARTS)
+    assert type(made) is tiktoken.Encoding
     assert type(pickle.loads(pickle.dumps(before))) is tiktoken.Encoding
 
 
@@ -248,6 +264,9 @@ def test_the_published(shared: Path, tmp_path: Path, name: str, monkeypatch: pyt
             assert isinstance(ours, crayon_hf.tiktoken.Encoding)
             assert ours._tokenizer.engine == "native"
             assert ours.encode("Hello, world") == stock.encode("Hello, world")
+        taken = tiktoken.get_encoding
     finally:
         crayon_hf.uninstall()
     assert tiktoken.get_encoding(name) is stock
+    monkeypatch.delitem(tiktoken.registry.ENCODINGS, name)
+    assert type(taken(name)) is tiktoken.Encoding  # and so in the library's own table

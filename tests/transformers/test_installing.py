@@ -143,6 +143,40 @@ def test_what_is_covered() -> None:
     assert crayon_hf.installed() == {}
 
 
+def test_what_somebody_builds_on_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has taken a method of ours gives the stock ones after `uninstall`; it may be there at the next `install`."""
+    changed: Any = AutoTokenizer
+    monkeypatch.setattr(changed, "from_pretrained", vars(AutoTokenizer)["from_pretrained"])
+    base: Any = PreTrainedTokenizerFast
+    calls = []
+
+    def is_ours() -> set[bool]:
+        opened = AutoTokenizer.from_pretrained(repository), taken(repository), of_class(repository)
+        return {isinstance(tokenizer, crayon_hf.CrayonTokenizerFast) for tokenizer in opened}
+
+    crayon_hf.install()
+    try:
+        taken, of_class = changed.from_pretrained, base.from_pretrained
+
+        def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
+            calls.append(args)
+            return taken(*args, **kwargs)
+
+        changed.from_pretrained = classmethod(watched)
+        assert is_ours() == {True}
+        crayon_hf.install()
+        assert is_ours() == {True}
+        crayon_hf.uninstall()
+        assert is_ours() == {False}
+        crayon_hf.install()
+        assert is_ours() == {True}
+        assert isinstance(crayon_hf.AutoTokenizer.from_pretrained(repository), crayon_hf.CrayonTokenizerFast)
+    finally:
+        crayon_hf.uninstall()
+    assert is_ours() == {False}
+    assert len(calls) >= 5
+
+
 def test_what_is_seen_of_it() -> None:
     import inspect
 
