@@ -24,6 +24,7 @@ JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.
 
 _DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
 _SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 _PLAIN_TEMPLATE = {
     "type": "TemplateProcessing",
     "single": [{"Sequence": {"id": "A", "type_id": 0}}],
@@ -93,10 +94,13 @@ def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> lis
     vocab = document["model"].get("vocab")
     ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
     known = {token["content"] for token in document.get("added_tokens") or []}
-    named = {config.get(f"{name}_token") for name in _SPECIAL}
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    found = {ids[content]: content for content in named if isinstance(content, str) and content in ids}
-    return [{"id": id, "content": found[id], **flags} for id in sorted(found) if found[id] not in known]
+    named: dict[str, dict[str, Any]] = {}
+    for value in (config.get(f"{name}_token") for name in _SPECIAL):
+        token = value if isinstance(value, Mapping) else {"content": value}
+        if isinstance(content := token.get("content"), str) and content in ids and content not in known:
+            flags = {name: bool(token.get(name, False)) for name in _FLAGS}
+            named.setdefault(content, {"id": ids[content], "content": content, **flags, "special": True})
+    return sorted(named.values(), key=lambda token: token["id"])
 
 
 def as_the_library_writes(data: bytes) -> bytes:

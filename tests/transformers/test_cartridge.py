@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
 from crayon_hf import _core
+from crayon_hf.conversion import convert, write
 from crayon_hf.transformers_face import loading
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, resigned, unsound, with_token
 from tests.transformers.comparing import plain
@@ -204,3 +205,30 @@ def test_reports(directory: Any, gpt2_like: Path, monkeypatch: pytest.MonkeyPatc
         tokenizer = load(place)
     assert tokenizer.engine_report().keys() == report.keys()
     assert tokenizer.engine_report()["engine"] == "delegated"
+
+
+def test_special_tokens_that_a_config_spells_out(gpt2_like: Path, tmp_path: Path) -> None:
+    """With flags, as older configs have them: what `convert` writes is the same tokenizer in every way to open it."""
+    source, place = tmp_path / "source", tmp_path / "converted"
+    source.mkdir()
+    document = json.loads(gpt2_like.read_bytes())
+    known = {token["content"] for token in document["added_tokens"]}
+    first, second = [token for token in document["model"]["vocab"] if len(token) > 1 and token not in known][:2]
+    (source / "tokenizer.json").write_text(json.dumps(document))
+    flags = {"lstrip": True, "normalized": True, "rstrip": False, "single_word": False}
+    named = {
+        "bos_token": {"__type": "AddedToken", "content": first, **flags},
+        "eos_token": {"__type": "AddedToken", "content": second},
+    }
+    (source / "tokenizer_config.json").write_text(json.dumps({**json.loads(CONFIG), **named}))
+    write(convert(source), place, cartridge=True)
+    ours, stock = crayon_hf.AutoTokenizer.from_pretrained(place), AutoTokenizer.from_pretrained(place)
+    assert facts(ours) == ("repository", None)
+    assert stock.all_special_tokens == [first, second]
+    bare = crayon_hf.Tokenizer.from_file(str(place))
+    for text in (f"a  {first}b{second}c", first + second, TEXT):
+        ids = stock(text)["input_ids"]
+        assert ours(text)["input_ids"] == bare.encode(text).ids == ids
+        for skip in (True, False):
+            said = stock.decode(ids, skip_special_tokens=skip)
+            assert ours.decode(ids, skip_special_tokens=skip) == bare.decode(ids, skip_special_tokens=skip) == said
