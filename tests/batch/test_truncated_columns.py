@@ -60,6 +60,7 @@ def plain_row(engine: _core.Engine, first: str, second: str | None, truncation: 
     """Of ids of whole texts. (Whole encodings keep what is cut off, of pairs each piece with each.)"""
     length, _, strategy, side = truncation
     end = engine.token_to_id("<end>")
+    assert end is not None
     ids = [engine.encode_ids(text, False) for text in (first, second) if text is not None]
     most = length - 1 - len(ids)
     if second is None:

@@ -106,7 +106,7 @@ def test_a_server_whose_stream_is_another(
     """What the comparison is for: one id of a prompt, or one character of a stream."""
     for name, value in {"PROMPTS": {50: 2}, "STREAMS": 4, "STEPS": 10, "WORKERS": 1}.items():
         monkeypatch.setattr(jobs, name, value)
-    run_really = jobs.run_watched
+    run_really = jobs.run_watched  # type: ignore[attr-defined]
 
     def run_wrongly(script: str, job: dict[str, Any], *rest: Any) -> Watched:
         if job["engine"] == "crayon":
