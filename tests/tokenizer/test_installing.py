@@ -84,10 +84,10 @@ def test_an_opener_that_somebody_has_taken(gpt2_like: Path) -> None:
     crayon_hf.install(transformers=False, tokenizers=True)
     try:
         taken = tokenizers.Tokenizer.from_file
-        assert type(taken(str(gpt2_like))) is crayon_hf.Tokenizer
+        assert isinstance(taken(str(gpt2_like)), crayon_hf.Tokenizer)
     finally:
         crayon_hf.uninstall()
-    assert type(taken(str(gpt2_like))) is tokenizers.Tokenizer
+    assert not isinstance(taken(str(gpt2_like)), crayon_hf.Tokenizer)
 
 
 @pytest.mark.usefixtures("tokenizers_installed")
