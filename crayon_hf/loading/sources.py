@@ -78,7 +78,7 @@ def _recognise(given: str) -> tuple[str, str]:
     """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
     try:
         os.lstat(given)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         from crayon_hf.conversion.missing import no_file
 
         raise no_file(given) from None

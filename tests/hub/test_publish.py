@@ -455,7 +455,7 @@ def test_the_commands_of_the_card(hub: LocalHub, home: Path, source: Path, tmp_p
             arguments += ["--strings", "10", "--no-speed", "--text", str(text)]
         told[arguments[0]] = run_client(hub, ["-m", "crayon_hf", *arguments], home, check=True).stdout
     assert list(told) == ["pull", "info", "parity"]
-    assert re.search(r"^certificate +agreed with tokenizers ", told["info"], re.MULTILINE)
+    assert re.search(r"^parity +agreed with tokenizers ", told["info"], re.MULTILINE)
 
 
 def test_a_difference_is_never_published(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
