@@ -35,7 +35,8 @@ def completion(arguments: argparse.Namespace) -> int:
     """Print the code for a shell."""
     with needed("completion", "completion"):
         import argcomplete
-    print_line(argcomplete.shellcode(["crayon-hf"], shell=arguments.shell).rstrip())
+        import argcomplete.shell_integration
+    print_line(argcomplete.shell_integration.shellcode(["crayon-hf"], shell=arguments.shell).rstrip())
     return 0
 
 

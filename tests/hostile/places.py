@@ -118,7 +118,9 @@ def _sizes() -> Iterator[Case]:
     yield Case("a terabyte of tokenizer.json", "a sparse file", _sparse("hostile.json", document), VOCABULARY, TOO_MANY)
     unknown = "PATH is no vocabulary that is known here: ... was looked for"
     damaged = "PATH is {}: the download did not end well, so download it again"
-    yield Case("a terabyte of zeros", "a sparse file", _sparse("hostile.json", b""), VOCABULARY, damaged.format("blank"))
+    yield Case(
+        "a terabyte of zeros", "a sparse file", _sparse("hostile.json", b""), VOCABULARY, damaged.format("blank")
+    )
     for name, head in {"empty": b"", "one byte": b"C", "three bytes": b"CRA"}.items():
         promise = unknown if head else damaged.format("empty")
         yield Case(name, f"a file of {len(head)} bytes", file_of(head), VOCABULARY, promise)
