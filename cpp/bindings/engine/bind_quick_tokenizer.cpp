@@ -213,9 +213,7 @@ void replace_property(py::handle type, const char* name, const Slot* slot, gette
 py::object entry(const py::object& object, const Slot& slot, PyObject* key) {
     const py::object dict = slot.get(object.ptr());
     if (!dict || !PyDict_Check(dict.ptr())) return {};
-    auto value = py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(dict.ptr(), key));
-    if (!value) PyErr_Clear();
-    return value;
+    return entry_of(dict.ptr(), key);
 }
 
 // A component that somebody was given before and that is still looked after, or None where there is none, else what the
