@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from transformers import PreTrainedTokenizerFast
@@ -16,6 +17,7 @@ from crayon_hf.transformers_face import backend as backends
 from crayon_hf.transformers_face import snapshots
 from crayon_hf.transformers_face.classes import adopt
 from crayon_hf.transformers_face.damage import damage_named
+from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.hub_errors import is_unavailable
 from crayon_hf.util.reference import reference_class
 
@@ -43,17 +45,18 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
     beside = None if before is None else _cartridge(name, directory, kwargs)
     opens = before is not None and (beside is None or not os.path.isfile(beside))
     outer, _thread.loads, _thread.opens = (is_loading(), getattr(_thread, "opens", False)), True, opens
-    try:
-        with _Messages() as messages, _Opener(), damage_named(name, directory, kwargs):
-            tokenizer = stock(name, *inputs, **kwargs)
-    finally:
-        _thread.loads, _thread.opens = outer
-    if before is None:
-        beside = _cartridge(name, directory, kwargs)
-    adopted = adopt(tokenizer, beside, keep=before is not None)
-    backends.keep_changed(adopted)
-    if before is not None and directory is not None and before == snapshots.fingerprint(kind, name, directory, kwargs):
-        snapshots.keep(before, adopted, directory, messages.seen)
+    with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
+        try:
+            with _Messages() as messages, _Opener(), damage_named(name, directory, kwargs):
+                tokenizer = stock(name, *inputs, **kwargs)
+        finally:
+            _thread.loads, _thread.opens = outer
+        if before is None:
+            beside = _cartridge(name, directory, kwargs)
+        adopted = adopt(tokenizer, beside, keep=before is not None)
+        backends.keep_changed(adopted)
+        if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
+            snapshots.keep(before, adopted, directory, messages.seen)
     return adopted
 
 

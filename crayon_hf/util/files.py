@@ -47,7 +47,8 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
 
     Nobody ever sees half a file, and a process that has the old file mapped keeps the old contents. A symbolic link at
     `path` is followed. `private`, for caches, makes the file readable by its owner only, and replaces a link: in a
-    directory of several users it may lead to any file.
+    directory of several users it may lead to any file. A loss of power may take the new name of a private file back,
+    which costs no more than making it again, and saves the wait for the disk.
     """
     target = os.path.abspath(path) if private else os.path.realpath(path)
     temporary = temporary_path(target)
@@ -61,7 +62,8 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    sync_directory(os.path.dirname(target))
+    if not private:
+        sync_directory(os.path.dirname(target))
 
 
 def home() -> str | None:
