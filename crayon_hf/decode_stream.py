@@ -23,7 +23,7 @@ _references: WeakKeyDictionary[Tokenizer, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 class DecodeStream(_core.DecodeStream):
-    """What ``tokenizers.decoders.DecodeStream`` is, for `crayon_hf.Tokenizer`.
+    """What ``tokenizers.decoders.DecodeStream`` is, for `crayon_hf.Tokenizer`, and for the library's.
 
     >>> stream = DecodeStream(skip_special_tokens=True)
     >>> "".join(stream.step(tokenizer, id) or "" for id in ids)  # doctest: +SKIP
@@ -44,13 +44,18 @@ class DecodeStream(_core.DecodeStream):
 
     def _step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:
         """`step`, of any arguments: the usual ones pass it by."""
-        if not isinstance(tokenizer, Tokenizer):
+        engine: Any
+        if isinstance(tokenizer, Tokenizer):
+            engine = tokenizer._current_engine()
+        elif "tokenizers" in sys.modules and isinstance(tokenizer, reference_class()):
+            engine = _OfTheReference(tokenizer)
+        else:
             raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer")
         try:
             new = _ids_of(id) if _is_list(id) else [validation.unsigned(id, "id", _ID_BITS)]
         except OverflowError as error:
             raise TypeError(str(error)) from None
-        return self.advance(tokenizer._current_engine(), new)
+        return self.advance(engine, new)
 
     def __copy__(self) -> DecodeStream:
         twin = type(self).__new__(type(self))
@@ -59,6 +64,17 @@ class DecodeStream(_core.DecodeStream):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DecodeStream:
         return self.__copy__()
+
+
+class _OfTheReference:
+    """What `advance` calls of an engine, for a tokenizer of the library."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def decode(self, ids: list[int], skip_special_tokens: bool, unknown: str) -> Any:
+        """The library leaves out unknown ids itself."""
+        return self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
 
 
 def watch() -> None:

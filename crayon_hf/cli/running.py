@@ -38,7 +38,9 @@ def add_run(subparsers: Any) -> None:
     command.add_argument(
         "-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE", help="a program, and its arguments"
     )
-    command.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a file, and its arguments")
+    command.add_argument(
+        "script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a file (-: standard input), and its arguments"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,12 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         program = arguments.script
     if not program:
-        raise UsageError("nothing to run: a SCRIPT, -m MODULE or -c CODE (try: crayon-hf run --help)")
+        raise UsageError("nothing to run: a SCRIPT, -, -m MODULE or -c CODE (try: crayon-hf run --help)")
     return startup.run(program, arguments.install)
 
 
 def is_program(argv: Sequence[str]) -> bool:
-    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, or a file that cannot be a command."""
-    if not argv or argv[0] in ("-m", "-c"):
+    """Whether ``python -m crayon_hf`` is followed by a program: ``-m``, ``-c``, ``-``, or a file that is no command."""
+    if not argv or argv[0] in ("-m", "-c", "-"):
         return bool(argv)
     return os.path.isfile(argv[0]) and (argv[0].endswith((".py", ".pyz")) or os.path.basename(argv[0]) != argv[0])

@@ -129,8 +129,8 @@ def test_what_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     for name in ("encode", "script.py"):
         (tmp_path / name).write_text("")
-    programs = (["-m", "x"], ["-c", "x"], ["script.py"], ["./encode", "x"], [str(tmp_path / "encode")])
-    assert [is_program(argv) for argv in programs] == [True] * 5
+    programs = (["-m", "x"], ["-c", "x"], ["-", "x"], ["script.py"], ["./encode", "x"], [str(tmp_path / "encode")])
+    assert [is_program(argv) for argv in programs] == [True] * 6
     assert not any(is_program(argv) for argv in ([], ["encode", "x"], ["--version"], ["none.py"]))
 
 

@@ -54,6 +54,15 @@ def test_texts(pair, skip):
         assert chunks(DecodeStream(prompt, skip), ours, [rest]) == chunks(Reference(prompt, skip), reference, [rest])
 
 
+@before_1("DecodeStream that would take a tokenizer of the library")
+def test_a_tokenizer_of_the_library(pair):
+    reference, _ = pair
+    for text in TEXTS:
+        ids = [*reference.encode(text).ids, reference.get_vocab_size() + 1]
+        for prompt in ([], ids[:2]):
+            assert chunks(DecodeStream(prompt), reference, ids) == chunks(Reference(prompt), reference, ids)
+
+
 def test_any_ids(pair):
     reference, ours = pair
     size = reference.get_vocab_size()
@@ -160,4 +169,4 @@ def test_arguments(pair):
                 kind(**arguments)
         kind(ids=None, skip_special_tokens=None)
     with pytest.raises(TypeError, match=r"crayon_hf\.Tokenizer"):
-        DecodeStream().step(reference, 5)
+        DecodeStream().step(object(), 5)
