@@ -72,7 +72,7 @@ parity: ## the full comparison with the references; tens of minutes (needs CRAYO
 examples: ## build/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
 	PYTHON=$(PYTHON) tools/examples.sh
 
-neon: ## the NEON scanners against the plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
+neon: ## the NEON scanners and writers against plain rules, under an emulator (needs aarch64-linux-gnu-g++ and qemu-aarch64)
 	$(PYTHON) tests/scan/test_scan_check.py --compiler aarch64-linux-gnu-g++ --emulator qemu-aarch64
 
 gpu: ## the GPU engines compiled for all architectures, and what each kernel takes; minutes (needs nvcc or hipcc)

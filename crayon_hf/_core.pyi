@@ -727,6 +727,10 @@ class _testing:
         """Offset of the first byte that is not valid UTF-8, or the size."""
 
     @staticmethod
+    def utf8_of(text: str) -> bytes:
+        """The UTF-8 of a str by its code points, written in both ways; ValueError for one with surrogates."""
+
+    @staticmethod
     def utf8_lossy(data: bytes) -> str:
         """The text with every maximal invalid subpart replaced by U+FFFD."""
 

@@ -1,6 +1,6 @@
-"""scan_check.cpp, built and run: the scanners of this machine, and those of AArch64 under an emulator.
+"""scan_check.cpp and utf8_check.cpp, built and run: kernels of this machine, and of AArch64 under an emulator.
 
-As a program it builds and runs it with other compilers, emulators and arguments:
+As a program it builds and runs both with other compilers and emulators, the first one with arguments:
 
     python tests/scan/test_scan_check.py [--compiler aarch64-linux-gnu-g++] [--emulator qemu-aarch64] [ARGUMENT...]
 """
@@ -30,18 +30,24 @@ MIXED = (
 """A text of each script that a window meets, in sentences."""
 
 
-def build(compiler: str) -> Path:
-    """The program, from the scanners and what they need alone. What is up to date stays as it is."""
+PROGRAMS = {
+    "scan_check": ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp"),
+    "utf8_check": ("cpp/src/unicode/utf8_writer", "cpp/src/support/cpu.cpp", "cpp/src/batch/text_view.cpp"),
+}
+"""What each is built of."""
+
+
+def build(compiler: str, name: str) -> Path:
+    """A program, from what it checks and what that needs alone. What is up to date stays as it is."""
     x86_64 = "aarch64" not in compiler and os.uname().machine in ("x86_64", "amd64")
-    folders = ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp")
-    sources = [source for source in engine_sources(x86_64) if source.startswith(folders)]
-    ninja = Ninja(ROOT / "build" / "scan" / Path(compiler).name)
+    sources = [source for source in engine_sources(x86_64) if source.startswith(PROGRAMS[name])]
+    ninja = Ninja(ROOT / "build" / name / Path(compiler).name)
     objects = []
-    for source in [*sources, "tests/scan/scan_check.cpp"]:
+    for source in [*sources, f"tests/scan/{name}.cpp"]:
         built = ninja.directory / f"{Path(source).stem}.o"
         flags = ["-std=c++17", "-O1", *WARNINGS, *INCLUDES, *simd_flags(source)]
         objects.append(ninja.compile([*cached([compiler]), *flags, "-c", source, "-o", str(built)], source, built))
-    program = ninja.directory / "scan_check"
+    program = ninja.directory / name
     ninja.make([compiler, "-static", *objects, "-o", str(program)], objects, program)
     ninja.run()
     return program
@@ -63,15 +69,30 @@ def mixed(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_scanners_of_this_machine(mixed: Path) -> None:
     need("g++")
-    program = build("g++")
+    program = build("g++", "scan_check")
     ran = subprocess.run([program, "--texts", "4000", "--every", "3", mixed], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith("levels: scalar")
 
 
+@pytest.mark.slow
+def test_writers_of_this_machine() -> None:
+    need("g++")
+    ran = subprocess.run([build("g++", "utf8_check")], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout[-14:]) == (0, "0 differences\n"), ran.stdout + ran.stderr
+
+
+def test_writers_of_aarch64_under_an_emulator() -> None:
+    need(*AARCH64)
+    program = build(AARCH64[0], "utf8_check")
+    ran = subprocess.run([AARCH64[1], program, "3000"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout == "levels: scalar neon; 0 differences\n"
+
+
 def test_scanners_of_aarch64_under_an_emulator(mixed: Path) -> None:
     need(*AARCH64)
-    program = build(AARCH64[0])
+    program = build(AARCH64[0], "scan_check")
     command = [AARCH64[1], program, "--texts", "600", "--every", "61", mixed]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -87,7 +108,12 @@ def main() -> int:
         if shutil.which(program) is None:
             print(f"{program} is not installed: nothing was compared")
             return 0
-    return subprocess.run([*filter(None, [options.emulator]), str(build(options.compiler)), *rest]).returncode
+    before = [options.emulator] if options.emulator else []
+    codes = [
+        subprocess.run([*before, build(options.compiler, name), *(rest if name == "scan_check" else [])]).returncode
+        for name in PROGRAMS
+    ]
+    return max(codes)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "bindings/bindings.h"
+#include "crayon/batch/text_view.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/support/cpu.h"
 #include "crayon/support/error.h"
@@ -90,6 +92,24 @@ std::vector<std::tuple<uint32_t, uint32_t, bool>> utf8_chars(const py::bytes& da
     return chars;
 }
 
+py::bytes utf8_of(const py::str& text) {
+    const crayon::TextView view = crayon::python::view_of(text.ptr());
+    try {
+        crayon::Utf8Reader reader;
+        const crayon::Bytes read = reader.read(view, 0, view.size);
+        std::string written(crayon::utf8_size(view, 0, view.size), '\0');
+        constexpr size_t kBehind = 64;
+        std::string memory(written.size() + kBehind, '\xFF');
+        crayon::write_utf8(view, 0, view.size, reinterpret_cast<uint8_t*>(memory.data()));
+        if (memory.substr(written.size()) != std::string(kBehind, '\xFF')) throw std::runtime_error("written behind");
+        written = memory.substr(0, written.size());
+        if (read.view() != written) throw std::runtime_error("the two ways differ");
+        return py::bytes(written);
+    } catch (const crayon::NotUnicode&) {
+        throw py::value_error("surrogates");
+    }
+}
+
 }  // namespace
 
 void bind_pretokenize(py::module_& m) {
@@ -145,6 +165,8 @@ void bind_pretokenize(py::module_& m) {
             return crayon::utf8_error(reinterpret_cast<const uint8_t*>(text.data()), text.size());
         },
         py::arg("data"), "Offset of the first byte that is not valid UTF-8, or the size.");
+    testing.def("utf8_of", &utf8_of, py::arg("text"),
+                "The UTF-8 of a str by its code points, written in both ways; ValueError for one with surrogates.");
     testing.def(
         "utf8_lossy",
         [](const py::bytes& data) {

@@ -2,14 +2,19 @@
 
 #include <cstring>
 
+#include "unicode/utf8_writer.h"
+
 namespace crayon {
 namespace {
 
 constexpr size_t kKept = size_t(1) << 20;  // more is given back with the next text
 
+// Fewer units than this are written before their instruction set is found.
+constexpr size_t kManyUnits = 96;
+
 // Writes at most 4 bytes a unit (2 of width 1, 3 of width 2). Null for what is no code point, or a surrogate.
 template <typename Unit>
-uint8_t* write_utf8(const Unit* p, const Unit* end, uint8_t* to) {
+uint8_t* write_by_units(const Unit* p, const Unit* end, uint8_t* to) {
     while (p < end) {
         if (end - p >= 8) {
             // Most text has long stretches of ASCII, and is not slower where it has none.
@@ -48,11 +53,20 @@ uint8_t* write_utf8(const Unit* p, const Unit* end, uint8_t* to) {
     return to;
 }
 
-uint8_t* write_units(const TextView& text, size_t from, size_t to, uint8_t* memory) {
-    const auto write = [&](auto* units) { return write_utf8(units + from, units + to, memory); };
-    return text.width == 1   ? write(static_cast<const uint8_t*>(text.data))
-           : text.width == 2 ? write(static_cast<const uint16_t*>(text.data))
-                             : write(static_cast<const uint32_t*>(text.data));
+template <typename Unit>
+uint8_t* write_all(const Unit* p, size_t n, Utf8Progress (*write)(const Unit*, size_t, uint8_t*), uint8_t* to) {
+    Utf8Progress done{0, 0};
+    if (write != nullptr) done = write(p, n, to);
+    return write_by_units(p + done.read, p + n, to + done.written);
+}
+
+uint8_t* write_units(const TextView& text, size_t from, size_t to, const Utf8Writers* writers, uint8_t* memory) {
+    static constexpr Utf8Writers kNone{};
+    const Utf8Writers& by = writers == nullptr ? kNone : *writers;
+    const size_t n = to - from;
+    return text.width == 1   ? write_all(static_cast<const uint8_t*>(text.data) + from, n, by.latin1, memory)
+           : text.width == 2 ? write_all(static_cast<const uint16_t*>(text.data) + from, n, by.ucs2, memory)
+                             : write_all(static_cast<const uint32_t*>(text.data) + from, n, by.ucs4, memory);
 }
 
 template <typename Unit>
@@ -75,7 +89,7 @@ size_t utf8_size(const TextView& text, size_t from, size_t to) {
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
     if (text.width == 0) {
         if (to > from) std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
-    } else if (write_units(text, from, to, memory) == nullptr) {
+    } else if (write_units(text, from, to, to - from < kManyUnits ? nullptr : best_utf8_writers(), memory) == nullptr) {
         throw NotUnicode();
     }
 }
@@ -89,7 +103,12 @@ Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
         memory_.reset();
         memory_.reset(new uint8_t[capacity_]);
     }
-    uint8_t* const end = write_units(text, from, to, memory_.get());
+    const bool many = to - from >= kManyUnits;
+    if (many && !has_writers_) {
+        writers_ = best_utf8_writers();
+        has_writers_ = true;
+    }
+    uint8_t* const end = write_units(text, from, to, many ? writers_ : nullptr, memory_.get());
     if (end == nullptr) throw NotUnicode();
     return {memory_.get(), size_t(end - memory_.get())};
 }

@@ -9,6 +9,8 @@
 
 namespace crayon {
 
+struct Utf8Writers;
+
 struct TextView {
     const void* data = nullptr;
     size_t size = 0;    // in units
@@ -33,6 +35,8 @@ class Utf8Reader {
   private:
     std::unique_ptr<uint8_t[]> memory_;
     size_t capacity_ = 0;
+    const Utf8Writers* writers_ = nullptr;  // found with the first text that is not small; may be null then, too
+    bool has_writers_ = false;
 };
 
 }  // namespace crayon

@@ -1,0 +1,111 @@
+// Compares the writers of UTF-8 of every instruction set that this machine can run with a loop over the code points.
+//
+//     utf8_check [TEXTS]
+//
+// So many texts of each width, which is what test_utf8_writers.py does from Python; this one also runs on another
+// machine or under an emulator. Prints the levels compared; exits with 1 when any differ.
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "crayon/batch/text_view.h"
+#include "crayon/support/cpu.h"
+
+namespace crayon {
+namespace {
+
+constexpr uint32_t kLimits[] = {0x80, 0x100, 0x800, 0x10000, 0x110000};
+
+bool is_unicode(uint32_t c) {
+    return c < 0x110000 && c - 0xD800 >= 0x800;
+}
+
+void append(uint32_t c, std::string* out) {
+    const auto tail = [&](int shift) { *out += char(0x80 | (c >> shift & 63)); };
+    if (c < 0x80) {
+        *out += char(c);
+    } else if (c < 0x800) {
+        *out += char(0xC0 | c >> 6);
+        tail(0);
+    } else if (c < 0x10000) {
+        *out += char(0xE0 | c >> 12);
+        tail(6);
+        tail(0);
+    } else {
+        *out += char(0xF0 | c >> 18);
+        tail(12);
+        tail(6);
+        tail(0);
+    }
+}
+
+size_t differences = 0;
+
+template <typename Unit>
+void compare(const std::vector<Unit>& units) {
+    const TextView view{units.data(), units.size(), sizeof(Unit)};
+    std::string expected;
+    bool is_text = true;
+    for (const Unit c : units) {
+        is_text = is_text && is_unicode(c);
+        if (is_text) append(c, &expected);
+    }
+    for (const CpuLevel level : available_cpu_levels()) {
+        setenv("CRAYON_CPU", cpu_level_name(level), 1);
+        bool is_same = !is_text;
+        try {
+            const std::string behind(64, '\xFF');
+            std::string memory = std::string(expected.size(), '\0') + behind;
+            if (is_text) write_utf8(view, 0, view.size, reinterpret_cast<uint8_t*>(memory.data()));
+            Utf8Reader reader;
+            const std::string read(reader.read(view, 0, view.size).view());
+            is_same = is_text && read == expected && memory == expected + behind &&
+                      utf8_size(view, 0, view.size) == expected.size();
+        } catch (const NotUnicode&) {
+        }
+        if (!is_same && differences++ < 5)
+            std::printf("DIFFERENT: %s, %zu units of %zu bytes\n", cpu_level_name(level), units.size(), sizeof(Unit));
+    }
+    unsetenv("CRAYON_CPU");
+}
+
+// Stretches of code points below one of the limits, some of them the last ones below it or the first ones from it.
+template <typename Unit>
+void compare_texts(size_t texts, uint32_t limit, std::mt19937_64& random) {
+    const auto below = [&](uint64_t n) { return size_t(random() % n); };
+    for (size_t i = 0; i < texts; ++i) {
+        std::vector<Unit> units;
+        const bool is_text = below(4) != 0;
+        for (size_t stretches = below(9); stretches != 0; --stretches) {
+            const uint32_t last = kLimits[below(std::size(kLimits))];
+            for (size_t n = below(90); n != 0; --n) {
+                const uint32_t c = below(8) != 0 ? uint32_t(below(last)) : last - 2 + uint32_t(below(4));
+                if (c < limit && (!is_text || is_unicode(c))) units.push_back(Unit(c));
+            }
+        }
+        if (!is_text && !units.empty() && limit > 0xFFFF) units[below(units.size())] = Unit(0x110000 + below(9));
+        compare(units);
+    }
+}
+
+int run(int argc, char** argv) {
+    const size_t texts = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 20000;
+    std::mt19937_64 random(1);
+    compare_texts<uint8_t>(texts, 0x100, random);
+    compare_texts<uint16_t>(texts, 0x10000, random);
+    compare_texts<uint32_t>(texts, 0x110000, random);
+    std::printf("levels:");
+    for (const CpuLevel level : available_cpu_levels()) std::printf(" %s", cpu_level_name(level));
+    std::printf("; %zu differences\n", differences);
+    return differences != 0;
+}
+
+}  // namespace
+}  // namespace crayon
+
+int main(int argc, char** argv) {
+    return crayon::run(argc, argv);
+}
