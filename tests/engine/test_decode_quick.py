@@ -68,7 +68,29 @@ def _fallback(start: int, content: str = " ", spaced: str | None = "\u2581") -> 
     return {"type": "Sequence", "decoders": steps}
 
 
+def _replace(content: str, **pattern: str) -> Component:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _steps(before: list[Component], after: list[Component]) -> Component:
+    return {"type": "Sequence", "decoders": [*before, {"type": "ByteFallback"}, {"type": "Fuse"}, *after]}
+
+
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+MARK = "\ufdd5\ufdda"
 DECODERS: dict[str, Component] = {
+    "SentencePiece": _steps(
+        [
+            _replace("", Regex=r"\A(?:\<s\>|do|\,)\z"),
+            _replace(" ", String="\u2581"),
+            _replace(f"{MARK}\u2047 ", Regex=r"\A(?:'|\?)\z"),
+        ],
+        [STRIP, _replace(" ", String=MARK)],
+    ),
+    "Replace that makes bytes": _steps([_replace("<0x41>", String="n"), _replace("<0xC3>", Regex=r"\A\!\z")], [STRIP]),
+    "Replace that empties": _steps([_replace("", Regex="."), _replace("x", String="")], [_replace("", String=" ")]),
+    "Replace of much": _steps([_replace("ab" * 200, Regex="[a-z]"), _replace(" ", String="b")], []),
+    "Replace of too much": _steps([_replace("ab" * 300, Regex="[a-z]")], [_replace("yes", String="b")]),
     "WordPiece": {"type": "WordPiece", "prefix": "##", "cleanup": True},
     "WordPiece without cleanup": {"type": "WordPiece", "prefix": "##", "cleanup": False},
     "WordPiece without prefix": {"type": "WordPiece", "prefix": "", "cleanup": True},
@@ -129,6 +151,20 @@ def test_usual_decoders(name: str, data: st.DataObject) -> None:
         assert engine.decode(ids, skip) == want
         assert engine.decode(ids=ids, skip_special_tokens=skip, unknown_ids="skip") == want
         assert engine.decode_batch([ids, [], ids], skip) == [want, reference.decode([]), want]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_the_table_says_the_same(name: str) -> None:
+    """It is made once as many ids were decoded as there are."""
+    _, reference = engines(name)
+    engine = reference_impl.open_engine(document(name))
+    n = len(TOKENS) + 3
+    texts = [[a, b, a] for a in range(n) for b in (0, a, n - 1, n - 2, (7 * a + 3) % n)]
+    for _ in range(2):
+        assert [engine.decode(ids, False) for ids in texts] == reference.decode_batch(texts, skip_special_tokens=False)
+    fresh = reference_impl.open_engine(document(name))
+    for ids in texts[: n // 3]:
+        assert fresh.decode(ids, False) == engine.decode(ids, False)
 
 
 @pytest.mark.parametrize("name", DECODERS)

@@ -216,6 +216,9 @@ class ReplaceDecoder : public Decoder {
     // Whether it is a literal, not empty, that becomes a space.
     bool writes_space() const { return !regex_ && !literal_.empty() && content_ == " "; }
     const std::string& literal() const { return literal_; }
+    const std::string& content() const { return content_; }
+    // At most how many times as long it makes a token: a pattern may match before, after and between its bytes.
+    size_t growth() const { return 2 * std::min(content_.size(), kMostGrowth) + 1; }
 
   private:
     std::string replaced(const std::string& token, const std::vector<Regex::Match>& matches) const {
@@ -242,7 +245,7 @@ class SequenceDecoder : public Decoder {
         }
     }
     std::unique_ptr<TokenJoiner> joiner() const override {
-        return has_joiner_ ? make_fallback_joiner(spaced_, stripped_, strips_) : nullptr;
+        return has_joiner_ ? make_fallback_joiner(joined_) : nullptr;
     }
 
   private:
@@ -251,18 +254,31 @@ class SequenceDecoder : public Decoder {
         return i < steps_.size() ? dynamic_cast<const Step*>(steps_[i].get()) : nullptr;
     }
     // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning.
+    // Those of SentencePiece's own files replace more tokens before, and something in the text after.
     void find_joiner() {
         size_t i = 0;
-        if (const auto* replace = step_at<ReplaceDecoder>(i)) {
-            if (!replace->writes_space()) return;
-            spaced_ = replace->literal();
+        size_t growth = 1;  // at most so many bytes for each byte
+        while (const auto* replace = step_at<ReplaceDecoder>(i)) {
+            joined_.replaces.push_back(replace);
+            growth *= replace->growth();
+            if (growth > kMostGrowth) return;
             ++i;
+        }
+        if (i == 1 && step_at<ReplaceDecoder>(0)->writes_space()) {
+            joined_.spaced = step_at<ReplaceDecoder>(0)->literal();
+            joined_.replaces.clear();
         }
         if (step_at<ByteFallbackDecoder>(i++) == nullptr || step_at<FuseDecoder>(i++) == nullptr) return;
         if (const auto* strip = step_at<StripDecoder>(i)) {
             if (strip->stop() != 0) return;
-            stripped_ = strip->content();
-            strips_ = strip->start();
+            joined_.stripped = strip->content();
+            joined_.strips = strip->start();
+            ++i;
+        }
+        while (const auto* replace = step_at<ReplaceDecoder>(i)) {
+            growth *= replace->growth();
+            if (growth > kMostGrowth || replace->literal().empty()) return;
+            joined_.replaced.emplace_back(replace->literal(), replace->content());
             ++i;
         }
         has_joiner_ = i == steps_.size();
@@ -270,8 +286,7 @@ class SequenceDecoder : public Decoder {
 
     std::vector<std::unique_ptr<Decoder>> steps_;
     bool has_joiner_ = false;
-    std::string spaced_, stripped_;
-    uint64_t strips_ = 0;
+    FallbackSteps joined_;
 };
 
 // Each reads its fields, or gives null when they are not those of the type.

@@ -96,22 +96,21 @@ class WordPieceJoiner : public TokenJoiner {
 
 class FallbackJoiner : public TokenJoiner {
   public:
-    FallbackJoiner(const std::string& spaced, const std::string& stripped, uint64_t strips)
-        : spaced_(spaced), stripped_(stripped), strips_(strips) {}
+    explicit FallbackJoiner(const FallbackSteps& steps) : steps_(steps) {}
     void add(Bytes token, size_t readable, TextBlock* out) override {
-        // A token in which something becomes a space is not the name of a byte, before nor after.
-        if (token.size == 6 && token[0] == '<') {
-            if (const int byte = byte_of(token.view()); byte >= 0 && !has_spaced(token)) {
-                bytes_ += char(byte);
-                return;
-            }
+        if (!steps_.replaces.empty()) {
+            token = replaced(token);
+            readable = token.size;
         }
+        if (const int byte = byte_named(token); byte >= 0) return add_byte(uint8_t(byte));
         if (!bytes_.empty()) finish(out);
-        if (spaced_.empty())
+        if (steps_.spaced.empty())
             out->put(token, readable);
         else
-            put_spaced(token, readable, spaced_, true, out);
+            put_spaced(token, readable, steps_.spaced, true, out);
     }
+    int byte_of(Bytes token) override { return byte_named(steps_.replaces.empty() ? token : replaced(token)); }
+    void add_byte(uint8_t byte) override { bytes_ += char(byte); }
     void finish(TextBlock* out) override {
         if (utf8_error(Bytes(bytes_).data, bytes_.size()) == bytes_.size()) {
             out->put(Bytes(bytes_));
@@ -120,20 +119,37 @@ class FallbackJoiner : public TokenJoiner {
         }
         bytes_.clear();
     }
-    size_t cut(Bytes text) const override {
-        size_t at = 0;
-        for (uint64_t n = 0; n < strips_ && starts_with(text.slice(at, text.size), stripped_); ++n)
-            at += stripped_.size();
-        return at;
+    bool change(std::string* text) const override {
+        const std::string& stripped = steps_.stripped;
+        size_t cut = 0;
+        for (uint64_t n = 0; n < steps_.strips && text->compare(cut, stripped.size(), stripped) == 0; ++n)
+            cut += stripped.size();
+        text->erase(0, cut);
+        bool has_new = false;
+        for (const auto& [what, by] : steps_.replaced) {
+            if (text->find(what) == std::string::npos) continue;
+            replace_all(text, what, by);
+            has_new = true;
+        }
+        return has_new;
     }
 
   private:
-    bool has_spaced(Bytes token) const {
-        return !spaced_.empty() && token.view().find(spaced_) != std::string_view::npos;
+    Bytes replaced(Bytes token) {
+        tokens_.assign(1, std::string(token.view()));
+        for (const Decoder* step : steps_.replaces) step->run(&tokens_, token.size);
+        return Bytes(tokens_.front());
+    }
+    // A token in which something becomes a space is not the name of a byte, before nor after.
+    int byte_named(Bytes token) const {
+        if (token.size != 6 || token[0] != '<') return -1;
+        const int byte = crayon::byte_of(token.view());
+        const std::string& spaced = steps_.spaced;
+        return byte >= 0 && !spaced.empty() && token.view().find(spaced) != std::string_view::npos ? -1 : byte;
     }
 
-    std::string spaced_, stripped_;
-    uint64_t strips_;
+    const FallbackSteps steps_;
+    std::vector<std::string> tokens_;
     std::string bytes_;  // of a run of tokens that name one each
 };
 
@@ -147,9 +163,8 @@ std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacemen
     return std::make_unique<MetaspaceJoiner>(replacement, drops_first);
 }
 
-std::unique_ptr<TokenJoiner> make_fallback_joiner(const std::string& spaced, const std::string& stripped,
-                                                  uint64_t strips) {
-    return std::make_unique<FallbackJoiner>(spaced, stripped, strips);
+std::unique_ptr<TokenJoiner> make_fallback_joiner(const FallbackSteps& steps) {
+    return std::make_unique<FallbackJoiner>(steps);
 }
 
 }  // namespace crayon

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "crayon/decoders/decoders.h"
 #include "crayon/support/bytes.h"
 #include "decoders/text_block.h"
 
@@ -15,15 +18,26 @@ class TokenJoiner {
     virtual ~TokenJoiner() = default;
     // The next token. `readable` as for TextBlock::put.
     virtual void add(Bytes token, size_t readable, TextBlock* out) = 0;
+    // The byte that a token names, or -1. Bytes of a run are text together.
+    virtual int byte_of(Bytes) { return -1; }
+    virtual void add_byte(uint8_t) {}
+    // A run of bytes ends here, if there is one. The text ends with the last call.
     virtual void finish(TextBlock*) {}
-    // How many bytes of the whole text's beginning are not part of it.
-    virtual size_t cut(Bytes) const { return 0; }
+    // What happens to the whole text; false if it has nothing new.
+    virtual bool change(std::string*) const { return false; }
 };
 
 std::unique_ptr<TokenJoiner> make_word_piece_joiner(const std::string& prefix, bool cleanup);
 std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacement, bool drops_first);
-// Replace `spaced` (unless empty) by a space, ByteFallback, Fuse, Strip `strips` times `stripped` from the beginning.
-std::unique_ptr<TokenJoiner> make_fallback_joiner(const std::string& spaced, const std::string& stripped,
-                                                  uint64_t strips);
+
+// Steps of a sequence: ByteFallback, Fuse, and what may stand around them.
+struct FallbackSteps {
+    std::string spaced;                    // Replace of this (unless empty) by a space
+    std::vector<const Decoder*> replaces;  // or any steps for each token, which live as long as the joiner
+    std::string stripped;                  // Strip from the beginning of the text
+    uint64_t strips = 0;                   // so many times
+    std::vector<std::pair<std::string, std::string>> replaced;  // Replace of literals in the text
+};
+std::unique_ptr<TokenJoiner> make_fallback_joiner(const FallbackSteps& steps);
 
 }  // namespace crayon

@@ -30,6 +30,12 @@ class TextBlock {
         }
     }
     void put(Bytes piece) { put(piece, piece.size); }
+    // Writing without a call: pieces of up to 16 bytes, of which 16 can be read, go to place() and those behind it as
+    // long as that is at most last_place(). Then written() says where they end.
+    static constexpr size_t kCopied = 16;
+    char* place() { return to_; }
+    const char* last_place() const { return block_ + kSize - kCopied; }
+    void written(char* to) { to_ = to; }
     void flush() {
         const size_t size = size_t(to_ - block_);
         uint8_t any = 0;
@@ -42,7 +48,7 @@ class TextBlock {
     bool is_ascii() const { return is_ascii_; }
 
   private:
-    static constexpr size_t kSize = 4096, kCopied = 16;
+    static constexpr size_t kSize = 4096;
 
     void put_long(Bytes piece) {
         while (!piece.empty()) {

@@ -1,5 +1,6 @@
 // Engine's ways of decoding.
 #include <algorithm>
+#include <cstring>
 
 #include "crayon/engine/engine.h"
 #include "crayon/support/error.h"
@@ -16,36 +17,100 @@ Error unknown_id(int64_t id, const Engine& engine) {
                                           std::to_string(engine.vocabulary_size(true)) + " tokens");
 }
 
+template <typename Work>
+void with_array(const IdView& ids, Work&& work) {
+    const auto all = [&](const auto* first) { work(first, first + ids.size); };
+    if (ids.kind == IdView::Kind::int64) return all(static_cast<const int64_t*>(ids.data));
+    if (ids.kind == IdView::Kind::int32) return all(static_cast<const int32_t*>(ids.data));
+    all(static_cast<const uint32_t*>(ids.data));
+}
+
+// The first id whose text is not in the table itself.
+template <typename Id>
+const Id* put_short(const DecodeTable& table, const Id* id, const Id* end, TextBlock* out) {
+    char* to = out->place();
+    const char* const last = out->last_place();
+    for (; id < end && table.is_short(*id); ++id) {
+        if (to > last) {
+            out->written(to);
+            out->flush();
+            to = out->place();
+        }
+        const DecodeTable::Entry& entry = table[size_t(*id)];
+        std::memcpy(to, &entry, TextBlock::kCopied);
+        to += entry.size;
+    }
+    out->written(to);
+    return id;
+}
+
 }  // namespace
 
-// Calls on_token(bytes, how many can be read from the first one on) for each token that is not left out.
-template <typename OnToken>
-void Engine::for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const {
+// Joins what the ids add to a text; `joiner` is null where that is bytes.
+void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown, TokenJoiner* joiner,
+                  TextBlock* out) const {
     const Vocabulary& vocabulary = *impl_->vocabulary;
     const uint64_t n_ids = vocabulary.n_ids();
     const uint32_t* const offsets = cartridge_.token_offsets.data;
     const Bytes all(cartridge_.token_bytes);
-    ids.for_each([&](int64_t id) {
-        // An added token may be the engine's own, spelled in another way, or skipped.
+    const Decoder* const decoder = joiner != nullptr ? impl_->pipeline.decoder.get() : nullptr;
+    const DecodeTable* const table = impl_->decode_table.get(
+        ids.size, n_ids, [&] { return std::make_unique<DecodeTable>(cartridge_, vocabulary, decoder); });
+    bool has_begun = joiner == nullptr;  // a first token may be another one than in the table
+    bool may_end_run = false;
+    const auto add = [&](Bytes token, size_t readable) {
+        if (joiner == nullptr) return out->put(token, readable);
+        joiner->add(token, readable, out);
+        has_begun = may_end_run = true;
+    };
+    const auto add_any = [&](int64_t id) {
         if (uint64_t(id) < n_ids && (vocabulary.flags(uint32_t(id)) & (kPresent | kAdded | kSpecial)) == kPresent) {
             const size_t start = offsets[id];
-            return on_token(all.slice(start, offsets[id + 1]), all.size - start);
+            return add(all.slice(start, offsets[id + 1]), all.size - start);
         }
+        // An added token may be the engine's own, spelled in another way, or skipped.
         if (!vocabulary.has(id)) {
             if (skip_unknown) return;
             throw unknown_id(id, *this);
         }
         if (skip_special_tokens && vocabulary.is_skipped(uint32_t(id))) return;
         const Bytes bytes = vocabulary.bytes_of(uint32_t(id));
-        on_token(bytes, bytes.size);
-    });
+        add(bytes, bytes.size);
+    };
+    if (table == nullptr) {
+        ids.for_each(add_any);
+    } else {
+        with_array(ids, [&](const auto* id, const auto* const end) {
+            for (; id < end && !has_begun; ++id) add_any(int64_t(*id));
+            while (id < end) {
+                if (table->is_short(*id)) {
+                    if (may_end_run) joiner->finish(out);
+                    may_end_run = false;
+                    id = put_short(*table, id, end, out);
+                    continue;
+                }
+                const DecodeTable::Entry* const entry = uint64_t(*id) < n_ids ? &(*table)[size_t(*id)] : nullptr;
+                if (entry != nullptr && entry->size == DecodeTable::kByte) {
+                    joiner->add_byte(entry->bytes[0]);
+                    may_end_run = true;
+                } else if (entry != nullptr && entry->size == DecodeTable::kLong) {
+                    if (may_end_run) joiner->finish(out);
+                    may_end_run = false;
+                    out->put(table->long_text(*entry));
+                } else {
+                    add_any(int64_t(*id));
+                }
+                ++id;
+            }
+        });
+    }
+    if (joiner != nullptr) joiner->finish(out);
+    out->flush();
 }
 
 bool Engine::join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {
     TextBlock block(out);
-    for_each_token(ids, skip_special_tokens, skip_unknown,
-                   [&](Bytes bytes, size_t readable) { block.put(bytes, readable); });
-    block.flush();
+    join(ids, skip_special_tokens, skip_unknown, nullptr, &block);
     return block.is_ascii();
 }
 
@@ -72,12 +137,8 @@ void Engine::decode(const IdView& ids, bool skip_special_tokens, bool skip_unkno
         return decode_strings(ids, skip_special_tokens, skip_unknown, &out->bytes);
     }
     TextBlock block(&out->bytes);
-    for_each_token(ids, skip_special_tokens, skip_unknown,
-                   [&](Bytes token, size_t readable) { joiner->add(token, readable, &block); });
-    joiner->finish(&block);
-    block.flush();
-    out->bytes.erase(0, joiner->cut(out->bytes));
-    out->is_ascii = block.is_ascii();
+    join(ids, skip_special_tokens, skip_unknown, joiner.get(), &block);
+    out->is_ascii = !joiner->change(&out->bytes) && block.is_ascii();
 }
 
 void Engine::decode_strings(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const {

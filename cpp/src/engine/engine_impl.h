@@ -8,6 +8,7 @@
 #include "bpe/merge.h"
 #include "crayon/engine/engine.h"
 #include "crayon/post/post_process.h"
+#include "engine/decode_table.h"
 #include "engine/pipeline.h"
 #include "engine/scratch_pool.h"
 #include "engine/segment_encoder.h"
@@ -20,6 +21,7 @@ struct Engine::Impl {
     Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
+    mutable LazyDecodeTable decode_table;
     MergeTables merges;  // of byte-level tables that have merges, as are the cuts
     ByteCuts cuts;
     TrimInfo trim;

@@ -64,6 +64,8 @@ struct DecodedText {
 };
 
 class Scratch;
+class TextBlock;
+class TokenJoiner;
 struct MergeTables;
 
 class Engine {
@@ -174,8 +176,8 @@ class Engine {
            Greedy greedy);
     void prepare(std::vector<uint32_t> specials);
     void finish();
-    template <typename OnToken>
-    void for_each_token(const IdView& ids, bool skip_special_tokens, bool skip_unknown, OnToken&& on_token) const;
+    void join(const IdView& ids, bool skip_special_tokens, bool skip_unknown, TokenJoiner* joiner,
+              TextBlock* out) const;
     // Whether they are all ASCII.
     bool join_bytes(const IdView& ids, bool skip_special_tokens, bool skip_unknown, std::string* out) const;
 

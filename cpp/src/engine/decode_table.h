@@ -1,0 +1,68 @@
+// What each token adds to a text that is decoded, 16 bytes a token: one line of the cache, where the cartridge has
+// flags, offsets and bytes in three places, and no work where a decoder has some for each token.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crayon/decoders/decoders.h"
+#include "crayon/support/bytes.h"
+#include "engine/vocabulary.h"
+
+namespace crayon {
+
+class DecodeTable {
+  public:
+    enum : uint8_t { kMost = 15, kLong, kByte, kOther };
+
+    struct alignas(16) Entry {
+        uint8_t bytes[kMost];
+        uint8_t size;  // or kLong: in `long_text`; kByte: bytes[0] names one of a run; kOther: ask the vocabulary
+    };
+
+    // `decoder` is null where bytes are joined. What a first token adds may be something else.
+    DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabulary, const Decoder* decoder);
+
+    size_t size() const { return entries_.size(); }
+    const Entry& operator[](size_t id) const { return entries_[id]; }
+    // Whether the id's text is in its entry.
+    template <typename Id>
+    bool is_short(Id id) const {
+        return uint64_t(id) < entries_.size() && entries_[size_t(id)].size <= kMost;
+    }
+    Bytes long_text(const Entry& entry) const;
+
+  private:
+    Entry entry_of(Bytes text);
+
+    std::vector<Entry> entries_;
+    std::string long_;
+};
+
+// A table that is made once as many ids are decoded as it has: that takes about as long.
+class LazyDecodeTable {
+  public:
+    ~LazyDecodeTable() { delete table_.load(); }
+    // Null until then, and while another thread makes it. `ids` are decoded now; make() is called once.
+    template <typename Make>
+    const DecodeTable* get(size_t ids, size_t n_ids, Make&& make) {
+        const DecodeTable* table = table_.load(std::memory_order_acquire);
+        if (table != nullptr) return table;
+        if (decoded_.fetch_add(ids, std::memory_order_relaxed) + ids < n_ids) return nullptr;
+        if (is_begun_.exchange(true)) return nullptr;
+        table = make().release();
+        table_.store(table, std::memory_order_release);
+        return table;
+    }
+
+  private:
+    std::atomic<const DecodeTable*> table_{nullptr};
+    std::atomic<size_t> decoded_{0};
+    std::atomic<bool> is_begun_{false};
+};
+
+}  // namespace crayon
