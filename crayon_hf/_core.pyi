@@ -554,6 +554,9 @@ def working_memory() -> dict[str, int]:
     """What the engines of this process keep between calls: `bytes` of at most `limit`, in so many `scratches`, each of
     which one thread uses at a time; and how many were made since the process began (`scratches_made`)."""
 
+def usable_cores() -> int:
+    """How many this process may use: by its affinity, and by the quota of its control group, rounded up. At least 1."""
+
 def cpu_levels() -> list[str]:
     """The instruction sets that this build and this CPU can run, worst first."""
 

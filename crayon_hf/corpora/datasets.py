@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from crayon_hf import fingerprints
+from crayon_hf import _core, fingerprints
 from crayon_hf.corpora import distribute
 from crayon_hf.corpora.arguments import check_columns, end_of_text, opened
 from crayon_hf.corpora.arrow_columns import tokenize_column, tokenizer_of
 from crayon_hf.corpora.job.encoder import job_tokenizer
-from crayon_hf.corpora.job.options import cores
 from crayon_hf.errors import CartridgeError
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def tokenize_dataset(
     if "cache_file_name" in options and isinstance(dataset, datasets.DatasetDict):
         raise ValueError("cache_file_name is for one dataset, and this is a DatasetDict")
     if num_proc and not threads:
-        threads = max(1, cores() // num_proc)
+        threads = max(1, _core.usable_cores() // num_proc)
     function = BatchTokenizer(
         tokenizer,
         column,

@@ -388,6 +388,7 @@ void bind_engine(py::module_& m) {
             return calls;
         },
         py::arg("engine"), py::arg("texts"), py::arg("waits_long"));
+    m.def("usable_cores", &usable_cores, "How many this process may use: by its affinity and its control group.");
     testing.def("core_quota", &core_quota, py::arg("root"));
     testing.def("thread_count", py::overload_cast<size_t, size_t>(&thread_count), py::arg("threads"), py::arg("bytes"));
     testing.def(

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf import _core
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
-from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, cores, positive
+from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
@@ -339,7 +340,7 @@ def _here(
     lock: int,
 ) -> Callable[[Callable[[Task, Counts], None]], Iterator[tuple[Task, Any]]]:
     """Tasks on this machine."""
-    available = cores()
+    available = _core.usable_cores()
     in_memory = any(file.address.startswith("memory:") for task in tasks for file in task.files)  # of this process
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple
 
 from crayon_hf.reading.documents import FORMATS as INPUT_FORMATS
@@ -89,8 +88,3 @@ def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:
         raise TypeError(f"{name} is {validation.kind(value)}, expected str")
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}, expected one of {', '.join(allowed)}")
-
-
-def cores() -> int:
-    """How many this process may use: those that the scheduler gives it, where the system says; else all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
