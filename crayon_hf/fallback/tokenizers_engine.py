@@ -164,7 +164,7 @@ class TokenizersEngine(DelegatedEngine):
             yield bytes(byte_of[ord(char)] for char in token) if spelled else token.encode()
 
     def _load(self) -> tokenizers.Tokenizer:
-        need_components("what is not native")
+        need_components(f"what is not native ({self.reason})")
         try:
             with reference_errors.as_error(VocabularyError, "its reader"):
                 stock = reference_class().from_str(self._json)

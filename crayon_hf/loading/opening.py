@@ -14,10 +14,12 @@ from crayon_hf.state import tokenizer_json
 from crayon_hf.state.added_tokens import AddedTokens
 from crayon_hf.state.components import COMPONENTS
 from crayon_hf.state.modes import EXACT, Mode
-from crayon_hf.state.source_json import Source, compile_json, json_recipe
+from crayon_hf.state.source_json import EMPTY, Source, compile_json, json_recipe, json_to_train
 from crayon_hf.state.state import TokenizerState
+from crayon_hf.state.truncation_padding import stored_padding, stored_truncation
 from crayon_hf.util.extras import needed
 from crayon_hf.util.files import open_regular, read_source
+from crayon_hf.util.reference import has_components
 
 if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
@@ -155,9 +157,10 @@ def open_model(model: Any) -> TokenizerState:
     return state
 
 
-def open_untrained(document: dict[str, Any]) -> TokenizerState:
+def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerState:
     """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
-    state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()))
+    state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()), None, mode)
+    state.sizes = stored_truncation(document.get("truncation")), stored_padding(document.get("padding"))
     parts = {kind: document.get(kind) for kind in COMPONENTS}
     parts["model"] = tokenizer_json.without_vocabulary(document["model"])
     state.change(parts, AddedTokens(document.get("added_tokens") or ()))
@@ -184,11 +187,16 @@ def open_pickled(
 
 
 def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
-    """What the reference has to encode, for the given reason."""
+    """What the reference has to encode, for the given reason; what is to be trained waits where it cannot."""
     from crayon_hf.fallback.delegated import warn_delegated
     from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
     mode.check_native(reason)
+    if reason == EMPTY and not has_components():
+        try:
+            return open_untrained(json_to_train(data), mode)
+        except UnsupportedError as error:
+            reason = str(error)
     engine = TokenizersEngine(data.decode(), reason)
     warn_delegated(reason, "tokenizers")
     return TokenizerState(engine, Source(data))

@@ -99,7 +99,7 @@ class Described:
             key = self._key(name)
             if key in values or default is not _REQUIRED:
                 ordered[key] = values[key] if key in values else _written(name, default, default)
-        _put_values(self, ordered | values)
+        _put_values(self, ordered)
 
     def __repr__(self) -> str:
         values = (f"{name}={value!r}" for name, value in self._values.items() if name not in ("vocab", "merges"))
@@ -288,6 +288,13 @@ def object_of(kind: str, document: dict[str, Any]) -> Described:
     made = found.__new__(found)
     made._take(document)
     return made
+
+
+def completed(kind: str, part: Any) -> Any:
+    """What a ``tokenizer.json`` says of a component with all that it leaves out, in the library's order."""
+    if kind not in _CLASSES or part is None or part.get("type") not in _CLASSES[kind]:
+        return part
+    return object_of(kind, part)._document()
 
 
 def fits(kind: str, component: Any) -> bool:

@@ -10,11 +10,14 @@ from typing import Any
 from crayon_hf import _core
 from crayon_hf.errors import SourceMissingError, UnsupportedError, VocabularyError
 from crayon_hf.loading import cache
-from crayon_hf.state.tokenizer_json import parsed
+from crayon_hf.state.tokenizer_json import dump, parsed
 from crayon_hf.util.damage import damage_of
 from crayon_hf.util.files import HeldFile
 
 _EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
+
+EMPTY = "an empty vocabulary"
+"""Why a tokenizer that is about to be trained is not native."""
 
 REFERENCE_METADATA = '{"reference":"tokenizers"}'
 """The metadata of a cartridge whose ids are those of the ``tokenizers`` library."""
@@ -85,7 +88,7 @@ def reference_of(metadata: str) -> str:
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
     """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
     if _EMPTY.search(data) and _has_no_tokens(data):
-        raise UnsupportedError("an empty vocabulary")
+        raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
     try:
         return _core.compile_tokenizer_json(data, metadata, flavor)
@@ -96,6 +99,21 @@ def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
         if damage is None:
             raise
         raise VocabularyError(f"the tokenizer.json {damage}") from error
+
+
+def json_to_train(data: bytes) -> dict[str, Any]:
+    """The document of a BPE without any token, which training can fill. UnsupportedError where only the library can.
+
+    VocabularyError for what the compiler refuses of it.
+    """
+    document = parsed(data)
+    model = document["model"]
+    if model.get("type") != "BPE":
+        raise UnsupportedError(EMPTY)
+    trained = model | {"vocab": {"a": 0}, "merges": []}
+    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # which are the trainer's
+    compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
+    return document
 
 
 def _has_no_tokens(data: bytes) -> bool:

@@ -19,7 +19,7 @@ from crayon_hf.state import tokenizer_json
 from crayon_hf.state.added_tokens import AddedTokens, Token
 from crayon_hf.state.components import COMPONENTS, Handed, check_kind, has_no_json, json_of, model_attributes, object_of
 from crayon_hf.state.modes import EXACT, Mode
-from crayon_hf.state.source_json import REFERENCE_METADATA, Source, compile_json, reference_of
+from crayon_hf.state.source_json import EMPTY, REFERENCE_METADATA, Source, compile_json, reference_of
 from crayon_hf.state.truncation_padding import Padding, Truncation, stored_padding, stored_truncation
 from crayon_hf.util.files import read_cartridge
 from crayon_hf.util.reference import need_components, reference_class
@@ -55,7 +55,7 @@ class TokenizerState:
 
     __slots__ = (
         *("_added", "_anew", "_changed", "_encoder", "_engine", "_handed", "_kept", "_live", "_metadata", "_parts"),
-        *("came_along", "is_modified", "mode", "path", "refused", "source"),
+        *("came_along", "is_modified", "mode", "path", "refused", "sizes", "source"),
     )
 
     def __init__(
@@ -78,6 +78,8 @@ class TokenizerState:
         """Why the cartridge that was there with the tokenizer's files is not used."""
         self.is_modified = False
         """True when the engine is another one than `source` and `path` give."""
+        self.sizes: tuple[Truncation | None, Padding | None] = None, None
+        """The truncation and the padding of a ``tokenizer.json`` that there is no engine of."""
         self._engine = engine
         """The exact one, of which the next one is made after a change."""
         self._encoder: AnyEngine | None = None
@@ -137,7 +139,9 @@ class TokenizerState:
 
     def stored_settings(self) -> tuple[Truncation | None, Padding | None]:
         """The truncation and the padding of the ``tokenizer.json``."""
-        if self._engine is None or not self.source.exists:
+        if self._engine is None:
+            return self.sizes
+        if not self.source.exists:
             return None, None
         components = self._engine.components
         if '"truncation":null' in components and '"padding":null' in components:
@@ -398,7 +402,7 @@ class TokenizerState:
         if self._live:
             reason = f"a {' and '.join(self._live)} that has no JSON"
         elif not document["model"].get("vocab"):
-            reason = "an empty vocabulary"  # about to be trained
+            reason = EMPTY
         else:
             try:
                 return self._compile(document)

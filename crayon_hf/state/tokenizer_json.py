@@ -110,10 +110,20 @@ def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
 def _in_order(document: dict[str, Any], pretty: bool) -> str:
     import json
 
-    ordered = {"version": "1.0"} | {name: document.get(name) for name in _ORDER}
-    model: dict[str, Any] = document["model"]
-    if (last := _LAST.get(model.get("type", ""))) in model:
-        ordered["model"] = {name: value for name, value in model.items() if name != last} | {last: model[last]}
+    from crayon_hf.state.described import completed
+
+    ordered = {"version": "1.0"} | {name: completed(name, document.get(name)) for name in _ORDER}
+    model = ordered["model"]
+    if "merges" in model:
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
+        last = {tuple(pair): rank for rank, pair in enumerate(pairs) if pair[0] != "#version:"}
+        model["merges"] = sorted(last, key=last.__getitem__)
+    if isinstance(model["vocab"], dict):
+        model["vocab"] = dict(sorted(model["vocab"].items(), key=lambda entry: entry[1]))
+    behind = ("max_input_chars_per_word", *_LARGE, _LAST.get(model.get("type", "")))
+    ordered["model"] = {name: model[name] for name in model if name not in behind} | {
+        name: model[name] for name in behind if name in model
+    }
     how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     return json.dumps(ordered, ensure_ascii=False, **how)
 

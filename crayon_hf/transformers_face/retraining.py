@@ -12,7 +12,6 @@ from types import FunctionType
 from typing import Any
 
 from crayon_hf.loading import opening
-from crayon_hf.state import truncation_padding
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers_face.backend import model_kind
 from crayon_hf.util.reference import reference_class
@@ -28,13 +27,7 @@ class _Opener:
         document = json.loads(text)
         if document["model"].get("vocab"):
             return Tokenizer.from_str(text)
-        tokenizer = Tokenizer._of(opening.open_untrained(document))
-        sizes = (
-            truncation_padding.stored_truncation(document.get("truncation")),
-            truncation_padding.stored_padding(document.get("padding")),
-        )
-        tokenizer._restore((False, *sizes))
-        return tokenizer
+        return Tokenizer._of(opening.open_untrained(document))
 
 
 def natively(tokenizer: Any, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import pytest
 import tokenizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
-from tests.support.versions import since
+from tests.support.versions import before_1, since
 
 TEXTS = ("Hello, world!", "", "naïve 日本 [CLS] x", "  spaces  ")
 
@@ -147,6 +147,7 @@ def test_what_the_reference_refuses_too(refusing, wordpiece_like, tmp_path):
             Tokenizer.from_file(path)
 
 
+@before_1("class that would encode before the training")
 @pytest.mark.parametrize("model", ["BPE", "WordPiece", "WordLevel"])
 def test_empty_vocabulary(model, tmp_path):
     """There is nothing to compile; the reference opens it, and trains it."""

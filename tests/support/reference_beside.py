@@ -31,8 +31,9 @@ _REFUSING = {
 }
 """By the module that is missing."""
 _LACKING = re.compile(
-    "(what is not native|from_tokenizers|training a .* model with the library's trainer|training a (Unigram|WordPiece|"
-    "WordLevel) model|training with .*|reading vocab.*) takes a class of tokenizers before 1.0, and 1[.].* is installed"
+    r"(what is not native \(.*\)|from_tokenizers|training a .* model with the library's trainer|"
+    "training a (Unigram|WordPiece|WordLevel) model|training with .*|reading vocab.*)"
+    " takes a class of tokenizers before 1.0, and 1[.].* is installed"
 )
 """What ours says that it has not beside 1.0, and docs/drop-in.md as well."""
 

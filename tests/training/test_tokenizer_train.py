@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
 from pathlib import Path
@@ -167,6 +168,29 @@ def test_special_tokens_as_text_beside_others(native: list[str]) -> None:
         tokenizer.model = models.WordLevel(unk_token="<unk>")
         tokenizer.train_from_iterator(["<s>a s>ab b"] * 3, trainers.WordLevelTrainer(show_progress=False))
     assert ours.to_str() == stock.to_str()
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"unk_token": "<s>", "fuse_unk": True}, {"end_of_word_suffix": "</w>", "byte_fallback": True}]
+)
+def test_an_empty_file_is_filled(settings: dict[str, Any], tmp_path: Path, native: list[str]) -> None:
+    """A tokenizer.json that is about to be trained, its truncation and padding among what it keeps."""
+    made, path = build(tokenizers.Tokenizer, cut="whitespace", normalizer="lower", **settings), tmp_path / "empty.json"
+    made.enable_truncation(7, stride=2)
+    made.enable_padding(pad_token="<s>")
+    made.save(str(path))
+    for written in (made.to_str(), json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []} | settings})):
+        path.write_text(written, encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DelegatedWarning)
+            ours = [Tokenizer.from_file(path), Tokenizer.from_str(written)]
+        stock = tokenizers.Tokenizer.from_str(written)
+        both: list[Any] = [*ours, stock]
+        for tokenizer in both:
+            tokenizer.train_from_iterator(TEXTS, trainer(vocab_size=90, special_tokens=["<s>"]))
+        for filled in ours:
+            same(filled, stock)
+    assert len(native) == 4
 
 
 def test_files(tmp_path: Path, native: list[str]) -> None:
