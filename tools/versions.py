@@ -98,10 +98,14 @@ def make(directory: Path, python: Path, environment: Environment, requirements: 
     subprocess.run([*pip, "--no-deps", "-r", str(TREE / "tests/no-deps.txt")], check=True)
     where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    Path(packages, "crayon_hf.pth").write_text(f"{TREE}\n")  # also for programs that have a PYTHONPATH of their own
+    lines = [str(TREE)]  # also for programs that have a PYTHONPATH of their own
     if environment.reference:
+        support = str(TREE / "tests/support")
+        begin = f"sys.path.append({support!r}), __import__('put_beside'), sys.path.remove({support!r})"
+        lines.append(f"import os, sys; os.environ.get('CRAYON_REFERENCE') and ({begin})")
         target = str(directory / "reference")
         subprocess.run([*pip, "--no-deps", "--target", target, environment.reference], check=True)
+    Path(packages, "crayon_hf.pth").write_text("\n".join([*lines, ""]))
 
 
 def _name(requirement: str) -> str:

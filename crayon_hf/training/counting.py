@@ -115,7 +115,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
 
 
 def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
-    need_components(f"training with {reason}")
+    need_components(f"training with what is not native ({reason})")
     from tokenizers import models, trainers
 
     from crayon_hf.fallback.delegated import warn_delegated

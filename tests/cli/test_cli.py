@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import tokenizers
 
 from crayon_hf import Tokenizer
+from tests.support.versions import IS_BESIDE_1, before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Hello, wörld! It's 2024."
@@ -279,6 +281,7 @@ def not_native(tmp_path_factory):
     return path
 
 
+@before_1("class for what is not native")
 def test_delegated_tokenizer(run, not_native):
     expected = line(tokenizers.Tokenizer.from_file(str(not_native)).encode(TEXT).ids)
     done = run("encode", TEXT, "-t", not_native)
@@ -453,8 +456,20 @@ def test_parity(run, gpt2_like, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
     out = good(run("parity", gpt2_like, "--text", text, "--strings", "50", "--no-speed")).decode()
-    assert out.splitlines()[-1].startswith(f"all agree with tokenizers {tokenizers.__version__}: ")
+    assert out.splitlines()[-1].startswith(f"all agree with tokenizers {version('tokenizers')}: ")
     assert "no text" in failure(run("parity", gpt2_like, "--text", tmp_path / "none.txt"), 2)
+
+
+@pytest.mark.skipif(not IS_BESIDE_1, reason="what tokenizers 1.0 cannot do: python tools/versions.py tokenizers-1.0")
+def test_parity_without_a_reference(run, gpt2_like, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Some plain words, cafés and 42 more.\n" * 20, encoding="utf-8")
+    alone = {"CRAYON_REFERENCE": ""}
+    said = failure(run("parity", gpt2_like, "--text", text, **alone), 2)
+    assert "takes tokenizers before 1.0 as its reference, and 1." in said
+    assert "pip install 'tokenizers<1'" in said
+    table = good(run("parity", "--greedy", gpt2_like, "--text", text, "--rounds", "1", **alone)).decode()
+    assert "tokenizers, MB/s" in table
 
 
 def test_parity_greedy(run, gpt2_like, tmp_path):

@@ -16,6 +16,7 @@ from crayon_hf.cli.conversion import _Progress
 from crayon_hf.conversion import convert
 from crayon_hf.conversion.crayon_v2 import read_crayon_v2
 from crayon_hf.conversion.export import to_crayon_v2, to_tiktoken
+from tests.support.versions import before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Hello, wörld! It's 2024."
@@ -66,6 +67,7 @@ def slow(tmp_path, gpt2_like) -> Path:
     return path
 
 
+@before_1("class that reads vocab.json and merges.txt")
 def test_to_a_directory(run, here, gpt2_like, slow):
     """Called after the source: a file, a directory, or the directory of a file whose name says nothing."""
     expected = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
@@ -122,6 +124,7 @@ def test_forms(run, here, gpt2_like):
         assert (here / "tokenizer.json").read_bytes() == expected
 
 
+@before_1("class that reads vocab.json and merges.txt")
 def test_any_source_as_a_tokenizer(run, here, gpt2_like, slow):
     """What -t takes: whatever convert takes."""
     expected = tokenizers.Tokenizer.from_file(str(gpt2_like)).encode(TEXT).ids
@@ -168,6 +171,7 @@ def test_progress(run, capsys, monkeypatch):
     assert capsys.readouterr().err == f"\rmerging: 2 of 2\rdone           \r{'':4}\r"
 
 
+@before_1("class that reads vocab.json and merges.txt")
 def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
     """The json beside a cartridge may have the name of what it was made of."""
     for name in ("vocab.json", "merges.txt"):
@@ -214,6 +218,7 @@ def test_nobody_waits_for_a_pipe(run, here):
     assert "tokenizer_config.json is not a file" in failure(run("convert", "b", "-o", "out/"))
 
 
+@before_1("class that reads vocab.json and merges.txt")
 def test_parity_of_a_source_that_the_reference_does_not_read(run, here, slow):
     text = here / "text.txt"
     text.write_text("Some plain words.\n" * 9)

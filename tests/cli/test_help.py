@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from crayon_hf.cli.parser import GROUPS, build_parser
+from tests.support.versions import before_1
 
 PARSER = build_parser()
 COMMANDS = next(each for each in PARSER._actions if isinstance(each, argparse._SubParsersAction)).choices
@@ -69,8 +70,13 @@ def test_every_command_has_examples_and_a_group() -> None:
     assert len(examples_of(PARSER.epilog)) > 5
 
 
+def marks_of(name: str, line: str) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.slow] if name in ("bench", "parity") else []
+    return [*marks, before_1("trainer of these")] if "--model wordpiece" in line else marks
+
+
 QUICK = [
-    pytest.param(line, id=line[:40], marks=[pytest.mark.slow] if name in ("bench", "parity") else [])
+    pytest.param(line, id=line[:40], marks=marks_of(name, line))
     for name, command in COMMANDS.items()
     if name not in (*NETWORK, *HOME)
     for line in examples_of(command.epilog)

@@ -23,6 +23,7 @@ from crayon_hf.cli import colour
 from crayon_hf.showing import cells as visible
 from crayon_hf.showing.tokens import Options, differences, tokens_of
 from tests.support import reference_impl
+from tests.support.versions import before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Hello, wörld! It's\t日本 🙂\nisn't  it?"
@@ -236,6 +237,7 @@ def test_special_tokens(run: Run, llama3_like: Path) -> None:
     assert "<|begin_of_text|>│a│<|eot_id|>│b" in page
 
 
+@before_1("class for what is not native")
 def test_delegated(run: Run, tmp_path: Path) -> None:
     """What is not native is shown all the same, but has no inside."""
     vocab = {"<unk>": 0, "a": 1, "a</w>": 2}

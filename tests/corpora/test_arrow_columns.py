@@ -16,6 +16,7 @@ from crayon_hf.corpora import arrow_columns
 from crayon_hf.corpora.arrow_columns import tokenize_column
 from crayon_hf.reading.arrow_spans import spans_of
 from tests.conftest import SENTENCES
+from tests.support.versions import before_1
 
 TEXTS = [*SENTENCES, None, "", "<|begin_of_text|>", "x", "twelve bytes", "thirteen bytes", None, *SENTENCES[::-1]]
 KINDS = {
@@ -116,6 +117,7 @@ def test_of_transformers(llama3_like: Path) -> None:
         assert got == tokenizer(texts)["input_ids"]
 
 
+@before_1("components written in Python")
 def test_delegated(llama3_like: Path, stock: tokenizers.Tokenizer) -> None:
     tokenizer = Tokenizer.from_file(llama3_like)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(_Whole())

@@ -22,6 +22,7 @@ import crayon_hf
 from crayon_hf import CorpusError, Tokenizer
 from crayon_hf.corpora.datasets import BatchTokenizer, tokenize_dataset
 from tests.conftest import SENTENCES
+from tests.support.versions import before_1
 
 TEXTS = [*SENTENCES, None, "", "<|begin_of_text|>"] * 9
 
@@ -331,6 +332,7 @@ def test_the_same_in_other_processes(dataset: datasets.Dataset, gpt2_like: Path,
         assert hashes == [ours, of_transformers, batch] * 2
 
 
+@before_1("components written in Python")
 @pytest.mark.filterwarnings("ignore:not native")
 def test_a_component_of_python_has_no_hash(ours: Tokenizer) -> None:
     """Two that differ are nothing that a file can tell apart, so nothing is found again."""

@@ -19,6 +19,7 @@ from tests.hub import hub_faults
 from tests.hub.hub_client import run_client
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, unsound, with_token
 from tests.hub.local_hub import LocalHub
+from tests.support.versions import before_1
 
 TEXT = "The quick brown fox; it's what they've said. Größe, 敏捷的 🙂 a <new> b"
 
@@ -187,6 +188,7 @@ def test_files_that_are_too_large(tmp_path: Path, gpt2_like: Path) -> None:
         pulling._content(place, listing, str(tmp_path), [source.name, cartridge.name])
 
 
+@before_1("class that reads vocab.json and merges.txt")
 def test_other_vocabularies(hub: LocalHub, user: Client, gpt2_like: Path, wordpiece_like: Path) -> None:
     model = json.loads(gpt2_like.read_bytes())["model"]
     merges = "\n".join(pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]).encode()

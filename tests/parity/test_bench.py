@@ -23,7 +23,6 @@ from crayon_hf.parity.bench.verdicts import memory_shortfalls, verdicts
 from crayon_hf.parity.bench.vocabularies import prepare
 from crayon_hf.parity.bench.words import new_words, write_new_words
 from crayon_hf.parity.harness.references import find
-from tests.support.versions import before_1
 
 TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
 REFERENCES = [Engine("crayon", stand_in="parity_stand_in:agrees"), Engine("tokenizers")]
@@ -69,7 +68,6 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> N
     assert "\u2260" not in table.split("### gpt2_like")[1].split("quarter")[1]
 
 
-@before_1("encode_batch_fast, which each process that is timed calls")
 def test_rounds_are_kept_apart(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
     options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 2, "sizes": TINY}
     (report,) = run_bench([str(gpt2_like)], REFERENCES[:1], scenarios=["first", "repeated", "open"], **options).reports
@@ -77,7 +75,6 @@ def test_rounds_are_kept_apart(gpt2_like: Path, stand_in: ModuleType, text_file:
     assert [figure.scenario for figure in report.figures] == ["first", "repeated", "open"]
 
 
-@before_1("encode_batch_fast, which each process that is timed calls")
 def test_wrong_ids_of_ours_are_not_timed(
     gpt2_like: Path, stand_in: ModuleType, text_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +108,6 @@ def test_peers_that_are_wrong_or_crash_are_marked(gpt2_like: Path, stand_in: Mod
     assert first.count("\u2260") == 1
 
 
-@before_1("encode_batch_fast, which each process that is timed calls")
 def test_a_step_over_its_limit_does_not_end_the_job(gpt2_like: Path, text_file: Path, tmp_path: Path) -> None:
     files = prepare(find(str(gpt2_like)), str(tmp_path))
     inputs = make_inputs([str(text_file)], str(tmp_path), TINY, ["lines"])

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import socket
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import tiktoken
 import tokenizers
 
+from crayon_hf import UnsupportedError
 from crayon_hf.parity.harness import references
 from crayon_hf.parity.harness.references import Vocabulary, find
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
-from tests.support.versions import before_1
 
 PATTERN = r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
 
@@ -28,11 +29,10 @@ def rank_file(tmp_path: Path) -> Path:
     return path
 
 
-@before_1("offsets to compare with; the version that is named is of what is installed")
 def test_a_tokenizer_json_by_path_and_by_directory(gpt2_like: Path, tmp_path: Path) -> None:
     vocabulary = find(str(gpt2_like))
     assert (vocabulary.name, vocabulary.kind) == ("gpt2_like", "tokenizers")
-    assert vocabulary.reference_version == f"tokenizers {tokenizers.__version__}"
+    assert vocabulary.reference_version == f"tokenizers {version('tokenizers')}"
     assert vocabulary.specials() == ("<|endoftext|>",)
     directory = tmp_path / "some-model"
     directory.mkdir()
@@ -41,6 +41,13 @@ def test_a_tokenizer_json_by_path_and_by_directory(gpt2_like: Path, tmp_path: Pa
     assert again.name == "some-model"
     assert again.digest() == vocabulary.digest()
     assert again.open_reference().encode("hello").ids == vocabulary.open_reference().encode("hello").ids
+
+
+def test_a_library_without_offsets_is_no_reference(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = find(str(gpt2_like))
+    monkeypatch.setattr(tokenizers, "Tokenizer", object)
+    with pytest.raises(UnsupportedError, match=r"takes tokenizers before 1\.0 as its reference"):
+        vocabulary.open_reference()
 
 
 def test_added_tokens_are_in_order_of_id(template_like: Path) -> None:

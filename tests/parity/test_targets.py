@@ -15,6 +15,7 @@ from crayon_hf.conversion.tiktoken import R50K_PATTERN
 from crayon_hf.parity.harness import targets
 from crayon_hf.parity.harness.references import OPENAI, published_encodings
 from crayon_hf.parity.harness.targets import Subject, TargetError, find_target
+from tests.support.versions import before_1
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_a_tokenizer_json(gpt2_like: Path, tmp_path: Path) -> None:
     assert (subject.vocabulary.kind, subject.vocabulary.path, subject.vocabulary.ours) == ("tokenizers", gpt2_like, "")
 
 
+@before_1("transformers beside it, which refuses that")
 def test_a_directory_has_its_cartridge(repository: Path, tmp_path: Path) -> None:
     for against in ("tokenizers", "transformers"):
         subject = found(repository, against, tmp_path)
@@ -131,6 +133,7 @@ def test_tiktoken_that_is_not_installed(ranks: Path, tmp_path: Path, monkeypatch
         published_encodings()
 
 
+@before_1("transformers beside it, which refuses that")
 def test_a_directory_that_transformers_has_nothing_of(ranks: Path, tmp_path: Path, gpt2_like: Path) -> None:
     folder = tmp_path / "ranks"
     folder.mkdir()

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.release import readme
+from tests.support.versions import before_1
 
 
+@before_1("transformers beside it, which the first snippet calls")
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 def test_every_snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()

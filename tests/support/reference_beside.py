@@ -1,30 +1,22 @@
 """tokenizers 0.23 beside tokenizers 1.0: the tests compare with the one, and the package finds the other.
 
-1.0 has no offsets, no words, no components: it cannot say what is right. `CRAYON_REFERENCE` names a directory that has
-0.23 (``pip install --target DIRECTORY tokenizers==0.23.3``). What a test file imports of ``tokenizers`` is then that,
-as is what `crayon_hf.parity` compares with. A test that takes what 1.0 has not is skipped, and says what that is.
-It is a plugin: ``python -m pytest -p tests.support.reference_beside``. ``make versions`` does all this.
+1.0 has no offsets, no words, no components: it cannot say what is right. What a test file imports of ``tokenizers`` is
+0.23, as is what `crayon_hf.parity` compares with: `put_beside` does that. A test that takes what 1.0 has not is
+skipped, and says what that is. It is a plugin, which ``make versions`` gives to pytest.
 """
 
 from __future__ import annotations
 
-import builtins
-import os
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from crayon_hf.errors import UnsupportedError
 
-_NAME = "tokenizers"
-_ASKING = ("tests", "conftest", "crayon_hf.parity")
 _REFUSING = {
     "transformers": "transformers refuses to be beside tokenizers 1.0",
     "tokenizers.processors": "datatrove imports tokenizers.processors, which 1.0 has not",
@@ -38,33 +30,6 @@ _LACKING = re.compile(
 """What ours says that it has not beside 1.0, and docs/drop-in.md as well."""
 
 
-def _put_beside(directory: str) -> None:
-    reference: dict[str, ModuleType] = {}
-    with _in_place(reference):
-        sys.path.insert(0, directory)
-        try:
-            import_module(f"{_NAME}.implementations")
-        finally:
-            sys.path.remove(directory)
-        reference.update(_modules())
-    plain = builtins.__import__
-
-    def import_for(name: str, globals: Any = None, *rest: Any, **named: Any) -> Any:
-        asking = str((globals or {}).get("__name__", ""))
-        asks = any(asking == one or asking.startswith(f"{one}.") for one in _ASKING)
-        if name.partition(".")[0] != _NAME or not asks:
-            try:
-                return plain(name, globals, *rest, **named)
-            except ModuleNotFoundError as error:
-                if asks and (reason := lack(error)):
-                    pytest.skip(reason, allow_module_level=True)
-                raise
-        with _in_place(reference):
-            return plain(name, globals, *rest, **named)
-
-    builtins.__import__ = import_for
-
-
 def lack(error: BaseException | None) -> str | None:
     """Why a test that raised this cannot run beside 1.0; None where that is no reason."""
     while error is not None:
@@ -74,6 +39,11 @@ def lack(error: BaseException | None) -> str | None:
             return str(error)
         error = error.__cause__ or error.__context__
     return None
+
+
+def _skip(error: ImportError) -> None:
+    if reason := lack(error):
+        pytest.skip(reason, allow_module_level=True)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -91,22 +61,4 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
     return report  # type: ignore[no-any-return]
 
 
-@contextmanager
-def _in_place(modules: dict[str, ModuleType]) -> Iterator[None]:
-    before = _modules()
-    for name in before:
-        del sys.modules[name]
-    sys.modules.update(modules)
-    try:
-        yield
-    finally:
-        for name in _modules():
-            del sys.modules[name]
-        sys.modules.update(before)
-
-
-def _modules() -> dict[str, ModuleType]:
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == _NAME}
-
-
-_put_beside(os.environ["CRAYON_REFERENCE"])
+import_module("put_beside").failed.append(_skip)

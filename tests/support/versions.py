@@ -11,7 +11,7 @@ REFERENCE = tuple(map(int, tokenizers.__version__.split(".")[:2]))
 """The version of tokenizers that the tests compare with."""
 
 IS_BESIDE_1 = bool(os.environ.get("CRAYON_REFERENCE"))
-"""True where the package finds tokenizers 1.0, and the tests compare with 0.23: see `reference_beside`."""
+"""True where the package finds tokenizers 1.0, and the tests compare with 0.23: see `put_beside`."""
 
 
 def since(version: tuple[int, int], what: str) -> pytest.MarkDecorator:

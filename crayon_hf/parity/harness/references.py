@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.errors import UnsupportedError
 from crayon_hf.util.extras import needed
 
 from ..inputs.texts import UnknownVocabularyError, shared_directory
@@ -87,6 +88,7 @@ class Vocabulary:
     def open_reference(self) -> Any:
         """What the reference makes of the local file, without network, in this process."""
         if self.kind == "tokenizers":
+            check_fields("the comparison")
             import tokenizers
 
             return tokenizers.Tokenizer.from_file(str(self.path))
@@ -192,6 +194,17 @@ def tiktoken_pieces(encoding: str, path: Path) -> dict[str, Any]:
     if expected[0] not in (None, found):
         raise UnknownVocabularyError(f"{path} is not the published rank file of {encoding}: SHA-256 {found}")
     return pieces
+
+
+def check_fields(what: str) -> None:
+    """UnsupportedError where the tokenizers library has not all that is compared: offsets and words, from 1.0 on."""
+    import tokenizers
+
+    if not hasattr(tokenizers.Tokenizer, "from_str"):
+        raise UnsupportedError(
+            f"{what} takes tokenizers before 1.0 as its reference, and {tokenizers.__version__} is installed: "
+            "pip install 'tokenizers<1'"
+        )
 
 
 def byte_level_alphabet() -> dict[int, str]:

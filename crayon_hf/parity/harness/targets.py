@@ -19,7 +19,7 @@ from crayon_hf.loading.search_path import find_profile
 from crayon_hf.state.source_json import reference_of
 
 from ..inputs.texts import UnknownVocabularyError, shared_directory
-from .references import Vocabulary, published_encodings
+from .references import Vocabulary, check_fields, published_encodings
 
 REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 _OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")
@@ -97,6 +97,8 @@ def _check_installed(name: str, reference: str) -> None:
             f"the reference of {name} is {reference}, which is not installed: pip install {extra}"
             + (", or --against tokenizers" if reference == "tiktoken" else "")
         )
+    if reference == "tokenizers":
+        check_fields(f"the comparison of {name}")
 
 
 def _called(path: str) -> str:

@@ -128,6 +128,8 @@ def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
 
 def _open_tokenizers(files: dict[str, Any], threads: int) -> Contestant:
     opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
+    if not hasattr(opened, "encode_batch_fast"):  # 1.0 is what is installed
+        return _open_prerelease(files, threads)
     call = Call(
         "encode_batch_fast, ids",
         "lists",

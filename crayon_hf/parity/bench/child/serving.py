@@ -72,7 +72,7 @@ def open_server(engine: str, path: str) -> Server:
     def encode(text: str) -> Any:
         return it.encode(text, add_special_tokens=False).ids
 
-    if engine == "prerelease":
+    if engine != "crayon" and not hasattr(it, "from_str"):  # 1.0 has no streams
         return Server(encode, lambda: Window(lambda ids: str(it.decode(ids, skip_special_tokens=False))).step)
     kind = library.DecodeStream if engine == "crayon" else import_module("tokenizers.decoders").DecodeStream
     return Server(encode, lambda: _steps(kind, it))
