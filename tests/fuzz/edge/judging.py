@@ -51,6 +51,11 @@ def opened(document: bytes) -> crayon_hf.Tokenizer | None:
     return tokenizer
 
 
+def is_for_the_library(error: Outcome) -> bool:
+    """What is not native, with a version of tokenizers installed that it cannot be handed to: 1.0."""
+    return error.error[0] == "UnsupportedError" and "takes a class of tokenizers before 1.0" in error.message
+
+
 def reference_of(document: bytes) -> Any:
     """The reference's tokenizer, or an Outcome where it refuses."""
     import tokenizers
