@@ -48,7 +48,12 @@ TARGETS = (
     Target("engine", "compiler", "a tokenizer.json is refused, or becomes a cartridge that works", max_len=16384),
     Target("engine", "encode", "one text has one sequence of ids, by every way and instruction set"),
     Target("engine", "decode", "ids decode alike by every way, or are refused alike", max_len=1024),
-    Target("engine", "columns", "spans, JSON lines and UTF-8 are read alike by every instruction set", max_len=2048),
+    Target(
+        "engine",
+        "columns",
+        "spans, JSON lines, UTF-8 and code points are read alike by every instruction set",
+        max_len=2048,
+    ),
     Target("engine", "kernels", "a GPU's kernels, on the CPU, give the engine's ids for any batch, or its error"),
     Target("engine", "parsers", "JSON, patterns, maps, tries: refused, or read as defined", max_len=2048),
     Target("engine", "words", "words are counted alike by every way, and training ends", max_len=2048),

@@ -1,14 +1,17 @@
 // Spans, UTF-8 and JSON lines: alike on every instruction set and number of threads, and as a plain reading has them.
 // Input: what to try, options, then the data.
 #include <algorithm>
+#include <cstring>
 
 #include "crayon/batch/batch.h"
 #include "crayon/batch/json_lines.h"
 #include "crayon/batch/spans.h"
+#include "crayon/batch/text_view.h"
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"
+#include "unicode/utf8_chars.h"
 
 using namespace crayon;
 
@@ -60,6 +63,37 @@ void check_utf8(fuzz::Input* input) {
     for (const std::string& level : fuzz::levels()) {
         const fuzz::AtLevel at(level);
         fuzz::require(utf8_errors(texts, 2) == errors, "utf8_errors on " + level);
+    }
+}
+
+// The code points that a str would hold in units of this size.
+template <typename Unit>
+void check_units(Bytes data) {
+    std::vector<Unit> units(data.size / sizeof(Unit));
+    if (!units.empty()) std::memcpy(units.data(), data.data, units.size() * sizeof(Unit));
+    for (Unit& c : units)
+        if (sizeof(Unit) == 4) c = Unit(c & 0x1FFFFF);  // else hardly any is a code point
+    const TextView view{units.data(), units.size(), sizeof(Unit)};
+    std::string plain;
+    bool is_text = true;
+    for (const Unit c : units) {
+        is_text = is_text && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
+        if (is_text) append_utf8(uint32_t(c), &plain);
+    }
+    for (const std::string& level : fuzz::levels()) {
+        const fuzz::AtLevel at(level);
+        std::string found;
+        bool is_read = true;
+        try {
+            Utf8Reader reader;
+            found = reader.read(view, 0, view.size).view();
+            std::vector<uint8_t> exact(utf8_size(view, 0, view.size));  // what is written behind it is seen
+            write_utf8(view, 0, view.size, exact.data());
+            fuzz::require(std::string(exact.begin(), exact.end()) == found, "write_utf8 against Utf8Reader");
+        } catch (const NotUnicode&) {
+            is_read = false;
+        }
+        fuzz::require(is_read == is_text && (!is_text || found == plain), "the UTF-8 of units on " + level);
     }
 }
 
@@ -149,7 +183,14 @@ void check_spans(fuzz::Input* input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::Input input(data, size);
-    switch (input.byte() % 4) {
+    const uint8_t what = input.byte();
+    if (what >= 0xE0) {
+        if (what % 3 == 0) check_units<uint8_t>(input.rest());
+        if (what % 3 == 1) check_units<uint16_t>(input.rest());
+        if (what % 3 == 2) check_units<uint32_t>(input.rest());
+        return 0;
+    }
+    switch (what % 4) {
         case 0:
             check_json_lines(&input);
             break;
