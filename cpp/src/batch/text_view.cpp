@@ -87,8 +87,9 @@ size_t utf8_size(const TextView& text, size_t from, size_t to) {
 }
 
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
+    if (to == from) return;  // there may be no memory
     if (text.width == 0) {
-        if (to > from) std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
+        std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
     } else if (write_units(text, from, to, to - from < kManyUnits ? nullptr : best_utf8_writers(), memory) == nullptr) {
         throw NotUnicode();
     }
