@@ -34,7 +34,7 @@ from crayon_hf.transformers_face.classes import CrayonMeta, class_for, stock_cla
 from crayon_hf.transformers_face.pristine import is_pristine, plain_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 6
+_FORMAT = 7
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
@@ -142,7 +142,11 @@ def _write_snapshot(
 ) -> HeldFile | None:
     """The file of the large attributes, if it is there."""
     backend = tokenizer.__dict__.get("_tokenizer")
-    if not isinstance(backend, Tokenizer) or vars_of(backend):
+    if not isinstance(backend, Tokenizer):
+        return None
+    try:
+        extras = {key: _encode(value) for key, value in vars(backend).items()}
+    except (_Unsuitable, ValueError):
         return None
     stock = stock_class(type(tokenizer))
     source = backends.kept.get(backend)
@@ -160,6 +164,7 @@ def _write_snapshot(
         "refused": backend._state.refused,
         "special_as_text": bool(backend.encode_special_tokens),
         "marks": backend._marks(),
+        "extras": extras,
         "state": state,
         "late": list(late),
         "messages": messages,
@@ -194,11 +199,6 @@ def _reads_elsewhere(tokenizer: Any, directory: str) -> bool:
     return False
 
 
-def vars_of(backend: Any) -> dict[str, Any]:
-    """What transformers has written on the backend object."""
-    return getattr(backend, "__dict__", {})
-
-
 def _write(path: str, value: Any) -> None:
     write_atomic(path, json.dumps(value, separators=(",", ":")).encode(), private=True)
 
@@ -230,6 +230,7 @@ def restore(made_of: Fingerprint) -> Any:
         backend._state.refused = snapshot["refused"]
         backend.encode_special_tokens = snapshot["special_as_text"]
         backend._mark(*snapshot["marks"])
+        vars(backend).update((key, _decode(value)) for key, value in snapshot["extras"].items())
         state = {key: _decode(value) for key, value in snapshot["state"]}
         late = snapshot["late"]
     except FileNotFoundError:
