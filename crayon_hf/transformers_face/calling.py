@@ -49,7 +49,8 @@ _READ: dict[str, Any] = {
     "special_tokens_mask": attrgetter("special_tokens_mask"),
     "length": lambda encoding: [len(encoding)],
 }
-_DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces"))
+_DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
+"""What `decode` may be given. The last is for slow tokenizers: fast ones ignore it, and servers always give it."""
 _ENDLESS = 1 << 62
 _CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 

@@ -15,11 +15,18 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
 
 import crayon_hf
+from crayon_hf.transformers_face import calling
 from tests.transformers.comparing import outcome, plain
 
 SHORT = "one short sentence"
 LONG = "The quick brown fox jumps over the lazy dog; it's what they've said, isn't it? " * 2
 TEXTS = [SHORT, "", "Größe <pad> </s> [SEP] \u0301 🙂 敏捷", LONG, " two  spaces "]
+DECODING: list[dict[str, Any]] = [
+    {},
+    {"skip_special_tokens": True},
+    {"clean_up_tokenization_spaces": True},
+    {"spaces_between_special_tokens": False},
+]
 OTHERS = ["first", "", "déjà vu", "x " * 30, "[MASK] <extra_id_1>"]
 
 SIZES: list[dict[str, Any]] = [
@@ -242,14 +249,27 @@ def test_decode(pair: tuple[Any, Any]) -> None:
         ["a"],
         2**40,
     ):
-        for arguments in ({}, {"skip_special_tokens": True}, {"clean_up_tokenization_spaces": True}):
+        for arguments in DECODING:
             expected = outcome(lambda: stock.decode(ids, **arguments))  # noqa: B023
             assert outcome(lambda: ours.decode(ids, **arguments)) == expected, (ids, arguments)  # noqa: B023
         assert outcome(lambda: ours.decode(ids, True)) == outcome(lambda: stock.decode(ids, True))  # noqa: B023
     for batch in (rows, [], [[]], tuple(rows), np.array([rows[0], rows[0]]), rows[0], [rows[0], "x"], [[10**6, 5]]):
-        for arguments in ({}, {"skip_special_tokens": True}, {"clean_up_tokenization_spaces": True}):
+        for arguments in DECODING:
             expected = outcome(lambda: stock.batch_decode(batch, **arguments))  # noqa: B023
             assert outcome(lambda: ours.batch_decode(batch, **arguments)) == expected, (batch, arguments)  # noqa: B023
+
+
+def test_what_servers_give_decode_changes_nothing(pair: tuple[Any, Any]) -> None:
+    """SGLang gives `spaces_between_special_tokens` each time: that alone must not hand the call to transformers."""
+    stock, ours = pair
+    rows = [stock(text)["input_ids"] for text in TEXTS if text]
+    plainly: dict[str, Any] = {"skip_special_tokens": True}
+    served = plainly | {"spaces_between_special_tokens": True}
+    for ids in rows:
+        assert calling.decode_row(ours, ids, (), served) == calling.decode_row(ours, ids, (), plainly)
+        assert ours.decode(ids, **served) == stock.decode(ids, **served)
+    assert calling.decode_many(ours, rows, (), served) == calling.decode_many(ours, rows, (), plainly)
+    assert ours.batch_decode(rows, **served) == stock.batch_decode(rows, **served)
 
 
 def test_pad(pair: tuple[Any, Any]) -> None:
