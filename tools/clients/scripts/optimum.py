@@ -39,7 +39,7 @@ def tasks(kit: Kit) -> Tasks:
         "text-classification",
         lambda: [dict(each) for each in processed("text-classification", {"text": texts}, {"primary": "text"})],
     )
-    pairs = {"question": [text[:80] for text in texts], "context": texts}
+    pairs = {"question": [text[:40] for text in texts], "context": texts}
     yield (
         "question-answering",
         lambda: [
