@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import tokenizers
 import transformers
 from tokenizers import AddedToken
-from transformers import PreTrainedTokenizerFast
+from transformers import PretrainedConfig, PreTrainedTokenizerFast
 
 from crayon_hf.errors import CrayonError
 from crayon_hf.loading import cache
@@ -60,7 +60,7 @@ def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) ->
     if any(key.endswith("_file") for key in kwargs):
         return None
     try:
-        arguments = json.dumps(_encode(kwargs), sort_keys=True)
+        arguments = json.dumps(_encode(_with_plain_config(kind, kwargs)), sort_keys=True)
         files, changed_ns = _files(directory)
     except (_Unsuitable, OSError, ValueError):
         return None
@@ -74,6 +74,16 @@ def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) ->
         *files,
     )
     return Fingerprint(sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest(), changed_ns)
+
+
+def _with_plain_config(kind: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with what a model's configuration says in its place: `AutoTokenizer` finds the class by it."""
+    config = kwargs.get("config")
+    if kind != "auto" or not isinstance(config, PretrainedConfig):
+        return kwargs
+    cls = type(config)
+    facts = [cls.__module__, cls.__qualname__, getattr(config, "_name_or_path", None), config.to_dict()]
+    return kwargs | {"config": facts}
 
 
 def _files(directory: str) -> tuple[list[str], int]:

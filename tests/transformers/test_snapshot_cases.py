@@ -1,14 +1,15 @@
-"""Snapshots of tokenizers on whose backend transformers has written a flag: those of Mistral's models."""
+"""Snapshots where transformers writes a flag on the backend, and where a server gives the model's configuration."""
 
 from __future__ import annotations
 
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoTokenizer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from transformers import AutoTokenizer, BertConfig, LlamaConfig
 
 import crayon_hf
 from crayon_hf.transformers_face import loading
@@ -20,6 +21,7 @@ TEXT = "w17 w99999 unknown w3"
 def mistral(tmp_path: Path) -> Path:
     """A repository that transformers takes for one of Mistral's, whose pattern it finds wrong."""
     backend = Tokenizer(models.WordLevel({f"w{id}": id for id in range(100_001)}, unk_token="w0"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=False)  # BertTokenizerFast of transformers 4 reads it
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     home = tmp_path / "mistral"
     home.mkdir()
@@ -45,3 +47,25 @@ def test_a_flag_on_the_backend(
     for ours in (first, second):
         assert vars(ours.backend_tokenizer) == vars(stock.backend_tokenizer)
         assert ours(TEXT) == stock(TEXT)
+
+
+def test_a_configuration_that_is_given(
+    mistral: Path, settled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """vLLM gives it each time."""
+    opening = crayon_hf.AutoTokenizer.from_pretrained
+    (mistral / "tokenizer_config.json").unlink()  # so that the class is that of the configuration
+    (mistral / "config.json").unlink()
+    plain: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    configurations = [LlamaConfig(**plain), BertConfig()]
+    stock = [AutoTokenizer.from_pretrained(mistral, config=config) for config in configurations]
+    assert type(stock[0]) is not type(stock[1])
+    for config in configurations:
+        opening(mistral, config=config)
+    monkeypatch.setattr(loading, "adopt", None)  # only a snapshot gives these
+    for config, expected in zip(configurations, stock, strict=True):
+        ours = opening(mistral, config=config)
+        assert isinstance(ours, type(expected))
+        assert ours.get_vocab() == expected.get_vocab()
+    with pytest.raises(TypeError, match="NoneType"):
+        opening(mistral, config=LlamaConfig(**plain, vocab_size=7))
