@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import struct
 import sys
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from crayon_hf.util.reference import has_components, reference_class
@@ -45,15 +47,16 @@ _SAMPLING = ("alpha", "nbest_size")
 class Handed:
     """A component that somebody outside may hold, and its state when it was last looked at."""
 
-    __slots__ = ("component", "state")
+    __slots__ = ("_read", "component", "state")
 
     def __init__(self, component: Any) -> None:
         self.component = component
-        self.state = state_of(component)
+        self._read = _reader_of(component)
+        self.state = self._read(component)
 
     def look(self) -> bool:
         """True when the state is another one than at the last look."""
-        state = state_of(self.component)
+        state = self._read(self.component)
         changed: bool = state != self.state
         self.state = state
         return changed
@@ -102,6 +105,15 @@ def state_of(component: Any) -> Any:
         return component.__getstate__()
     except Exception:  # the library raises Exception itself, for one that is written in Python
         return None
+
+
+def _reader_of(component: Any) -> Callable[[Any], Any]:
+    """What tells states of one component apart, as `state_of` does: clients that ask for the model do so per token."""
+    state = state_of(component)
+    if not isinstance(state, dict):
+        return state_of
+    names = [name for name in state if hasattr(component, name)]
+    return attrgetter(*names) if names else state_of
 
 
 def is_model(component: Any) -> bool:
