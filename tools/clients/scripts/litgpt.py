@@ -4,8 +4,10 @@ from clients.client import Client, Kit, Tasks
 
 CLIENT = Client(
     ("litgpt",),
+    ("tokenizers==0.23.3", "transformers==5.23.0", "huggingface_hub==2.4.0"),
     install=("transformers", "tokenizers"),
-    note="it pins tokenizers 0.22, whose `decode` leaves out llama2's `<s>`; 0.23 and ours do not",
+    note="with transformers 5 and tokenizers 0.23; 0.22, which pip chooses, leaves out llama2's `<s>` in `decode`, and "
+    "0.23 and ours do not",
 )
 
 

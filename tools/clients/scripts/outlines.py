@@ -15,10 +15,11 @@ def tasks(kit: Kit) -> Tasks:
     model = outlines.from_transformers(AutoModelForCausalLM.from_pretrained(kit.model("gpt2")), tokenizer)
     wrapped = TransformerTokenizer(tokenizer)
     texts = kit.texts(50)
+    tokens = sorted(wrapped.vocabulary)[:3000]
     yield "TransformerTokenizer.encode, decode", lambda: wrapped.decode(wrapped.encode(texts[0])[0][0][None])
     yield (
         "convert_token_to_string",
-        lambda: [wrapped.convert_token_to_string(token) for token in sorted(wrapped.vocabulary)[:3000]],
+        lambda: [wrapped.convert_token_to_string(token) for token in tokens],
     )
     again = TransformerTokenizer(AutoTokenizer.from_pretrained(kit.model("gpt2")))
     other = TransformerTokenizer(AutoTokenizer.from_pretrained(kit.model("llama")))

@@ -46,7 +46,6 @@ def tasks(kit: Kit) -> Tasks:
     from vllm.sampling_params import RequestOutputKind, SamplingParams
     from vllm.tokenizers import get_tokenizer
     from vllm.v1.engine import EngineCoreOutput, FinishReason
-    from vllm.v1.engine.detokenizer import SlowIncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
     from vllm.v1.engine.output_processor import OutputProcessor
 
@@ -101,13 +100,6 @@ def tasks(kit: Kit) -> Tasks:
                 left = {key: ids for key, ids in left.items() if ids and key not in given.reqs_to_abort}
             return [kinds, streams]
 
-        def slowly(tokenizer=tokenizer, answers=answers, requests=requests):
-            found = []
-            for answer, request in zip(answers, requests(), strict=True):
-                one = SlowIncrementalDetokenizer(tokenizer, request)
-                found.append([(one.update([id], False), one.get_next_output_text(False, True)) for id in answer])
-            return found
-
         yield f"open, {name}", lambda name=name: opened(name)
         yield f"prompts, {name}", lambda run=prompts: [each["prompt_token_ids"] for each in run()]
         if tokenizer.chat_template:
@@ -123,7 +115,6 @@ def tasks(kit: Kit) -> Tasks:
                 stop=["the ", "。", ");"], skip_special_tokens=False, spaces_between_special_tokens=False
             ),
         )
-        yield f"the slow detokenizer, {name}", slowly
     for backend in ("xgrammar", "guidance", "outlines", "lm-format-enforcer"):
         config = configured("llama3", structured_outputs_config={"backend": backend})
         yield f"structured output, {backend}", lambda config=config: _structured(config)
