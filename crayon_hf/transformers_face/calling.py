@@ -25,10 +25,10 @@ _KNOWN = frozenset(
     (
         *("text_pair", "add_special_tokens", "padding", "truncation", "max_length", "stride", "pad_to_multiple_of"),
         *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "verbose"),
-        *("return_special_tokens_mask", "return_length"),
+        *("return_special_tokens_mask", "return_length", "return_offsets_mapping"),
     )
 )
-_OFF = frozenset(("is_split_into_words", "return_overflowing_tokens", "return_offsets_mapping"))
+_OFF = frozenset(("is_split_into_words", "return_overflowing_tokens"))
 _ALL = _KNOWN | _OFF
 _STRATEGY = frozenset(("padding", "truncation", "max_length", "pad_to_multiple_of"))
 _SIZES = (*sorted(_STRATEGY), "stride", "padding_side")
@@ -47,6 +47,7 @@ _READ: dict[str, Any] = {
     "token_type_ids": attrgetter("type_ids"),
     "attention_mask": attrgetter("attention_mask"),
     "special_tokens_mask": attrgetter("special_tokens_mask"),
+    "offset_mapping": attrgetter("offsets"),
     "length": lambda encoding: [len(encoding)],
 }
 _DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
@@ -112,8 +113,17 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     add_special_tokens = kwargs.get("add_special_tokens", True)
     names = _columns(tokenizer, kwargs)
     encodings: list[Any]
+    columns: dict[str, Any] | None
     try:
-        if batched or tensors is not None:
+        if "offset_mapping" in names and (batched or tensors is not None):
+            texts = first if second is None else list(zip(first, second, strict=True))
+            encodings = engine.encode_batch(
+                texts, False, add_special_tokens, special_as_text, True, 0, truncation, padding
+            )
+            columns = {name: list(map(len if name == "length" else _READ[name], encodings)) for name in names}
+            if tensors is not None and (columns := _arrays(columns)) is None:
+                return None
+        elif batched or tensors is not None:
             columns = engine.encode_columns(
                 first,
                 second,
@@ -275,6 +285,8 @@ def _columns(tokenizer: Any, kwargs: dict[str, Any]) -> tuple[str, ...]:
     ]
     if kwargs.get("return_special_tokens_mask"):
         columns = (*columns, "special_tokens_mask")
+    if kwargs.get("return_offsets_mapping"):
+        columns = (*columns, "offset_mapping")
     return (*columns, "length") if kwargs.get("return_length") else columns
 
 
@@ -298,6 +310,14 @@ def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
         f" {_CLEAN_UP_ANYWAY}=True to clean up anyway."
     )
     return False
+
+
+def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
+    """The columns as arrays; None where transformers refuses, or makes arrays of another kind: rows unlike or empty."""
+    sizes = set(map(len, columns["input_ids"]))
+    if len(sizes) != 1 or 0 in sizes:
+        return None
+    return {name: np.array(rows, dtype=np.int64) for name, rows in columns.items()}
 
 
 def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:

@@ -55,6 +55,8 @@ EXTRAS: list[dict[str, Any]] = [
     {"return_token_type_ids": True, "return_special_tokens_mask": True, "return_length": True},
     {"return_attention_mask": False, "return_token_type_ids": False},
     {"return_offsets_mapping": True},
+    {"return_offsets_mapping": True, "return_special_tokens_mask": True, "return_length": True},
+    {"return_offsets_mapping": True, "return_tensors": "np", "return_length": True},
     {"return_overflowing_tokens": True},
     {"verbose": False},
     {"return_tensors": "np"},
@@ -114,7 +116,14 @@ def test_keywords_alone(pair: tuple[Any, Any]) -> None:
 def test_torch(pair: tuple[Any, Any]) -> None:
     pytest.importorskip("torch")
     stock, ours = pair
-    for arguments in ({}, {"padding": True}, {"padding": True, "truncation": True, "max_length": 9}):
+    cut: dict[str, Any] = {"padding": True, "truncation": True, "max_length": 9}
+    for arguments in (
+        {},
+        {"padding": True},
+        cut,
+        {"return_offsets_mapping": True},
+        cut | {"return_offsets_mapping": True},
+    ):
         for inputs in INPUTS.values():
             expected = outcome(lambda: stock(*inputs, return_tensors="pt", **arguments))  # noqa: B023
             assert outcome(lambda: ours(*inputs, return_tensors="pt", **arguments)) == expected  # noqa: B023
