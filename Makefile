@@ -63,7 +63,7 @@ versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24;
 own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
 	$(PYTHON) tools/own_tests.py
 
-clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 10 GB (the network)
+clients: ## libraries that use tokenizers, with stock and with ours: docs/compatibility.md; two hours, 13 GB (the network)
 	PYTHONPATH=tools:. $(PYTHON) -m clients
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)

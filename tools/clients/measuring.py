@@ -139,11 +139,11 @@ class ChildError(Exception):
 def measure(client: Client, script: str, python: Path, cache: Path, rounds: int | None = None) -> Outcome:
     """Run the script on both sides; compare what they give, and time them in turn.
 
-    Where ours seems slower, two fresh processes go on: where memory lies makes a tenth for as long as a process lives.
+    They are timed in two pairs of processes: where memory lies makes a tenth and more for as long as a process lives.
     """
     (cache / "logs").mkdir(exist_ok=True)
     outcome = Outcome(client.name, client.put_in, client.note)
-    count = client.rounds if rounds is None else rounds
+    count = -(-(client.rounds if rounds is None else rounds) // 2)
     try:
         with _pair(client, script, python, cache) as (stock, ours, work):
             outcome.version, said = stock.read()["version"], ours.read()
@@ -154,12 +154,11 @@ def measure(client: Client, script: str, python: Path, cache: Path, rounds: int 
             outcome.tasks = [_compared(name, theirs, mine, str(work)) for name in {**theirs, **mine}]
             timed = [task for task in outcome.tasks if not (task.failed or task.difference)]
             seen = _time(timed, stock, ours, count)
-        _sum_up(timed, seen)
-        if any(task.is_slower for task in timed):
+        if seen:
             with _pair(client, script, python, cache) as (stock, ours, _):
                 stock.read(), ours.read()
                 seen += _time(timed, stock, ours, count)
-            _sum_up(timed, seen)
+        _sum_up(timed, seen)
     except ChildError as error:
         outcome.not_run = str(error)
     return outcome
@@ -201,7 +200,7 @@ def _time(tasks: list[Task], stock: _Child, ours: _Child, rounds: int) -> list[t
     begin = time.monotonic()
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for number in range(rounds):
-        if number >= 3 and time.monotonic() - begin > MOST_SECONDS:
+        if number >= 2 and time.monotonic() - begin > MOST_SECONDS:
             break
         first, second = (stock, ours) if number % 2 == 0 else (ours, stock)
         both = first.round(names), second.round(names)

@@ -16,11 +16,11 @@ is put in. The scripts are in `tools/clients/scripts/`.
 - *how*: what puts ours in. `install()` is `crayon_hf.install()` before anything else is imported.
 - *result*: "same" says that everything the script returns is equal: ids, texts, offsets, masks, logits, files. What
   stock fails at as well is named.
-- *times as fast*: processor time with stock divided by that with ours, of all threads, the median of three to five
-  rounds in turn, of twice as many where ours seemed slower; {noise} or less from 1 is "level", and so is what is slower
-  in some rounds and faster in others. It is the time of the whole call: model, batches, network objects and all.
-  A call that spends its time elsewhere is level, however fast the tokenizer is. On a busy machine, as this one was,
-  calls of some milliseconds vary by a third.
+- *times as fast*: processor time with stock divided by that with ours, of all threads, the median of three to six
+  rounds in turn; {noise} or less from 1 is "level", and so is what is slower in some rounds and faster in others. It is
+  the time of the whole call: model, batches, network objects and all. A call that spends its time elsewhere is level,
+  however fast the tokenizer is. On a busy machine, as this one was, calls of some milliseconds and those of models vary
+  by a third from one process to the next, either way.
 
 {machine}
 
