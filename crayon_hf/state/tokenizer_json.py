@@ -115,9 +115,10 @@ def _in_order(document: dict[str, Any], pretty: bool) -> str:
     ordered = {"version": "1.0"} | {name: completed(name, document.get(name)) for name in _ORDER}
     model = ordered["model"]
     if "merges" in model:
-        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
-        last = {tuple(pair): rank for rank, pair in enumerate(pairs) if pair[0] != "#version:"}
-        model["merges"] = sorted(last, key=last.__getitem__)
+        kept = [merge for merge in model["merges"] if not (isinstance(merge, str) and merge.startswith("#version"))]
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in kept]
+        ranks = {tuple(pair): rank for rank, pair in enumerate(pairs)}
+        model["merges"] = sorted(ranks, key=ranks.__getitem__)
     if isinstance(model["vocab"], dict):
         model["vocab"] = dict(sorted(model["vocab"].items(), key=lambda entry: entry[1]))
     behind = ("max_input_chars_per_word", *_LARGE, _LAST.get(model.get("type", "")))

@@ -82,7 +82,11 @@ def _with_plain_config(kind: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     if kind != "auto" or not isinstance(config, PretrainedConfig):
         return kwargs
     cls = type(config)
-    facts = [cls.__module__, cls.__qualname__, getattr(config, "_name_or_path", None), config.to_dict()]
+    try:
+        said = config.to_dict()
+    except Exception as error:  # of a class of somebody's own
+        raise _Unsuitable from error
+    facts = [cls.__module__, cls.__qualname__, getattr(config, "_name_or_path", None), said]
     return kwargs | {"config": facts}
 
 

@@ -11,7 +11,7 @@ class CollectorPause:
     """The collector rests while such a block runs in some thread, and is then on again if it was on.
 
     A vocabulary becomes a hundred thousand tuples and strings. The collector would look through them again and again as
-    they are made, which takes as long as making them, and finds nothing.
+    they are made, which takes as long as making them, and finds nothing. What others say to `gc` meanwhile is undone.
 
     Example:
         >>> with CollectorPause():
@@ -24,18 +24,18 @@ class CollectorPause:
 
     def __enter__(self) -> None:
         with CollectorPause._lock:
-            if not CollectorPause._running:
+            CollectorPause._running += 1  # before the collector is off: another thread may fork
+            if CollectorPause._running == 1:
                 CollectorPause._was_on = gc.isenabled()
                 gc.disable()
-            CollectorPause._running += 1
 
     def __exit__(self, *error: object) -> None:
         with CollectorPause._lock:
             if not CollectorPause._running:
                 return  # a block that a fork has cut
-            CollectorPause._running -= 1
-            if not CollectorPause._running and CollectorPause._was_on:
+            if CollectorPause._running == 1 and CollectorPause._was_on:
                 gc.enable()
+            CollectorPause._running -= 1
 
     @classmethod
     def _in_a_fork(cls) -> None:

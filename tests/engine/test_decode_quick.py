@@ -88,6 +88,7 @@ DECODERS: dict[str, Component] = {
         [STRIP, _replace(" ", String=MARK)],
     ),
     "Replace that makes bytes": _steps([_replace("<0x41>", String="n"), _replace("<0xC3>", Regex=r"\A\!\z")], [STRIP]),
+    "Replace of words by bytes": _steps([_replace("<0x41>", Regex=r"\A[a-z]+\z")], [STRIP]),
     "Replace that empties": _steps([_replace("", Regex="."), _replace("x", String="")], [_replace("", String=" ")]),
     "Replace of much": _steps([_replace("ab" * 200, Regex="[a-z]"), _replace(" ", String="b")], []),
     "Replace of too much": _steps([_replace("ab" * 300, Regex="[a-z]")], [_replace("yes", String="b")]),

@@ -69,3 +69,13 @@ def test_a_configuration_that_is_given(
         assert ours.get_vocab() == expected.get_vocab()
     with pytest.raises(TypeError, match="NoneType"):
         opening(mistral, config=LlamaConfig(**plain, vocab_size=7))
+
+
+def test_a_configuration_that_cannot_be_read(mistral: Path) -> None:
+    class Odd(LlamaConfig):
+        def to_dict(self) -> dict[str, Any]:
+            raise TypeError("no")
+
+    stock = AutoTokenizer.from_pretrained(mistral, config=Odd())
+    ours = crayon_hf.AutoTokenizer.from_pretrained(mistral, config=Odd())
+    assert ours(TEXT) == stock(TEXT)

@@ -254,7 +254,7 @@ class SequenceDecoder : public Decoder {
         return i < steps_.size() ? dynamic_cast<const Step*>(steps_[i].get()) : nullptr;
     }
     // What files of Llama and its like say: Replace of a mark by a space, ByteFallback, Fuse, Strip at the beginning.
-    // Those of SentencePiece's own files replace more tokens before, and something in the text after.
+    // Those of SentencePiece's own files replace more in tokens before, and literals in the text after.
     void find_joiner() {
         size_t i = 0;
         size_t growth = 1;  // at most so many bytes for each byte

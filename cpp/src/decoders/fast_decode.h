@@ -23,7 +23,7 @@ class TokenJoiner {
     virtual void add_byte(uint8_t) {}
     // A run of bytes ends here, if there is one. The text ends with the last call.
     virtual void finish(TextBlock*) {}
-    // What happens to the whole text; false if it has nothing new.
+    // What happens to the whole text; true if it has bytes that no block has seen.
     virtual bool change(std::string*) const { return false; }
 };
 

@@ -14,7 +14,10 @@ DecodeTable::DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabular
     std::string text;
     TextBlock block(&text);
     const std::unique_ptr<TokenJoiner> joiner = decoder != nullptr ? decoder->joiner() : nullptr;
-    if (joiner != nullptr) joiner->add(Bytes(std::string_view("first")), 5, &block);
+    if (joiner != nullptr) {  // what a first token adds may be something else, or be left for later
+        joiner->add(Bytes(std::string_view("first")), 5, &block);
+        joiner->finish(&block);
+    }
     for (size_t id = 0; id < entries_.size(); ++id) {
         Entry& entry = entries_[id];
         entry.size = kOther;

@@ -43,7 +43,7 @@ class DecodeTable {
     std::string long_;
 };
 
-// A table that is made once as many ids are decoded as it has: that takes about as long.
+// Made when as many ids have been decoded as the vocabulary has: that costs about as much as decoding them did.
 class LazyDecodeTable {
   public:
     ~LazyDecodeTable() { delete table_.load(); }

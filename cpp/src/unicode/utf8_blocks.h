@@ -34,7 +34,8 @@ constexpr Utf8Shuffles utf8_shuffles(size_t lanes) {
 
 inline constexpr Utf8Shuffles kShufflesOf8 = utf8_shuffles(8), kShufflesOf4 = utf8_shuffles(4);
 
-// A vector of 16 bytes is written where no more than its last bytes are not needed, so there must be units for these.
+// A vector is written whole, and some of its 16 bytes may be surplus: so many units must follow that these lie inside
+// the text's UTF-8.
 constexpr size_t kUtf8Spare = 24;
 
 // Eight code points, of which one is not ASCII.
