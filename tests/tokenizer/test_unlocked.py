@@ -252,7 +252,8 @@ def test_a_tokenizer_that_changes(tokenizer, together):
             assert tokenizer.token_to_id("<new>") in (None, twin.token_to_id("<new>"))
             if HAS_LIBRARY:  # whose objects these are
                 assert len(tokenizer.get_added_tokens_decoder()) >= len(added)
-            assert tokenizer.truncation is None or tokenizer.truncation["max_length"] == 5
+            truncation = tokenizer.truncation  # asked for once: the next answer may be another
+            assert truncation is None or truncation["max_length"] == 5
 
     together(change, look)
     assert tokenizer.encode(text).ids == states[-1]
