@@ -48,7 +48,7 @@ _READ: dict[str, Any] = {
     "attention_mask": attrgetter("attention_mask"),
     "special_tokens_mask": attrgetter("special_tokens_mask"),
     "offset_mapping": attrgetter("offsets"),
-    "length": lambda encoding: [len(encoding)],
+    "length": len,
 }
 _DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
 """What `decode` may be given. The last is for slow tokenizers: fast ones ignore it, and servers always give it."""
@@ -120,7 +120,7 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             encodings = engine.encode_batch(
                 texts, False, add_special_tokens, special_as_text, True, 0, truncation, padding
             )
-            columns = {name: list(map(len if name == "length" else _READ[name], encodings)) for name in names}
+            columns = {name: list(map(_READ[name], encodings)) for name in names}
             if tensors is not None and (columns := _arrays(columns)) is None:
                 return None
         elif batched or tensors is not None:
@@ -145,6 +145,8 @@ def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             pair = None if second is None else second[0]
             encoding = engine.encode(first[0], pair, False, add_special_tokens, special_as_text, truncation, padding)
             columns = {name: _READ[name](encoding) for name in names}
+            if "length" in columns:
+                columns["length"] = [columns["length"]]
             encodings = [encoding]
     except REFUSALS:
         return None  # transformers will say what is wrong

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "checks.h"
 #include "crayon/scan/pattern_families.h"
 #include "scan/scan_rules.h"
+#include "unicode/utf8_chars.h"
 
 namespace crayon {
 namespace {
@@ -182,14 +184,6 @@ void compare(const std::string& text, size_t capacity) {
     }
 }
 
-std::string utf8(uint32_t c) {
-    const auto tail = [c](int shift) { return static_cast<char>(0x80 | (c >> shift & 63)); };
-    if (c < 0x80) return {static_cast<char>(c)};
-    if (c < 0x800) return {static_cast<char>(0xC0 | c >> 6), tail(0)};
-    if (c < 0x10000) return {static_cast<char>(0xE0 | c >> 12), tail(6), tail(0)};
-    return {static_cast<char>(0xF0 | c >> 18), tail(12), tail(6), tail(0)};
-}
-
 // A text from few or many pieces, its first ones moved to any place of a window.
 std::string generated(std::mt19937_64& random) {
     const auto below = [&random](size_t n) { return static_cast<size_t>(random() % n); };
@@ -198,7 +192,7 @@ std::string generated(std::mt19937_64& random) {
     for (size_t i = 0; i < kinds; ++i) chosen.push_back(kPieces[below(kPieceCount)]);
     std::string text = below(3) == 0 ? std::string(below(70), "a A1!\n"[below(6)]) : "";
     for (size_t count = below(70); count != 0; --count) {
-        if (below(40) == 0) text += utf8(static_cast<uint32_t>(below(0x110000)));
+        if (below(40) == 0) append_utf8(static_cast<uint32_t>(below(0x110000)), &text);
         const char* const piece = chosen[below(kinds)];
         for (size_t times = below(30) == 0 ? below(40) : 1; times != 0; --times) text += piece;
     }
@@ -208,7 +202,8 @@ std::string generated(std::mt19937_64& random) {
 void compare_code_points(uint32_t step) {
     std::string text;
     for (uint32_t c = 0, n = 0; c < 0x110000; c += step) {
-        const std::string one = utf8(c);
+        std::string one;
+        append_utf8(c, &one);
         for (const char* neighbour : {"a", "A1", "!", "\n", " ", "'", "中", "é", "\xE2\x80\x9C"})
             text += neighbour + one;
         if (++n % 64 == 0) {
@@ -245,10 +240,7 @@ int run(int argc, char** argv) {
         }
         compare({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, 77);
     }
-    std::printf("levels:");
-    for (const CpuLevel level : available_cpu_levels()) std::printf(" %s", cpu_level_name(level));
-    std::printf("; %zu differences\n", differences);
-    return differences != 0;
+    return report(differences);
 }
 
 }  // namespace

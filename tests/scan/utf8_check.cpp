@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "checks.h"
 #include "crayon/batch/text_view.h"
 #include "crayon/support/cpu.h"
+#include "unicode/utf8_chars.h"
 
 namespace crayon {
 namespace {
@@ -21,25 +23,6 @@ constexpr uint32_t kLimits[] = {0x80, 0x100, 0x800, 0x10000, 0x110000};
 
 bool is_unicode(uint32_t c) {
     return c < 0x110000 && c - 0xD800 >= 0x800;
-}
-
-void append(uint32_t c, std::string* out) {
-    const auto tail = [&](int shift) { *out += char(0x80 | (c >> shift & 63)); };
-    if (c < 0x80) {
-        *out += char(c);
-    } else if (c < 0x800) {
-        *out += char(0xC0 | c >> 6);
-        tail(0);
-    } else if (c < 0x10000) {
-        *out += char(0xE0 | c >> 12);
-        tail(6);
-        tail(0);
-    } else {
-        *out += char(0xF0 | c >> 18);
-        tail(12);
-        tail(6);
-        tail(0);
-    }
 }
 
 size_t differences = 0;
@@ -51,7 +34,7 @@ void compare(const std::vector<Unit>& units) {
     bool is_text = true;
     for (const Unit c : units) {
         is_text = is_text && is_unicode(c);
-        if (is_text) append(c, &expected);
+        if (is_text) append_utf8(c, &expected);
     }
     for (const CpuLevel level : available_cpu_levels()) {
         setenv("CRAYON_CPU", cpu_level_name(level), 1);
@@ -97,10 +80,7 @@ int run(int argc, char** argv) {
     compare_texts<uint8_t>(texts, 0x100, random);
     compare_texts<uint16_t>(texts, 0x10000, random);
     compare_texts<uint32_t>(texts, 0x110000, random);
-    std::printf("levels:");
-    for (const CpuLevel level : available_cpu_levels()) std::printf(" %s", cpu_level_name(level));
-    std::printf("; %zu differences\n", differences);
-    return differences != 0;
+    return report(differences);
 }
 
 }  // namespace

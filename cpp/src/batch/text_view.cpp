@@ -60,9 +60,7 @@ uint8_t* write_all(const Unit* p, size_t n, Utf8Progress (*write)(const Unit*, s
     return write_by_units(p + done.read, p + n, to + done.written);
 }
 
-uint8_t* write_units(const TextView& text, size_t from, size_t to, const Utf8Writers* writers, uint8_t* memory) {
-    static constexpr Utf8Writers kNone{};
-    const Utf8Writers& by = writers == nullptr ? kNone : *writers;
+uint8_t* write_units(const TextView& text, size_t from, size_t to, const Utf8Writers& by, uint8_t* memory) {
     const size_t n = to - from;
     return text.width == 1   ? write_all(static_cast<const uint8_t*>(text.data) + from, n, by.latin1, memory)
            : text.width == 2 ? write_all(static_cast<const uint16_t*>(text.data) + from, n, by.ucs2, memory)
@@ -90,7 +88,8 @@ void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory) {
     if (to == from) return;  // there may be no memory
     if (text.width == 0) {
         std::memcpy(memory, static_cast<const uint8_t*>(text.data) + from, to - from);
-    } else if (write_units(text, from, to, to - from < kManyUnits ? nullptr : best_utf8_writers(), memory) == nullptr) {
+    } else if (write_units(text, from, to, to - from < kManyUnits ? kNoUtf8Writers : best_utf8_writers(), memory) ==
+               nullptr) {
         throw NotUnicode();
     }
 }
@@ -105,11 +104,8 @@ Bytes Utf8Reader::read(const TextView& text, size_t from, size_t to) {
         memory_.reset(new uint8_t[capacity_]);
     }
     const bool many = to - from >= kManyUnits;
-    if (many && !has_writers_) {
-        writers_ = best_utf8_writers();
-        has_writers_ = true;
-    }
-    uint8_t* const end = write_units(text, from, to, many ? writers_ : nullptr, memory_.get());
+    if (many && writers_ == nullptr) writers_ = &best_utf8_writers();
+    uint8_t* const end = write_units(text, from, to, many ? *writers_ : kNoUtf8Writers, memory_.get());
     if (end == nullptr) throw NotUnicode();
     return {memory_.get(), size_t(end - memory_.get())};
 }

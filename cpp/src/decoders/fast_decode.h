@@ -18,10 +18,10 @@ class TokenJoiner {
     virtual ~TokenJoiner() = default;
     // The next token. `readable` as for TextBlock::put.
     virtual void add(Bytes token, size_t readable, TextBlock* out) = 0;
-    // The byte that a token names, or -1. Bytes of a run are text together.
+    // The byte that a token names, or -1. Tokens of a run of bytes spell characters together.
     virtual int byte_of(Bytes) { return -1; }
     virtual void add_byte(uint8_t) {}
-    // A run of bytes ends here, if there is one. The text ends with the last call.
+    // Ends a run of bytes, if there is one; called at the end of the text as well.
     virtual void finish(TextBlock*) {}
     // What happens to the whole text; true if it has bytes that no block has seen.
     virtual bool change(std::string*) const { return false; }
@@ -32,10 +32,11 @@ std::unique_ptr<TokenJoiner> make_metaspace_joiner(const std::string& replacemen
 
 // Steps of a sequence: ByteFallback, Fuse, and what may stand around them.
 struct FallbackSteps {
-    std::string spaced;                    // Replace of this (unless empty) by a space
-    std::vector<const Decoder*> replaces;  // or any steps for each token, which live as long as the joiner
-    std::string stripped;                  // Strip from the beginning of the text
-    uint64_t strips = 0;                   // so many times
+    // Of `spaced` and `replaces` one is empty.
+    std::string spaced;                                         // Replace of this by a space
+    std::vector<const Decoder*> replaces;                       // any steps for each token, which outlive the joiner
+    std::string stripped;                                       // Strip from the beginning of the text
+    uint64_t strips = 0;                                        // so many times
     std::vector<std::pair<std::string, std::string>> replaced;  // Replace of literals in the text
 };
 std::unique_ptr<TokenJoiner> make_fallback_joiner(const FallbackSteps& steps);

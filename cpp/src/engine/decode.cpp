@@ -17,14 +17,6 @@ Error unknown_id(int64_t id, const Engine& engine) {
                                           std::to_string(engine.vocabulary_size(true)) + " tokens");
 }
 
-template <typename Work>
-void with_array(const IdView& ids, Work&& work) {
-    const auto all = [&](const auto* first) { work(first, first + ids.size); };
-    if (ids.kind == IdView::Kind::int64) return all(static_cast<const int64_t*>(ids.data));
-    if (ids.kind == IdView::Kind::int32) return all(static_cast<const int32_t*>(ids.data));
-    all(static_cast<const uint32_t*>(ids.data));
-}
-
 // The first id whose text is not in the table itself.
 template <typename Id>
 const Id* put_short(const DecodeTable& table, const Id* id, const Id* end, TextBlock* out) {
@@ -57,14 +49,18 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     const DecodeTable* const table = impl_->decode_table.get(
         ids.size, n_ids, [&] { return std::make_unique<DecodeTable>(cartridge_, vocabulary, decoder); });
     bool has_begun = joiner == nullptr;  // a first token may be another one than in the table
-    bool may_end_run = false;
+    bool in_run = false;                 // of tokens that name bytes
+    const auto end_run = [&] {
+        if (in_run) joiner->finish(out);
+        in_run = false;
+    };
     const auto add = [&](Bytes token, size_t readable) {
         if (joiner == nullptr) return out->put(token, readable);
         joiner->add(token, readable, out);
-        has_begun = may_end_run = true;
+        has_begun = in_run = true;  // perhaps
     };
     const auto add_any = [&](int64_t id) {
-        if (uint64_t(id) < n_ids && (vocabulary.flags(uint32_t(id)) & (kPresent | kAdded | kSpecial)) == kPresent) {
+        if (uint64_t(id) < n_ids && vocabulary.is_ordinary(uint32_t(id))) {
             const size_t start = offsets[id];
             return add(all.slice(start, offsets[id + 1]), all.size - start);
         }
@@ -80,22 +76,20 @@ void Engine::join(const IdView& ids, bool skip_special_tokens, bool skip_unknown
     if (table == nullptr) {
         ids.for_each(add_any);
     } else {
-        with_array(ids, [&](const auto* id, const auto* const end) {
+        ids.with_array([&](const auto* id, const auto* const end) {
             for (; id < end && !has_begun; ++id) add_any(int64_t(*id));
             while (id < end) {
                 if (table->is_short(*id)) {
-                    if (may_end_run) joiner->finish(out);
-                    may_end_run = false;
+                    end_run();
                     id = put_short(*table, id, end, out);
                     continue;
                 }
                 const DecodeTable::Entry* const entry = uint64_t(*id) < n_ids ? &(*table)[size_t(*id)] : nullptr;
                 if (entry != nullptr && entry->size == DecodeTable::kByte) {
                     joiner->add_byte(entry->bytes[0]);
-                    may_end_run = true;
+                    in_run = true;
                 } else if (entry != nullptr && entry->size == DecodeTable::kLong) {
-                    if (may_end_run) joiner->finish(out);
-                    may_end_run = false;
+                    end_run();
                     out->put(table->long_text(*entry));
                 } else {
                     add_any(int64_t(*id));

@@ -21,7 +21,7 @@ DecodeTable::DecodeTable(const Cartridge& cartridge, const Vocabulary& vocabular
     for (size_t id = 0; id < entries_.size(); ++id) {
         Entry& entry = entries_[id];
         entry.size = kOther;
-        if ((vocabulary.flags(uint32_t(id)) & (kPresent | kAdded | kSpecial)) != kPresent) continue;
+        if (!vocabulary.is_ordinary(uint32_t(id))) continue;
         const Bytes token = all.slice(offsets[id], offsets[id + 1]);
         if (joiner == nullptr) {
             entry = entry_of(token);

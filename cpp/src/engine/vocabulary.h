@@ -28,6 +28,8 @@ class Vocabulary {
     uint32_t size(bool with_added) const { return with_added ? size_ : cartridge_.program().model_size; }
     bool has(int64_t id) const { return id >= 0 && id < int64_t(n_ids_) && (flags(uint32_t(id)) & kPresent); }
     uint8_t flags(uint32_t id) const { return flags_[id]; }
+    // A token of the model that is not added and not special: its bytes are the cartridge's.
+    bool is_ordinary(uint32_t id) const { return (flags_[id] & (kPresent | kAdded | kSpecial)) == kPresent; }
     // The string by which the vocabulary knows the token.
     std::string content_of(uint32_t id) const;
     // The string that stands for the id: the content, but of a normalized added token what the normalizer makes of it.

@@ -14,16 +14,16 @@ struct Utf8Progress {
     size_t read;     // units
     size_t written;  // bytes
 };
-struct Utf8Writers {
+struct Utf8Writers {  // null where a loop over the units is all there is
     Utf8Progress (*latin1)(const uint8_t* units, size_t n, uint8_t* to);
     Utf8Progress (*ucs2)(const uint16_t* units, size_t n, uint8_t* to);
     Utf8Progress (*ucs4)(const uint32_t* units, size_t n, uint8_t* to);
 };
 
-// Those of the best instruction set that may be used, or null: then a loop over the units is all there is. Asks as
-// selected_cpu_level does.
-const Utf8Writers* best_utf8_writers();
+// Those of the best instruction set that may be used, by what selected_cpu_level says now.
+const Utf8Writers& best_utf8_writers();
 
+extern const Utf8Writers kNoUtf8Writers;
 #if CRAYON_X86_64
 extern const Utf8Writers kAvx2Utf8Writers, kAvx512Utf8Writers;
 #endif

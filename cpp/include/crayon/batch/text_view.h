@@ -35,8 +35,7 @@ class Utf8Reader {
   private:
     std::unique_ptr<uint8_t[]> memory_;
     size_t capacity_ = 0;
-    const Utf8Writers* writers_ = nullptr;  // found with the first text that is not small; may be null then, too
-    bool has_writers_ = false;
+    const Utf8Writers* writers_ = nullptr;  // found with the first text that is not small
 };
 
 }  // namespace crayon

@@ -43,14 +43,19 @@ struct IdView {
 
     IdView() = default;
     IdView(const void* d, size_t n, Kind k) : data(d), size(n), kind(k) {}
-    template <typename Visit>
-    void for_each(Visit&& visit) const {
-        const auto all = [&](const auto* ids) {
-            for (size_t i = 0; i < size; ++i) visit(int64_t(ids[i]));
-        };
+    // Calls work(first, end) with pointers to the ids as they are.
+    template <typename Work>
+    void with_array(Work&& work) const {
+        const auto all = [&](const auto* first) { work(first, first + size); };
         if (kind == Kind::int64) return all(static_cast<const int64_t*>(data));
         if (kind == Kind::int32) return all(static_cast<const int32_t*>(data));
         all(static_cast<const uint32_t*>(data));
+    }
+    template <typename Visit>
+    void for_each(Visit&& visit) const {
+        with_array([&](const auto* id, const auto* const end) {
+            for (; id < end; ++id) visit(int64_t(*id));
+        });
     }
 };
 
@@ -152,6 +157,8 @@ class Engine {
     std::string id_to_bytes(uint32_t id) const;
     std::vector<std::pair<std::string, uint32_t>> vocabulary(bool with_added) const;
     uint32_t vocabulary_size(bool with_added) const;
+    // The model's vocabulary as json::model_text writes it; nothing where tokens are bytes.
+    std::optional<std::string> vocabulary_json(bool pretty) const;
     std::vector<AddedTokenSpec> added_tokens() const;  // in order of addition
     size_t special_tokens_added(bool is_pair) const;
     // The special ids that stand around a single sequence, and around a pair; null when these do not say all that the
