@@ -69,14 +69,14 @@ class Tokenizer(Changes, AsyncMethods):
 
     @staticmethod
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
-        """Compile the text of a ``tokenizer.json``, in memory."""
+        """Open the text of a ``tokenizer.json``. The cache keeps what is made of a large one, as of a file."""
         if not isinstance(json, str):
             raise TypeError(f"json is {type(json).__name__}, expected str")
         return Tokenizer.from_buffer(json.encode(), mode)
 
     @staticmethod
     def from_buffer(buffer: bytes, mode: str = "exact") -> Tokenizer:
-        """Compile the bytes of a ``tokenizer.json``, in memory."""
+        """Open the bytes of a ``tokenizer.json``, as `from_str`."""
         if not isinstance(buffer, (bytes, bytearray, memoryview)):
             raise TypeError(f"buffer is {type(buffer).__name__}, expected bytes")
         return Tokenizer._of(opening.open_buffer(buffer, mode_of(mode)))
@@ -418,8 +418,12 @@ class Tokenizer(Changes, AsyncMethods):
     def _written(self, pretty: bool) -> bytes:
         validation.check_flags(pretty=pretty)
         with state.lock:
-            document, source = self._state.without_vocabulary(), self._state.source
-        return tokenizer_json.write(document | self._sizes_as_json(), pretty, source.read())
+            document, source, engine = (
+                self._state.without_vocabulary(),
+                self._state.source,
+                self._state.made_of_source(),
+            )
+        return tokenizer_json.write(document | self._sizes_as_json(), pretty, source.read, engine)
 
     def _sizes_as_json(self) -> dict[str, Any]:
         sizes = {"truncation": self._truncation, "padding": self._padding}

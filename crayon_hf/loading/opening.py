@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from crayon_hf.conversion.tiktoken import RankFile
 
 _CARTRIDGE = "tokenizer.dat"
+_KEPT_FROM = 1 << 18
+"""Bytes of a ``tokenizer.json`` in memory from which compiling it takes longer than looking into the cache."""
 _VERSION_2 = b"CRAY\2\0\0\0"
 
 
@@ -56,9 +58,11 @@ def open_native_json(path: str, mode: Mode = EXACT) -> TokenizerState:
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
-    """The bytes of a ``tokenizer.json``."""
+    """The bytes of a ``tokenizer.json``; what takes long to compile is kept in the cache, as a file's is."""
     data = bytes(buffer)
     try:
+        if len(data) >= _KEPT_FROM:
+            return _state_of(cache.open_bytes(data, json_recipe()), mode)
         return TokenizerState(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
     except UnsupportedError as error:
         return delegate_json(data, str(error), mode)

@@ -113,6 +113,10 @@ class TokenizerState:
             self._changed = self._anew = False
         return self._engine
 
+    def made_of_source(self) -> AnyEngine | None:
+        """An engine with the vocabulary of `source`, if there is one now; its components may be older ones."""
+        return None if self._anew else self._engine
+
     def origin(self) -> str | None:
         """Where the cartridge is from: "repository", "cache" or "memory"; None when there is none."""
         if not isinstance(self.engine(), _core.Engine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from crayon_hf import _core
@@ -12,25 +13,29 @@ _TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
 _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
 """What stands behind the vocabulary; all else stands before it."""
+_EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
+"""Stands for a charsmap while the library writes the rest: no trie, and a text that no model has."""
 _ORDER = (
     *("truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"),
     "model",
 )
 
 
-def write(document: dict[str, Any], pretty: bool, source: bytes | None = None) -> bytes:
+def write(
+    document: dict[str, Any], pretty: bool, source: Callable[[], bytes] | None = None, engine: Any = None
+) -> bytes:
     """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores.
 
-    The model may be without its vocabulary: then that is the one of `source`, another ``tokenizer.json``.
+    The model may be without its vocabulary: then that is the one of another ``tokenizer.json``, which `source` gives,
+    and of `engine`, if there is one.
     """
     small = without_vocabulary(document["model"])
-    if source is None:
-        source = dump({"model": document["model"]}).encode()
+    read = source if source is not None else dump({"model": document["model"]}).encode
     texts = None
     if small.get("type") in _TYPES and not _has_tiny_float(small):
-        texts = _core.model_text(source, pretty)
+        texts = _texts_of(engine, small["type"], pretty) or _core.model_text(read(), pretty)
     if texts is None:
-        whole = document | {"model": small | vocabulary_of(parsed(source)["model"])}
+        whole = document | {"model": small | vocabulary_of(parsed(read())["model"])}
         return _through_the_library(whole, pretty).encode()
     import json
 
@@ -41,17 +46,45 @@ def write(document: dict[str, Any], pretty: bool, source: bytes | None = None) -
         emptied["merges"], kept["merges"] = [], None
     if "unk_id" in small:  # which no empty vocabulary has
         emptied["unk_id"], kept["unk_id"] = None, small["unk_id"]
-    skeleton = json.loads(_through_the_library(document | {"added_tokens": [], "model": small | emptied}, False))
+    charsmaps: list[str] = []
+    emptied_document = document | {"added_tokens": [], "model": small | emptied}
+    if isinstance(engine, _core.Engine):  # which has read what there is
+        emptied_document["normalizer"] = _without_charsmaps(document.get("normalizer"), charsmaps)
+    skeleton = json.loads(_through_the_library(emptied_document, False))
     written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | kept}
     how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     rest = json.dumps(written, ensure_ascii=False, **how).encode()
+    colon = b": " if pretty else b":"
+    name = b'"precompiled_charsmap"' + colon
+    for charsmap in charsmaps:
+        rest = rest.replace(b'%s"%s"' % (name, _EMPTY_CHARSMAP.encode()), b'%s"%s"' % (name, charsmap.encode()), 1)
     parts = []
     for key, text in (("merges", merges), ("vocab", vocab)):
         if text is not None:
             # The last one is the model's: that is the last member, and has merges behind the vocabulary.
-            rest, name, behind = rest.rpartition(f'"{key}": null'.encode() if pretty else f'"{key}":null'.encode())
+            rest, name, behind = rest.rpartition(b'"%s"%snull' % (key.encode(), colon))
             parts += [behind, text, name.removesuffix(b"null")]
     return b"".join(reversed([*parts, rest]))
+
+
+def _texts_of(engine: Any, model_type: str, pretty: bool) -> tuple[bytes, None] | None:
+    if model_type == "BPE" or not isinstance(engine, _core.Engine):
+        return None
+    vocab = engine.vocabulary_json(pretty)
+    return None if vocab is None else (vocab, None)
+
+
+def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
+    """A normalizer whose charsmaps, which may be large, are small ones; `taken` gets the others in their order."""
+    if not isinstance(normalizer, dict):
+        return normalizer
+    charsmap, parts = normalizer.get("precompiled_charsmap"), normalizer.get("normalizers")
+    if isinstance(charsmap, str) and len(charsmap) % 4 == 0:  # else the library writes it in another way
+        taken.append(charsmap)
+        return normalizer | {"precompiled_charsmap": _EMPTY_CHARSMAP}
+    if isinstance(parts, list):
+        return normalizer | {"normalizers": [_without_charsmaps(part, taken) for part in parts]}
+    return normalizer
 
 
 def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:

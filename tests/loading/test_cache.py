@@ -405,9 +405,20 @@ print(cache.cache_directory(), len(os.listdir(cache.cache_directory())) > 0, os.
     assert second == f"{open_to_all / 'temporary' / 'crayon-54321'} True []"
 
 
-def test_from_str_leaves_no_trace(gpt2_like, directory):
+def test_a_small_text_leaves_no_trace(gpt2_like, directory):
     Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
     assert not directory.exists()
+
+
+def test_a_large_text_is_compiled_once(directory, monkeypatch):
+    vocab = {f"word{number}": number for number in range(20_000)}
+    text = json.dumps({"model": {"type": "WordLevel", "vocab": vocab, "unk_token": "word0"}})
+    first = Tokenizer.from_str(text)
+    monkeypatch.setattr(_core, "compile_tokenizer_json", None)  # which would raise
+    second = Tokenizer.from_buffer(text.encode())
+    assert first.encode("word7").ids == second.encode("word7").ids == [7]
+    assert first.engine_report()["origin"] == second.engine_report()["origin"] == "cache"
+    assert second.to_str() == first.to_str()
 
 
 @linux_only

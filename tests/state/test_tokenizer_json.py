@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import warnings
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,13 +14,14 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import models
+from tokenizers import models, normalizers
 
 from crayon_hf import DelegatedWarning, Tokenizer, _core
 from crayon_hf.errors import VocabularyError
 from crayon_hf.parity.components.cases import single_cases
 from crayon_hf.parity.harness.records import Outcome, attempt
 from crayon_hf.state import tokenizer_json
+from crayon_hf.state.source_json import compile_json
 from tests.support.versions import since
 
 ANY = st.floats(-30, -0.001) | st.integers(-30, 0).map(float)
@@ -171,6 +174,46 @@ def test_tokens_are_written_as_the_library_writes_them(tokens: list[str], random
     source = model_of(dict(zip(tokens, ids, strict=True)), unk_token=tokens[0])
     for pretty in (False, True):
         assert Tokenizer.from_buffer(source).to_str(pretty) == tokenizers.Tokenizer.from_buffer(source).to_str(pretty)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(TEXTS, NUMBERS), min_size=1, max_size=8), st.booleans())
+def test_a_vocabulary_of_the_engine_is_that_of_its_source(vocab: list[tuple[str, float]], pretty: bool) -> None:
+    ids = {token: 3 * id for id, (token, _) in enumerate(vocab)}
+    for source in (model_of(vocab, unk_id=0), model_of(ids, unk_token=vocab[0][0])):
+        engine = _core.Engine.from_bytes(compile_json(source))
+        assert (engine.vocabulary_json(pretty), None) == _core.model_text(source, pretty)
+
+
+CHARSMAPS = [b"", b"a\0", b"charsmap"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_charsmaps_are_written_as_the_library_writes_them(count: int) -> None:
+    texts = [base64.b64encode(bytes(4) + CHARSMAPS[i]).decode() for i in range(count)]
+    maps = [{"type": "Precompiled", "precompiled_charsmap": text} for text in texts]
+    normalizer = {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, {"type": "Sequence", "normalizers": maps}]}
+    token = {"id": 1, "content": '"precompiled_charsmap":"AAAAAGNoYXJzbWFw"', "special": True} | dict.fromkeys(
+        ("single_word", "lstrip", "rstrip", "normalized"), False
+    )
+    document = json.loads(model_of([("a", -1.5)], unk_id=0)) | {"normalizer": normalizer, "added_tokens": [token]}
+    ours, reference = (one.from_str(json.dumps(document)) for one in (Tokenizer, tokenizers.Tokenizer))
+    assert ours.engine == "native"
+    for pretty in (False, True):
+        assert ours.to_str(pretty) == reference.to_str(pretty)
+
+
+def test_text_is_written_without_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(model_of({"a": 0, "b": 1}, unk_token="a"))
+    ours, reference = Tokenizer.from_file(str(path)), tokenizers.Tokenizer.from_file(str(path))
+    path.write_bytes(b"{}")
+    for one in (ours, reference):
+        one.add_tokens(["<new>"])
+        one.normalizer = normalizers.Lowercase()
+    assert ours.to_str() == reference.to_str()
+    ours.model, reference.model = (models.WordLevel({"c": 4}, "c") for _ in range(2))
+    assert ours.to_str() == reference.to_str()
 
 
 @pytest.mark.parametrize(

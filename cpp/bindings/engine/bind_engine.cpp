@@ -217,6 +217,17 @@ void bind_vocabulary(EngineClass& c) {
     c.def(
         "get_vocab_size", [](const Engine& self, bool with_added) { return self.vocabulary_size(with_added); },
         py::arg("with_added_tokens") = true);
+    c.def(
+        "vocabulary_json",
+        [](const Engine& self, bool pretty) -> py::object {
+            std::optional<std::string> text;
+            {
+                py::gil_scoped_release release;
+                text = self.vocabulary_json(pretty);
+            }
+            return text ? py::object(py::bytes(*text)) : py::none();
+        },
+        py::arg("pretty"));
     c.def("added_tokens", [](const Engine& self) {
         py::list out;
         for (const AddedTokenSpec& token : self.added_tokens()) {

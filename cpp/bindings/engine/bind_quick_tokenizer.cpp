@@ -212,7 +212,7 @@ void replace_property(py::handle type, const char* name, const Slot* slot, gette
 // What the dict in a slot has for a key.
 py::object entry(const py::object& object, const Slot& slot, PyObject* key) {
     const py::object dict = slot.get(object.ptr());
-    if (!dict || !PyDict_Check(dict.ptr())) return {};
+    if (!dict || !PyDict_Check(dict.ptr()) || PyDict_GET_SIZE(dict.ptr()) == 0) return {};
     return entry_of(dict.ptr(), key);
 }
 
@@ -220,13 +220,14 @@ py::object entry(const py::object& object, const Slot& slot, PyObject* key) {
 // property of Python gives.
 PyObject* component(PyObject* self, void* closure) {
     PyObject* const key = static_cast<const Property*>(closure)->key;
-    const py::object state = tokenizer_slots.state.get(self), engine = tokenizer_slots.engine.get(self);
-    if (state && engine && engine.is_none()) {
+    const py::object state = tokenizer_slots.state.get(self);
+    if (!state) return get_as_python_does(self, closure);
+    const py::object part = entry(state, state_slots.parts, key);
+    if (part && part.is_none()) {  // or what no JSON can say
+        if (!entry(state, state_slots.live, key)) Py_RETURN_NONE;
+    } else if (const py::object engine = tokenizer_slots.engine.get(self); engine && engine.is_none()) {
         if (const py::object handed = entry(state, state_slots.handed, key); handed)
             return state_slots.component.get(handed.ptr()).release().ptr();
-    }
-    if (state && !entry(state, state_slots.live, key)) {
-        if (const py::object part = entry(state, state_slots.parts, key); part && part.is_none()) Py_RETURN_NONE;
     }
     return get_as_python_does(self, closure);
 }

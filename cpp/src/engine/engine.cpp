@@ -9,6 +9,7 @@
 #include "engine/scratch.h"
 #include "engine/seams.h"
 #include "engine/text_walk.h"
+#include "json/model_writer.h"
 #include "models/model_common.h"
 
 namespace crayon {
@@ -360,6 +361,20 @@ std::vector<std::pair<std::string, uint32_t>> Engine::vocabulary(bool with_added
     for (uint32_t id = 0; id < vocabulary.n_ids(); ++id)
         if (vocabulary.flags(id) & wanted) out.emplace_back(vocabulary.content_of(id), id);
     return out;
+}
+
+std::optional<std::string> Engine::vocabulary_json(bool pretty) const {
+    const Cartridge& c = cartridge_;
+    if (!c.has_text_tokens()) return std::nullopt;
+    const bool has_scores = !c.scores.empty();
+    json::ModelWriter out(pretty, c.token_bytes.size + 32 * size_t(c.program().model_size));
+    out.begin(has_scores ? '[' : '{');
+    for (uint32_t id = 0; id < c.program().n_ids; ++id) {
+        if (!(c.token_flags[id] & kModel)) continue;
+        const std::string_view token = c.bytes_of(id).view();
+        has_scores ? out.piece(token, c.scores[id]) : out.token(token, id);
+    }
+    return out.end(has_scores ? ']' : '}');
 }
 
 uint32_t Engine::vocabulary_size(bool with_added) const {

@@ -1,12 +1,11 @@
 #include "crayon/json/model_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <vector>
 
 #include "crayon/json/json.h"
-#include "crayon/json/scores.h"
+#include "json/model_writer.h"
 
 namespace crayon::json {
 namespace {
@@ -39,68 +38,7 @@ uint64_t hash_of(std::string_view text) {
     return std::hash<std::string_view>()(text) * 0x9E3779B97F4A7C15u;
 }
 
-// JSON being written, compact or with each entry on lines of its own.
-class Writer {
-  public:
-    Writer(bool pretty, size_t expected) : pretty_(pretty), text_(expected, '\0') {}
-
-    void open(char bracket) { put(bracket); }
-    // Before an entry.
-    void next(bool first, int indent) {
-        if (!first) put(',');
-        if (pretty_) line(indent);
-    }
-    void close(char bracket, bool empty, int indent) {
-        if (pretty_ && !empty) line(indent);
-        put(bracket);
-    }
-    void colon() { put(pretty_ ? std::string_view(": ") : std::string_view(":")); }
-    void integer(int64_t number) {
-        char* const begin = room(24);
-        size_ += size_t(std::to_chars(begin, begin + 24, number).ptr - begin);
-    }
-    void string(std::string_view text) {
-        char* const begin = room(6 * text.size() + 2);
-        size_ += size_t(write_quoted(begin, text) - begin);
-    }
-    void score(double number) {
-        char* const begin = room(kScoreRoom);
-        size_ += size_t(write_score(begin, number) - begin);
-    }
-    void put(std::string_view text) {
-        std::copy(text.begin(), text.end(), room(text.size()));
-        size_ += text.size();
-    }
-    std::string take() {
-        text_.resize(size_);
-        return std::move(text_);
-    }
-
-  private:
-    // Where the next byte goes; there is room for so many.
-    char* room(size_t n) {
-        if (text_.size() - size_ < n) text_.resize(std::max(2 * text_.size(), size_ + n));
-        return text_.data() + size_;
-    }
-    void put(char c) {
-        *room(1) = c;
-        ++size_;
-    }
-    void line(int indent) {
-        char* const p = room(size_t(indent) + 1);
-        *p = '\n';
-        std::fill_n(p + 1, indent, ' ');
-        size_ += size_t(indent) + 1;
-    }
-
-    const bool pretty_;
-    std::string text_;
-    size_t size_ = 0;  // of what is written; the rest is room
-};
-
-constexpr int kModel = 4, kEntry = 6, kPart = 8;  // spaces before a member of the model, and what is in it
-
-bool write_by_id(const Items<Value::Member>& vocab, Writer& out) {
+bool write_by_id(const Items<Value::Member>& vocab, ModelWriter& out) {
     std::vector<std::pair<int64_t, std::string_view>> tokens;
     tokens.reserve(vocab.size());
     Seen seen(vocab.size());
@@ -110,31 +48,18 @@ bool write_by_id(const Items<Value::Member>& vocab, Writer& out) {
     }
     const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
     if (!std::is_sorted(tokens.begin(), tokens.end(), by_id)) std::sort(tokens.begin(), tokens.end(), by_id);
-    out.open('{');
+    out.begin('{');
     for (size_t i = 0; i < tokens.size(); ++i) {
         if (i != 0 && tokens[i].first == tokens[i - 1].first) return false;
-        out.next(i == 0, kEntry);
-        out.string(tokens[i].second);
-        out.colon();
-        out.integer(tokens[i].first);
+        out.token(tokens[i].second, tokens[i].first);
     }
-    out.close('}', tokens.empty(), kModel);
     return true;
 }
 
-void write_pair(std::string_view first, std::string_view second, Writer& out) {
-    out.open('[');
-    out.next(true, kPart);
-    out.string(first);
-    out.next(false, kPart);
-    out.string(second);
-    out.close(']', false, kEntry);
-}
-
 // A merge is two strings, or one with one space; a line of that name is the version of a merges.txt.
-bool write_merges(const Items<Value>& merges, Writer& out) {
+bool write_merges(const Items<Value>& merges, ModelWriter& out) {
     Seen seen(merges.size());
-    out.open('[');
+    out.begin('[');
     for (size_t i = 0; i < merges.size(); ++i) {
         std::string_view first, second;
         if (merges[i].is_string()) {
@@ -152,30 +77,21 @@ bool write_merges(const Items<Value>& merges, Writer& out) {
             second = parts[1].as_string("a merge");
         }
         if (!seen.add(hash_of(first) * 31 + hash_of(second))) return false;
-        out.next(i == 0, kEntry);
-        write_pair(first, second, out);
+        out.merge(first, second);
     }
-    out.close(']', merges.empty(), kModel);
     return true;
 }
 
-bool write_scores(const Items<Value>& vocab, Writer& out) {
-    out.open('[');
+bool write_scores(const Items<Value>& vocab, ModelWriter& out) {
+    out.begin('[');
     for (size_t i = 0; i < vocab.size(); ++i) {
         if (!vocab[i].is_array()) return false;
         const Items<Value> entry = vocab[i].as_array("an entry");
         if (entry.size() != 2 || !entry[0].is_string()) return false;
         const Value::Type type = entry[1].type();
         if (type != Value::Type::integer && type != Value::Type::large && type != Value::Type::number) return false;
-        out.next(i == 0, kEntry);
-        out.open('[');
-        out.next(true, kPart);
-        out.string(entry[0].as_string("a token"));
-        out.next(false, kPart);
-        out.score(entry[1].as_number("a score"));
-        out.close(']', false, kEntry);
+        out.piece(entry[0].as_string("a token"), entry[1].as_number("a score"));
     }
-    out.close(']', vocab.empty(), kModel);
     return true;
 }
 
@@ -187,15 +103,15 @@ std::optional<ModelText> model_text(std::string_view tokenizer_json, bool pretty
     const Value* const vocab = model == nullptr ? nullptr : model->find("vocab");
     if (vocab == nullptr) return std::nullopt;
     ModelText text;
-    Writer out(pretty, tokenizer_json.size() / 2);
+    ModelWriter out(pretty, tokenizer_json.size() / 2);
     if (vocab->is_array() ? !write_scores(vocab->as_array("vocab"), out)
                           : !vocab->is_object() || !write_by_id(vocab->as_object("vocab"), out))
         return std::nullopt;
-    text.vocab = out.take();
+    text.vocab = out.end(vocab->is_array() ? ']' : '}');
     if (const Value* const merges = model->find("merges")) {
-        Writer list(pretty, tokenizer_json.size() / 2);
+        ModelWriter list(pretty, tokenizer_json.size() / 2);
         if (!merges->is_array() || !write_merges(merges->as_array("merges"), list)) return std::nullopt;
-        text.merges = list.take();
+        text.merges = list.end(']');
     }
     return text;
 }
