@@ -603,6 +603,9 @@ def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Cal
 def quicken_tiktoken(encoding: type) -> None:
     """The same for `crayon_hf.tiktoken.Encoding`, whose native engine is its attribute ``_native``, if it has one."""
 
+def decode_utf8(data: bytes) -> str:
+    """``data.decode()``, in less time."""
+
 def model_text(tokenizer_json: bytes, pretty: bool) -> tuple[bytes, bytes | None] | None:
     """The vocabulary and merges of a ``tokenizer.json`` as the library writes them; None when only it knows how."""
 

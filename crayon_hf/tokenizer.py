@@ -413,7 +413,7 @@ class Tokenizer(Changes, AsyncMethods):
 
     def to_str(self, pretty: bool = False) -> str:
         """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
-        return self._written(pretty).decode()
+        return _core.decode_utf8(self._written(pretty))
 
     def _written(self, pretty: bool) -> bytes:
         validation.check_flags(pretty=pretty)

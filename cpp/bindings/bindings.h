@@ -185,8 +185,9 @@ Ids ids_from(py::handle object);
 
 // Where a str has its text: in UTF-8 if it has that, else by characters.
 TextView view_of(PyObject* text);
-// The str of decoded text.
+// The str of decoded text, and of UTF-8; a UnicodeDecodeError for what is none.
 py::str str_of(const DecodedText& text);
+py::str str_of(Bytes utf8);
 
 // A list built from ready-made ints: no object is made for an id that was listed before.
 py::list list_of_ids(const int32_t* ids, size_t n);

@@ -10,6 +10,8 @@
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "support/prefetch.h"
+#include "unicode/unit_writers.h"
+#include "unicode/utf8_error.h"
 
 namespace crayon::python {
 
@@ -157,19 +159,46 @@ Ids ids_from(py::handle object) {
     return out;
 }
 
+namespace {
+
+PyObject* ascii_str(Bytes text) {
+    PyObject* const made = PyUnicode_New(Py_ssize_t(text.size), 127);
+    if (made != nullptr && text.size > 0) std::memcpy(PyUnicode_1BYTE_DATA(made), text.data, text.size);
+    return made;
+}
+
+// What PyUnicode_DecodeUTF8 makes, in less time where text is not small.
+PyObject* decode_utf8(Bytes text) {
+    constexpr size_t kMany = 256;
+    const UnitWriters* const by = text.size < kMany ? nullptr : best_unit_writers();
+    if (by == nullptr || best_utf8_error()(text.data, text.size) != text.size)
+        return PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(text.data), Py_ssize_t(text.size), nullptr);
+    const Utf8Shape shape = utf8_shape(text);
+    if (shape.characters == text.size) return ascii_str(text);
+    PyObject* const made = PyUnicode_New(Py_ssize_t(shape.characters), shape.last_character());
+    if (made == nullptr) return nullptr;
+    void* const units = PyUnicode_DATA(made);
+    const int width = PyUnicode_KIND(made);
+    if (width == 1) by->write(text, shape.characters, static_cast<uint8_t*>(units));
+    if (width == 2) by->write(text, shape.characters, static_cast<uint16_t*>(units));
+    if (width == 4) by->write(text, shape.characters, static_cast<uint32_t*>(units));
+    return made;
+}
+
+}  // namespace
+
+py::str str_of(Bytes utf8) {
+    PyObject* const made = decode_utf8(utf8);
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(made);
+}
+
 py::str str_of(const DecodedText& text) {
-    const Py_ssize_t size = Py_ssize_t(text.bytes.size());
-    PyObject* made = nullptr;
-    if (text.is_ascii) {
-        made = PyUnicode_New(size, 127);
-        if (made != nullptr && size > 0) std::memcpy(PyUnicode_1BYTE_DATA(made), text.bytes.data(), size_t(size));
-    } else {
-        made = PyUnicode_DecodeUTF8(text.bytes.data(), size, nullptr);
-        if (made == nullptr && !text.is_text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-            PyErr_Clear();
-            const std::string lossy = text.text();
-            made = PyUnicode_DecodeUTF8(lossy.data(), Py_ssize_t(lossy.size()), nullptr);
-        }
+    PyObject* made = text.is_ascii ? ascii_str(Bytes(text.bytes)) : decode_utf8(Bytes(text.bytes));
+    if (made == nullptr && !text.is_text && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+        PyErr_Clear();
+        const std::string lossy = text.text();
+        made = decode_utf8(Bytes(lossy));
     }
     if (made == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::str>(made);

@@ -32,7 +32,10 @@ MIXED = (
 
 PROGRAMS = {
     "scan_check": ("cpp/src/scan/", "cpp/src/support/cpu.cpp", "cpp/src/unicode/unicode.cpp"),
-    "utf8_check": ("cpp/src/unicode/utf8_writer", "cpp/src/support/cpu.cpp", "cpp/src/batch/text_view.cpp"),
+    "utf8_check": (
+        *("cpp/src/unicode/utf8_writer", "cpp/src/unicode/unit_writers"),
+        *("cpp/src/support/cpu.cpp", "cpp/src/batch/text_view.cpp"),
+    ),
 }
 """What each is built of."""
 

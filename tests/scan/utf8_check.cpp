@@ -1,4 +1,5 @@
-// Compares the writers of UTF-8 of every instruction set that this machine can run with a loop over the code points.
+// Compares the writers of UTF-8, and those of its code points, of every instruction set that this machine can run with
+// a loop over the code points.
 //
 //     utf8_check [TEXTS]
 //
@@ -14,6 +15,7 @@
 #include "checks.h"
 #include "crayon/batch/text_view.h"
 #include "crayon/support/cpu.h"
+#include "unicode/unit_writers.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -47,6 +49,11 @@ void compare(const std::vector<Unit>& units) {
             const std::string read(reader.read(view, 0, view.size).view());
             is_same = is_text && read == expected && memory == expected + behind &&
                       utf8_size(view, 0, view.size) == expected.size();
+            if (const UnitWriters* const by = best_unit_writers()) {
+                std::vector<Unit> written(units.size());
+                by->write(Bytes(expected), units.size(), written.data());
+                is_same = is_same && written == units && utf8_shape(Bytes(expected)).characters == units.size();
+            }
         } catch (const NotUnicode&) {
         }
         if (!is_same && differences++ < 5)

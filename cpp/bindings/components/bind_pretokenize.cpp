@@ -165,6 +165,10 @@ void bind_pretokenize(py::module_& m) {
             return crayon::utf8_error(reinterpret_cast<const uint8_t*>(text.data()), text.size());
         },
         py::arg("data"), "Offset of the first byte that is not valid UTF-8, or the size.");
+    m.def(
+        "decode_utf8",
+        [](const py::bytes& data) { return crayon::python::str_of(crayon::Bytes(std::string_view(data))); },
+        py::arg("data"), "data.decode(), in less time.");
     testing.def("utf8_of", &utf8_of, py::arg("text"),
                 "The UTF-8 of a str by its code points, written in both ways; ValueError for one with surrogates.");
     testing.def(

@@ -11,6 +11,7 @@
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "support.h"
+#include "unicode/unit_writers.h"
 #include "unicode/utf8_chars.h"
 
 using namespace crayon;
@@ -94,6 +95,13 @@ void check_units(Bytes data) {
             is_read = false;
         }
         fuzz::require(is_read == is_text && (!is_text || found == plain), "the UTF-8 of units on " + level);
+        if (const UnitWriters* const by = is_text ? best_unit_writers() : nullptr) {
+            const Utf8Shape shape = utf8_shape(Bytes(plain));
+            fuzz::require(shape.characters == units.size(), "the characters of UTF-8");
+            std::vector<Unit> written(units.size());
+            by->write(Bytes(plain), units.size(), written.data());
+            fuzz::require(written == units, "units of the UTF-8 of units on " + level);
+        }
     }
 }
 

@@ -1,0 +1,33 @@
+#include "unicode/unit_writers.h"
+
+#include <algorithm>
+
+#include "crayon/support/cpu.h"
+
+namespace crayon {
+
+Utf8Shape utf8_shape(Bytes text) {
+    Utf8Shape shape;
+    const uint8_t* const end = text.data + text.size;
+    for (const uint8_t* p = text.data; p < end;) {
+        // So few that a byte of a vector can count them.
+        const uint8_t* const stop = p + std::min<size_t>(255, size_t(end - p));
+        uint8_t n = 0, largest = 0;
+        for (; p < stop; ++p) {
+            n = uint8_t(n + (int8_t(*p) >= -0x40));  // not inside a character
+            largest = std::max(largest, *p);
+        }
+        shape.characters += n;
+        shape.largest = std::max(shape.largest, largest);
+    }
+    return shape;
+}
+
+const UnitWriters* best_unit_writers() {
+#if CRAYON_X86_64
+    if (selected_cpu_level() == CpuLevel::avx512) return &kAvx512UnitWriters;
+#endif
+    return nullptr;
+}
+
+}  // namespace crayon
