@@ -534,16 +534,22 @@ class Tokenizer(Changes, AsyncMethods):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the facts, and a text in coloured tokens."""
-        from crayon_hf.showing.html import of_tokenizer
+        return self._html(type(self).__name__)
+
+    def _html(self, name: str, origin: str | None = None) -> str:
+        """The same under another name; `origin` is what it was opened by, where that is not a file."""
+        from crayon_hf.showing.html import of_tokenizer, short_path
         from crayon_hf.showing.tokens import sample_of
 
+        parts = self._state
+        path = parts.path if parts.came_along or not parts.source.path else parts.source.path
         facts = {
             "tokens": f"{self.get_vocab_size():,}",
             "engine": self.engine,
             "mode": self.mode,
-            "from": os.path.basename(self._state.path or "") or "memory",
+            "from": short_path(origin or path) if path else "memory",
         }
-        return of_tokenizer(type(self).__name__, facts, sample_of(self._current_engine()))
+        return of_tokenizer(name, facts, sample_of(self._current_engine()))
 
     def _shown(self, how: Callable[[Any], str]) -> str:
         from crayon_hf.state.representation import represent

@@ -6,6 +6,7 @@ a vocabulary is escaped, and what cannot be seen is written out. A long text is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import islice
@@ -39,9 +40,11 @@ _DARK = (
     "--c0:#1d4468;--c1:#5f4510;--c2:#245a2b;--c3:#5c2f5b;--c4:#55510f;--c5:#403d78;--cs:#4b4b4b;--ink:#f3f4f6;"
     "--mark:#f6c272"
 )
-# Which ground there is, notebooks say each in its own way; a page goes by what the user set for all pages.
+# Which ground there is, notebooks say each in its own way; a page goes by what the user set for all pages, but for the
+# classic notebook and nbconvert's page of it, which are never dark.
+_LIGHT = "[data-jp-theme-light=true] *,.vscode-light *,#notebook-container *"
 _DARK_STYLE = (
-    f"@media (prefers-color-scheme:dark){{.crayon-hf:not([data-jp-theme-light=true] *,.vscode-light *){{{_DARK}}}}}\n"
+    f"@media (prefers-color-scheme:dark){{.crayon-hf:not({_LIGHT}){{{_DARK}}}}}\n"
     f"[data-jp-theme-light=false] .crayon-hf,.vscode-dark .crayon-hf,html[theme=dark] .crayon-hf{{{_DARK}}}\n"
 )
 
@@ -88,6 +91,14 @@ def page(title: str, fragments: Iterable[str]) -> str:
 def plain_text(text: str) -> str:
     """A text in which all that is not seen is written out, but for spaces."""
     return " ".join(map(plain, text.split(" ")))
+
+
+def short_path(path: str) -> str:
+    """Where a tokenizer is from, in a word or two: a name of the Hub as it is, of a path its end."""
+    if not os.path.isabs(path):
+        return path
+    parent, name = os.path.split(os.path.normpath(path))
+    return os.path.join(os.path.basename(parent), name) if name.startswith("tokenizer.") else name
 
 
 def _style() -> str:

@@ -25,24 +25,34 @@ class Bar:
     def __init__(self) -> None:
         self._line = Line()
         self._stage = ""
-        self._begun = 0.0
+        self._begun = time.monotonic()
+        self._missing = 0
+        """So many there are in a stage whose line does not show its end."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
         if stage != self._stage:
+            if self._missing:  # a stage ends where the next one begins
+                self._draw(self._missing, self._missing)
+            if self._stage:
+                self._begun = time.monotonic()
             self.end()
-            self._stage, self._begun = stage, now
+            self._stage = stage
         elif not self._line.is_due() and not 0 < total <= done:
+            self._missing = total
             return
+        self._draw(done, total)
+
+    def _draw(self, done: int, total: int) -> None:
+        self._missing = 0 if total <= done else total
         filled = _WIDTH * min(done, total) // total if total else 0
         share = f"[{'#' * filled:<{_WIDTH}}] {100 * min(done, total) // total:>3} %" if total else ""
         left = time_left(self._begun, done, total)
-        self._line.write(f"{stage:<16} {share} {done:>15,} {now - self._begun:>7.1f} s{left}")
+        self._line.write(f"{self._stage:<16} {share} {done:>15,} {time.monotonic() - self._begun:>7.1f} s{left}")
 
     def end(self) -> None:
         """Leave the line."""
         self._line.end()
-        self._stage = ""
+        self._stage, self._missing = "", 0
 
 
 def json_lines(stage: str, done: int, total: int) -> None:

@@ -56,7 +56,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
         backend = self.backend_tokenizer
         if not isinstance(backend, Tokenizer):
             return f"<pre>{escape(repr(self))}</pre>"
-        return backend._repr_html_()
+        return backend._html(type(self).__name__, self.name_or_path)
 
     def _save_pretrained(
         self,

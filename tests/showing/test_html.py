@@ -96,7 +96,15 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
     assert "<i>tokens</i> 2,000" in shown
     assert "chars 0-" in shown
     (tmp_path / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
-    assert "<i>tokens</i> 2,000" in AutoTokenizer.from_pretrained(tmp_path)._repr_html_()
+    shown = Tokenizer.from_file(tmp_path / "tokenizer.json")._repr_html_()
+    assert "<b>Tokenizer</b>" in shown
+    assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # not what it was compiled to in the cache
+    opened = AutoTokenizer.from_pretrained(tmp_path)
+    shown = opened._repr_html_()
+    assert f"<b>{type(opened).__name__}</b>" in shown
+    assert "<i>tokens</i> 2,000" in shown
+    assert f"<i>from</i> {tmp_path.name}" in shown
+    assert "<i>from</i> memory" in Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))._repr_html_()
 
     import tokenizers
 
@@ -142,7 +150,10 @@ def test_in_a_browser(gpt2_like: Path, tmp_path: Path) -> None:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for scheme in ("light", "dark"):
-            for attributes in ("", 'data-jp-theme-light="false"', 'data-jp-theme-light="true"', 'class="vscode-dark"'):
+            for attributes in (
+                *("", 'data-jp-theme-light="false"', 'data-jp-theme-light="true"', 'class="vscode-dark"'),
+                'id="notebook-container"',  # nbconvert's classic page
+            ):
                 path = tmp_path / "page.html"
                 path.write_text(
                     f"<!DOCTYPE html><meta charset=utf-8><title>t</title><body {attributes}>{fragment}",

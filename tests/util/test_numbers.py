@@ -76,3 +76,21 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert isinstance(reporter(True), Bar)
+
+
+def test_a_stage_that_is_over_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine does not report the end of each stage: the next one says it."""
+    from crayon_hf.training.progress import Bar
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    bar = Bar()
+    bar("Count", 0, 50)
+    bar("Merge", 0, 0)
+    bar("Merge", 7, 0)
+    bar.end()
+    lines = [line.split() for line in sys.stderr.getvalue().splitlines()]
+    assert [line[0] for line in lines] == ["Count", "Count", "Merge"]
+    assert lines[1][1:5] == [f"[{'#' * 30}]", "100", "%", "50"]
+    bar("Count", 1, 50)
+    bar.end()  # an error ends it: nothing is said to be done that is not
+    assert "100" not in sys.stderr.getvalue().splitlines()[-1]
