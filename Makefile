@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,9 @@ huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRA
 
 portable: ## the library compiled for Windows, macOS' standard library and AArch64, as far as is possible here
 	$(PYTHON) tools/portable.py
+
+help-pictures: ## build/help: an SVG of each command's --help, as a terminal of 100 columns shows it
+	$(PYTHON) tools/help_pictures.py
 
 audit: ## known vulnerabilities of what the package requires and is built with (needs pip-audit and the network)
 	$(PYTHON) -m pip_audit --strict --progress-spinner off --requirement tools/build.txt

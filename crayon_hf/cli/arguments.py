@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from crayon_hf.cli.colour import Paint, paint_for
@@ -17,16 +19,50 @@ _HEADING = re.compile(r"^(usage:|[A-Za-z][A-Za-z' ]*:$)", re.MULTILINE)
 _OPTION = re.compile(r"(?<=^  )(-{1,2}[\w-]+(?:, -{1,2}[\w-]+)*|[a-z]+(?=  ))", re.MULTILINE)
 _PLAIN: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}  # Python's own colours
 
+_WIDEST = 100
+_MOST_IN_USAGE = 6
+
 
 class UsageError(Exception):
     """The command line itself is wrong."""
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs as wide as the terminal and no wider than is read well; examples as they stand."""
+
+    def __init__(self, prog: str, **named: Any) -> None:
+        columns = min(get_terminal_size().columns, _WIDEST)
+        super().__init__(prog, **{"max_help_position": 28, "width": max(columns - 2, 20), **named})
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.strip("\n").split("\n\n")
+        filled = (
+            each if each.startswith("examples:") else textwrap.fill(each, width, break_on_hyphens=False)
+            for each in parts
+        )
+        return "\n\n".join(filled)
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
+        """The usage, in which more than a few options are but [OPTIONS]: they are listed below it."""
+        free = [each for each in actions if each.option_strings and not each.required]
+        if usage is None and len(free) > _MOST_IN_USAGE:
+            self._prog = f"{self._prog} [OPTIONS]"
+            actions, groups = [each for each in actions if each not in free], []
+        super().add_usage(usage, actions, groups, prefix)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are UsageError and suggest what was meant, and whose help has colours on a terminal."""
 
     def __init__(self, **named: Any) -> None:
-        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **_PLAIN, **named})
+        super().__init__(**{"formatter_class": _Help, **_PLAIN, **named})
+        self._positionals.title = "arguments"
         self.groups: Sequence[tuple[str, Sequence[str]]] = ()
         """Of a parser with commands: the headings under which its help lists them."""
 
@@ -113,8 +149,9 @@ def listed(examples: Sequence[tuple[str, str]]) -> str | None:
     """Examples as help shows them."""
     if not examples:
         return None
-    width = max((len(line) for line, _ in examples if len(line) <= 56), default=0)
-    rows = (f"  {line:<{width}}  {says}" if says else f"  {line}" for line, says in examples)
+    room = _WIDEST - 6 - max(len(says) for _, says in examples)
+    width = max((len(line) for line, says in examples if says and len(line) <= room), default=0)
+    rows = (f"  {line:<{width}}  {says}".rstrip() for line, says in examples)
     return "\n".join(["examples:", *rows])
 
 

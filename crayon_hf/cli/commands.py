@@ -30,7 +30,7 @@ def add_encode(subparsers: Any) -> None:
         "encode",
         encode,
         "text to ids",
-        "Prints the ids of each text on a line of its own, separated by spaces.\n"
+        "Prints the ids of each text on a line of its own, separated by spaces. "
         "A text from a file or from standard input is taken as it is, its last newline included.",
         (
             ('crayon-hf encode "Hello, world!"', "the ids"),

@@ -41,14 +41,15 @@ def add_convert(subparsers: Any) -> None:
         "convert",
         convert,
         "any vocabulary to a cartridge, a directory or another form",
-        "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge\n"
-        "tokenizer.dat. What the source is, its content says: a tokenizer.json, a directory of Hugging Face,\n"
-        "vocab.json with merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank\n"
-        "file, a cartridge of CRAYON (.dat) or of ours; or it is the name of a profile, of a tiktoken encoding or of\n"
-        "a repository of the Hub (user/name).",
+        "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge "
+        "tokenizer.dat.\n\n"
+        "What the source is, its content says: a tokenizer.json, a directory of Hugging Face, vocab.json with "
+        "merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank file, a cartridge "
+        "of CRAYON (.dat) or of ours. Or it is the name of a profile, of a tiktoken encoding or of a repository of the "
+        "Hub (user/name).",
         (
-            ("crayon-hf convert lite -o my-model/", "a directory that transformers opens"),
-            ("crayon-hf convert tokenizer.json -o small.dat", "a cartridge alone, and small.json beside it"),
+            ("crayon-hf convert lite -o my-model/", "a directory for transformers"),
+            ("crayon-hf convert tokenizer.json -o small.dat", "a cartridge and its small.json"),
             ("crayon-hf convert tokenizer.json --to tiktoken -o small.tiktoken", "a rank file"),
         ),
     )
@@ -66,14 +67,15 @@ def add_convert(subparsers: Any) -> None:
         help="one file of this form instead; v2 is CRAYON's own .dat, with the .json of its strings",
     )
     command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
-    command.add_argument("--pattern", help="rank files: the pattern that splits text")
-    command.add_argument("--name", help="rank files: the encoding whose pattern and special tokens are used")
-    command.add_argument(
+    ranks = command.add_argument_group("rank files of tiktoken")
+    ranks.add_argument("--pattern", help="the pattern that splits text")
+    ranks.add_argument("--name", help="the encoding whose pattern and special tokens are used")
+    ranks.add_argument(
         "--special",
         action="append",
         type=_special_token,
         metavar="TOKEN=ID",
-        help="rank files: a special token and its id; may be repeated",
+        help="a special token and its id; may be repeated",
     )
 
 

@@ -49,8 +49,8 @@ def add_list(subparsers: Any) -> None:
         "list",
         list_profiles,
         "the profiles that are here",
-        "Lists the profiles: the tokenizers that have a name, in the order in which they are found. A profile is part\n"
-        "of the package, pulled from the Hub, or a file in a directory that CRAYON_PROFILE_DIR names.",
+        "Lists the profiles: the tokenizers that have a name, in the order in which they are found.\n\n"
+        "A profile is part of the package, pulled from the Hub, or a file in a directory of CRAYON_PROFILE_DIR.",
         (("crayon-hf list", "names, sizes, origins"), ("crayon-hf list --json", "for programs")),
     )
     command.add_argument("--json", action="store_true", help="print one JSON object for each profile")

@@ -21,7 +21,7 @@ def add_pull(subparsers: Any) -> None:
         pull,
         "a repository on the Hub to a profile",
         "Makes a profile of a repository: of its cartridge, if that is whole and says what its tokenizer.json says;\n"
-        "else it is compiled here. The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
+        "else it is compiled here.\n\nThe token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
         "HF_HOME, HF_HUB_OFFLINE). The profile is stored in the first entry of CRAYON_PROFILE_DIR, else in\n"
         "~/.cache/xerv/crayon/profiles.",
         (

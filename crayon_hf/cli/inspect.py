@@ -25,7 +25,7 @@ def add_inspect(subparsers: Any) -> None:
         "inspect",
         inspect,
         "see the tokens of a text",
-        "Shows a text with its tokens in colour, and a table of them. White space and control characters are made\n"
+        "Shows a text with its tokens in colour, and a table of them. White space and control characters are made "
         "visible, and a token that is a part of a character shows its bytes.",
         (
             ('crayon-hf inspect "Hello, world!"', "tokens in colour, and a table"),
@@ -50,9 +50,11 @@ def add_inspect(subparsers: Any) -> None:
         "--colour",
         choices=("auto", "always", "never"),
         default="auto",
-        help="default: on a terminal, unless NO_COLOR is set",
+        help="colours (default: auto, on a terminal unless NO_COLOR is set)",
     )
-    command.add_argument("--no-color", "--no-colour", dest="color", action="store_const", const="never")
+    command.add_argument(
+        "--no-color", "--no-colour", dest="color", action="store_const", const="never", help="no colours"
+    )
     add_special(command)
 
 

@@ -30,7 +30,7 @@ def add_bench(subparsers: Any) -> None:
         "bench",
         bench,
         "how fast it is here",
-        "Measures speed and memory beside the engines that are installed, after a check of their ids.\n"
+        "Measures speed and memory beside the engines that are installed, after a check of their ids.\n\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
         (
             ("crayon-hf bench --quick", "rough figures in minutes"),

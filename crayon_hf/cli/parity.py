@@ -25,12 +25,13 @@ def add_parity(subparsers: Any) -> None:
         "parity",
         parity,
         "is it the same as the reference",
-        "Compares ours with a reference, every field of every result, on generated strings and on texts, and times\n"
-        "both. The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 when\n"
-        "the question makes no sense. TARGET is whatever convert takes: a file, a directory, a cartridge (.dat), a\n"
-        "tiktoken encoding; or a profile, a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name).\n"
-        "Without --text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.\n"
-        "With --greedy: how often longest match gives the exact ids, and how fast.",
+        "Compares ours with a reference, every field of every result, on generated strings and on texts, and times "
+        "both.\n\n"
+        "TARGET is whatever convert takes: a file, a directory, a cartridge (.dat), a tiktoken encoding; or a profile, "
+        "a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name). Without --text it takes the shared "
+        "corpus if CRAYON_SHARED names one, else the sources of Python's library.\n\n"
+        "The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 when the "
+        "question makes no sense.",
         (
             ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
             ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
@@ -46,33 +47,38 @@ def add_parity(subparsers: Any) -> None:
         help="tokenizers (whatever becomes a tokenizer.json), tiktoken (rank files and encodings), transformers "
         "(directories) or sentencepiece (.model); default: the target's own",
     )
-    command.add_argument(
+    texts = command.add_argument_group("what is compared")
+    texts.add_argument(
         "--text",
         action="append",
         default=[],
         metavar="FILE",
         help="compare on this, too: a UTF-8 text (.xz is unpacked), or a directory of them; may be repeated",
     )
-    command.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
-    command.add_argument("--strings", type=number, default=10_000, metavar="N", help="generated (default: %(default)s)")
-    command.add_argument(
-        "--tokens", type=number, metavar="N", help="of the vocabulary's own tokens (default: a fifth of --strings)"
+    texts.add_argument("--megabytes", type=float, metavar="MB", help="take so much of each text at most")
+    texts.add_argument("--strings", type=number, default=10_000, metavar="N", help="generate N (default: %(default)s)")
+    texts.add_argument(
+        "--tokens", type=number, metavar="N", help="and N of its own tokens (default: a fifth of --strings)"
     )
-    command.add_argument("--seed", type=number, default=1, metavar="N", help="of both (default: %(default)s)")
+    texts.add_argument("--seed", type=number, default=1, metavar="N", help="of both (default: %(default)s)")
     command.add_argument("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
-    command.add_argument("--no-speed", action="store_true", help="compare only")
-    command.add_argument("--rounds", type=number, metavar="N", help="of timing (default: 3; with --greedy 5)")
-    command.add_argument("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
-    command.add_argument("--markdown", metavar="FILE", help="the report as Markdown")
-    command.add_argument("--html", metavar="FILE", help="the report as one page that needs no network")
-    command.add_argument("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
-    command.add_argument(
+    command.add_argument("--no-speed", action="store_true", help="compare, time nothing")
+    command.add_argument("--rounds", type=number, metavar="N", help="time N times (default: 3; with --greedy 5)")
+    reports = command.add_argument_group("what is written")
+    reports.add_argument("--json", metavar="FILE", help='the report as JSON; "-" is the standard output')
+    reports.add_argument("--markdown", metavar="FILE", help="the report as Markdown")
+    reports.add_argument("--html", metavar="FILE", help="the report as one page that needs no network")
+    reports.add_argument("--output", metavar="DIR", help="all three: parity.json, parity.md and parity.html")
+    reports.add_argument(
         "--certify",
         action="store_true",
         help="write the certificate into the cartridge: TARGET is a .dat, or a directory with a tokenizer.dat",
     )
-    command.add_argument("--greedy", action="store_true", help="longest match beside merging: lines, tokens, speed")
-    command.add_argument(
+    greedy = command.add_argument_group("longest match")
+    greedy.add_argument(
+        "--greedy", action="store_true", help="say instead how often longest match gives the exact ids, and how fast"
+    )
+    greedy.add_argument(
         "--beside",
         default=BESIDE[0],
         metavar="LIST",

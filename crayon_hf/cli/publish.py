@@ -23,7 +23,7 @@ def add_publish(subparsers: Any) -> None:
         "publish",
         publish,
         "a tokenizer to a repository on the Hub",
-        "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit. The\n"
+        "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit.\n\nThe "
         "repository is made if there is none. The token is that of huggingface_hub (HF_TOKEN, or hf auth login).",
         (
             ("crayon-hf publish user/name --from my-model/", "one commit"),
@@ -39,11 +39,13 @@ def add_publish(subparsers: Any) -> None:
     )
     command.add_argument("--report", metavar="FILE", help="the parity.json that crayon-hf parity wrote")
     command.add_argument("--no-speed", action="store_true", help="leave speed out of the report that is made")
-    command.add_argument("--private", action="store_true", default=None, help="if the repository is made")
+    command.add_argument(
+        "--private", action="store_true", default=None, help="make a private repository, if it is made"
+    )
     command.add_argument("--revision", metavar="BRANCH", help="the branch that is committed to (default: main)")
     command.add_argument("--create-pr", action="store_true", help="open a pull request instead")
-    command.add_argument("--message", help="of the commit")
-    command.add_argument("--license", metavar="ID", help="of the tokenizer (default: what its source says)")
+    command.add_argument("--message", help="the message of the commit")
+    command.add_argument("--license", metavar="ID", help="the licence of the tokenizer (default: what its source says)")
     command.add_argument("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer is from")
     command.add_argument("--token", help="a token of the Hub that may write (default: the one that is found)")
     command.add_argument("--dry-run", metavar="DIR", help="write all files into a directory, and nothing to the Hub")

@@ -10,10 +10,17 @@ from typing import Any
 
 from crayon_hf.cli.arguments import UsageError, add_command
 
+_USAGE = """\
+crayon-hf run [--install LIBRARIES] SCRIPT [ARGS ...]
+       crayon-hf run [--install LIBRARIES] -m MODULE [ARGS ...]
+       crayon-hf run [--install LIBRARIES] -c CODE [ARGS ...]
+       crayon-hf run [--install LIBRARIES] --env"""
+
 _DESCRIPTION = """\
-Runs a program as "python SCRIPT ARGS", "python -m MODULE ARGS" or "python -c CODE ARGS" would, and all Pythons that it
-starts, with crayon_hf.install(): what opens a tokenizer in transformers, and by --install in tokenizers and tiktoken,
-gives ours. "python -m crayon_hf SCRIPT ARGS" is the same.
+Runs a program as Python would, and all Pythons that it starts, with crayon_hf.install(): what opens a tokenizer in
+transformers, and by --install in tokenizers and tiktoken, gives ours.
+
+"python -m crayon_hf SCRIPT ARGS" is the same.
 """
 
 
@@ -25,6 +32,7 @@ def add_run(subparsers: Any) -> None:
         ("crayon-hf run --env", "what a shell would export"),
     )
     command = add_command(subparsers, "run", run, "a Python program, with our tokenizers", _DESCRIPTION, examples)
+    command.usage = _USAGE
     command.add_argument(
         "--install",
         metavar="LIBRARIES",

@@ -17,9 +17,9 @@ def add_cache(subparsers: Any) -> None:
         "cache",
         cache,
         "what was compiled here: its size, and clear it",
-        "Says where compiled cartridges are kept and how large that is, or removes them. What is removed is compiled\n"
-        "again when it is needed; profiles are no part of it. CRAYON_CACHE_DIR says where it is, CRAYON_CACHE_BYTES\n"
-        "(such as 500M) how large it may become.",
+        "Says where compiled cartridges are kept and how large that is, or removes them. What is removed is compiled "
+        "again when it is needed; profiles are no part of it.\n\n"
+        "CRAYON_CACHE_DIR says where it is, CRAYON_CACHE_BYTES (such as 500M) how large it may become.",
         (("crayon-hf cache", "where, and how large"), ("crayon-hf cache clear", "remove all of it")),
     )
     command.add_argument("action", nargs="?", choices=("size", "clear"), default="size", help="default: %(default)s")

@@ -25,17 +25,20 @@ def add_tokenize(subparsers: Any) -> None:
         "tokenize",
         tokenize,
         "a corpus to token files",
-        "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n"
-        "Text, JSON lines, CSV, TSV, parquet, Arrow, packed or not, by path, directory, pattern, address of fsspec.\n"
-        "Killed at any moment, the same command goes on, to the same bytes. The exit status is 0 when all is done,\n"
-        "1 when something is not (a bad record, a file, the disk, a worker), 2 for wrong usage, 128 + the signal.",
+        "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n\n"
+        "It reads text, JSON lines, CSV, TSV, parquet and Arrow, packed or not. If it is killed, the same command goes "
+        "on where it was, to the same bytes.\n\n"
+        "The exit status is 0 when all is done, 1 when something is not (a bad record, a file, the disk, a worker), "
+        "2 for wrong usage, 128 and the number of a signal.",
         (
             ("crayon-hf tokenize data/ -o tokens/ -t lite --eos '<|endoftext|>'", "a directory, for Megatron-LM"),
             ("crayon-hf tokenize table.csv -o reviews/ -t lite --column review --format npy", ""),
             ("crayon-hf tokenize book.txt -o lines/ -t my-model/ --separator '\\n' --format parquet", ""),
         ),
     )
-    command.add_argument("input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address")
+    command.add_argument(
+        "input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
+    )
     command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
     add_tokenizer(command, default=None)
     command.add_argument(
@@ -44,43 +47,56 @@ def add_tokenize(subparsers: Any) -> None:
         default="megatron",
         help="what is written (default: %(default)s)",
     )
-    command.add_argument("--input-format", choices=FORMATS, help="(default: what the names' endings say)")
-    text = command.add_mutually_exclusive_group()
+    read = command.add_argument_group("what is read")
+    read.add_argument("--input-format", choices=FORMATS, help="default: what the names' endings say")
+    text = read.add_mutually_exclusive_group()
     text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
     text.add_argument("--template", metavar="T", help="the text of several columns: '{title}\\n{text}'")
-    command.add_argument(
+    read.add_argument(
         "--separator",
         metavar="S",
-        help="between the documents of a text file (\\n, \\t, \\0); without it a file is one",
+        help="what stands between the documents of a text file: \\n, \\t, \\0 (default: a file is one document)",
     )
-    command.add_argument("--append-eos", action="store_true", help="the end-of-text token after each document")
-    command.add_argument("--eos", metavar="TOKEN", help="which token that is, where it is not known; appends it")
-    command.add_argument(
-        "--add-special-tokens", action="store_true", help="those that the tokenizer puts around a text"
+    written = command.add_argument_group("what is written")
+    written.add_argument("--append-eos", action="store_true", help="put the end-of-text token after each document")
+    written.add_argument("--eos", metavar="TOKEN", help="which token that is, where it is not known; appends it")
+    written.add_argument(
+        "--add-special-tokens", action="store_true", help="add those that the tokenizer puts around a text"
     )
-    command.add_argument("--shuffle", action="store_true", help="files, and the documents of those that go together")
-    command.add_argument("--seed", type=number, default=0, metavar="N", help="of the shuffle (default: %(default)s)")
-    command.add_argument(
+    written.add_argument(
+        "--shuffle", action="store_true", help="shuffle files, and documents of those that go together"
+    )
+    written.add_argument("--seed", type=number, default=0, metavar="N", help="of the shuffle (default: %(default)s)")
+    written.add_argument(
         "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before there are more"
     )
-    command.add_argument(
+    read.add_argument(
         "--bad-records",
         choices=("stop", "skip", "replace"),
         default="stop",
-        help="what to do about them; they are counted and listed (default: %(default)s)",
+        help="what to do about them: they are counted and listed (default: %(default)s)",
     )
-    command.add_argument(
+    work = command.add_argument_group("how the work is done")
+    work.add_argument(
         "--workers", type=number, metavar="N", help="processes (default: half the cores; for packed files all)"
     )
-    command.add_argument("--threads", type=number, metavar="N", help="of each worker (default: cores / workers)")
-    command.add_argument(
-        "--batch-bytes", type=size, default=16 << 20, metavar="SIZE", help="of text at a time (default: 16M)"
+    work.add_argument("--threads", type=number, metavar="N", help="of each worker (default: cores / workers)")
+    work.add_argument(
+        "--batch-bytes", type=size, default=16 << 20, metavar="SIZE", help="so much text at a time (default: 16M)"
     )
-    command.add_argument(
-        "--max-document-bytes", type=size, default=256 << 20, metavar="SIZE", help="bad if longer (default: 256M)"
+    read.add_argument(
+        "--max-document-bytes",
+        type=size,
+        default=256 << 20,
+        metavar="SIZE",
+        help="a longer document is a bad record (default: 256M)",
     )
-    command.add_argument(
-        "--group-bytes", type=size, default=64 << 20, metavar="SIZE", help="small files go together (default: 64M)"
+    work.add_argument(
+        "--group-bytes",
+        type=size,
+        default=64 << 20,
+        metavar="SIZE",
+        help="small files go together up to so much (default: 64M)",
     )
     command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     command.add_argument("--overwrite", action="store_true", help="begin anew; removes what another job wrote there")

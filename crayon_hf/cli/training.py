@@ -28,10 +28,11 @@ def add_train(subparsers: Any) -> None:
         "train",
         train,
         "files to a tokenizer",
-        "Trains a tokenizer and writes a tokenizer.json and its cartridge. Text files give their lines, each with\n"
-        "its ending; .jsonl, .csv, .tsv, .parquet and .arrow the strings of a column; .gz, .bz2, .xz and .zst are\n"
-        "unpacked on the way. BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other\n"
-        "models by that library.",
+        "Trains a tokenizer and writes a tokenizer.json and its cartridge.\n\n"
+        "Text files give their lines, each with its ending; .jsonl, .csv, .tsv, .parquet and .arrow files the strings "
+        "of a column; .gz, .bz2, .xz and .zst files are unpacked on the way.\n\n"
+        "BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by that "
+        "library.",
         (
             ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a file"),
             ("crayon-hf train data/ -o my-model/ --special-token '<|endoftext|>'", "a directory"),
@@ -52,17 +53,17 @@ def add_train(subparsers: Any) -> None:
         "--model",
         choices=("bpe", "unigram", "wordpiece", "wordlevel"),
         default="bpe",
-        help="default: %(default)s, over bytes",
+        help="default: bpe, over bytes",
     )
     command.add_argument("--vocab-size", type=number, metavar="N", help="ids in all: 32000, 32k (default: 30k)")
-    command.add_argument("--min-frequency", type=number, metavar="N", help="pairs or words that are rarer do not count")
+    command.add_argument("--min-frequency", type=number, metavar="N", help="leave out pairs or words that are rarer")
     command.add_argument(
         "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
     )
-    command.add_argument("--limit-alphabet", type=number, metavar="N", help="the most frequent characters alone")
-    command.add_argument("--max-token-length", type=number, metavar="N", help="characters of a token, at most")
+    command.add_argument("--limit-alphabet", type=number, metavar="N", help="take the N most frequent characters alone")
+    command.add_argument("--max-token-length", type=number, metavar="N", help="a token has N characters at most")
     command.add_argument(
-        "--no-byte-alphabet", action="store_true", help="only bytes that occur: some texts cannot be encoded then"
+        "--no-byte-alphabet", action="store_true", help="take only bytes that occur: some texts cannot be encoded then"
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
@@ -73,9 +74,10 @@ def add_train(subparsers: Any) -> None:
         metavar="NAME_OR_PATH",
         help="a tokenizer whose components and special tokens are taken over",
     )
-    command.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
-    command.add_argument("--format", choices=FORMATS, help="whatever the names say")
-    command.add_argument("--threads", type=number, metavar="N", help="default: one for each core")
+    read = command.add_argument_group("what is read")
+    read.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
+    read.add_argument("--format", choices=FORMATS, help="of all files (default: what their names say)")
+    command.add_argument("--threads", type=number, metavar="N", help="so many threads (default: one for each core)")
     command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
 
 

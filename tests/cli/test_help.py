@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -115,41 +115,43 @@ def test_without_a_command_there_is_help(place: Path) -> None:
     done = shell(place, "crayon-hf --help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: crayon-hf COMMAND")
-    assert max(map(len, done.stdout.splitlines())) <= 120
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("columns", ["60", "100", "300"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_says_how_it_is_called(name: str) -> None:
+def test_each_command_says_how_it_is_called(name: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     text = COMMANDS[name].format_help()
     assert text.startswith(f"usage: crayon-hf {name} ")
     assert "examples:" in text
-    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines())) <= 100
+    if columns == "60":  # paragraphs go by the terminal; an example is a line to copy
+        paragraphs = text.partition("examples:")[0].partition("\n\n")[2].partition("\n\narguments:")[0]
+        assert max(map(len, paragraphs.partition("\n\noptions:")[0].splitlines())) <= 60
 
 
-def on_a_terminal(arguments: list[str], **environment: str) -> str:
-    main, terminal = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
-    if "NO_COLOR" not in environment:
-        env.pop("NO_COLOR", None)
-    process = subprocess.Popen([sys.executable, "-c", MAIN, *arguments], stdout=terminal, stderr=terminal, env=env)
-    os.close(terminal)
-    data = b""
-    while True:
-        try:
-            block = os.read(main, 1 << 16)
-        except OSError:
-            break
-        if not block:
-            break
-        data += block
-    os.close(main)
-    process.wait()
-    return data.decode().replace("\r\n", "\n")
+@pytest.mark.skipif(os.name == "nt", reason="terminals of Unix")
+def test_the_picture_of_a_command() -> None:
+    import help_pictures
+
+    assert sorted(help_pictures.commands()) == sorted([["--help"], *([name, "--help"] for name in COMMANDS)])
+    drawn = help_pictures.picture(["cache", "--help"], help_pictures.shown(["cache", "--help"]))
+    lines = [str(each.text) for each in ElementTree.fromstring(drawn).iter() if each.text]
+    text = "".join(lines).replace("\xa0", " ")
+    for said in ("$ crayon-hf cache --help", "usage:", "{size,clear}", "crayon-hf cache clear"):
+        assert said in text
+    assert len(set(re.findall(r"fill: #(\w+)", drawn))) >= 2, "no colours"
+    assert "url(http" not in drawn
+    assert "@font-face" not in drawn
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals of Unix")
 @pytest.mark.parametrize("arguments", [["--help"], ["encode", "--help"], []])
 def test_help_has_colours_on_a_terminal_alone(arguments: list[str], place: Path) -> None:
+    import help_pictures
+
+    on_a_terminal = help_pictures.shown
     shown = on_a_terminal(arguments)
     assert "\x1b[36m" in shown
     assert "\x1b[1musage:\x1b[0m" in shown

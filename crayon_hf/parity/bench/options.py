@@ -18,16 +18,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         type=_scenarios,
         metavar="LIST",
-        help="some of first,repeated,new-words,long-document,lines,short,decode,open,memory,hostile,lists; default: "
-        "all, with --quick without long-document,lines,memory,lists. Or jobs: training,corpora,file,process,"
-        "transformers,server",
+        help="with commas between them: first, repeated, new-words, long-document, lines, short, decode, open, memory, "
+        "hostile, lists (default: all; with --quick without long-document, lines, memory, lists); or jobs: training, "
+        "corpora, file, process, transformers, server",
     )
     add(
         "--engines",
         type=_engines,
         metavar="LIST",
-        help="some of crayon,tokenizers,tiktoken,gigatoken,fastokens,tokie; of jobs also rustbpe,datatrove,"
-        "crayon_in_datatrove; default: all that are installed",
+        help="with commas between them: crayon, tokenizers, tiktoken, gigatoken, fastokens, tokie; of jobs also "
+        "rustbpe, datatrove, crayon_in_datatrove (default: all that are installed)",
     )
     add(
         "--peer",
@@ -39,12 +39,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--prerelease", action="store_true", help="also the pre-release of tokenizers, in an environment that is made")
     add("--prerelease-python", metavar="FILE", help="the interpreter of an environment that has it, instead")
-    add("--threads", type=thread_counts, metavar="LIST", help="default: 1,all; with --quick 1")
-    add("--rounds", type=int, metavar="N", help="default: 3; with --quick 1")
-    add("--minutes", type=float, metavar="N", help="no further round where it would take longer than this in all")
-    add("--megabytes", type=float, metavar="MB", help="at most so much of each text; for jobs, so much")
+    add("--threads", type=thread_counts, metavar="LIST", help="numbers of threads (default: 1,all; with --quick 1)")
+    add("--rounds", type=int, metavar="N", help="time N times (default: 3; with --quick 1)")
+    add(
+        "--minutes", type=float, metavar="N", help="begin no further round that would take longer than N minutes in all"
+    )
+    add("--megabytes", type=float, metavar="MB", help="take so much of each text at most; for jobs, so much")
     add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
-    add("--json", metavar="FILE", help="write every round there; - is the standard output")
+    add("--json", metavar="FILE", help='every round as JSON; "-" is the standard output')
     add("--markdown", metavar="FILE", help="put the tables between the marks of this document")
     add("--reasons", metavar="FILE", help="JSON: why cells fall short of the targets, and what would move them")
     add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by")
