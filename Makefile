@@ -6,7 +6,7 @@ CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/
 .PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit help-pictures dist dist-check clean
 
 help:
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 build: ## compile the extension and install the package in place, with everything the other targets need
 	$(PYTHON) -m pip install -r tools/build.txt
