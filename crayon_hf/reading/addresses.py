@@ -50,7 +50,8 @@ def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = N
         address = os.fsdecode(item)
         files = _local_files(address, format) if is_local(address) else _remote_files(address, format)
         if not files:
-            raise CorpusError(f"{address}: no file there")
+            rest = " with an ending that is known; if a format is said, all files are taken" if format is None else ""
+            raise CorpusError(f"{address}: no file there{rest}")
         found += files
     if not found:
         raise CorpusError("no input is given")

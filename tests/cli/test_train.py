@@ -168,6 +168,10 @@ def test_a_directory(here: Path) -> None:
     assert train_bpe(here, vocab_size=300).get_vocab() == expected.get_vocab()
     (here / "empty").mkdir()
     assert "no file there" in failure(run(here, "empty", "-o", "out"))
+    (here / "empty" / "notes.md").write_text("a note\n" * 9)
+    said = failure(run(here, "empty", "-o", "out"))
+    assert "empty: no file there with an ending that is known; if a format is said, all files are taken" in said
+    assert run(here, "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
 
 
 @pytest.mark.parametrize(
