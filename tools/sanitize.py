@@ -70,7 +70,7 @@ def make_interpreter(kind: str, place: Path, reports: Path) -> Path:
     scripts.mkdir(parents=True, exist_ok=True)
     paths = sysconfig.get_paths()
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    packages = place / "venv" / "lib" / f"python{version}" / "site-packages"
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(place / "venv")}))
     packages.mkdir(parents=True, exist_ok=True)
     home = Path(sys.base_prefix) / "bin"
     (place / "venv" / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")

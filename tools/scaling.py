@@ -1,8 +1,10 @@
 """How small calls scale with threads in one process: `python tools/scaling.py [THREADS ...]`, 1, 2 and 8 by default.
 
-Each row is a call that all threads make at the same time, of one tokenizer (the profile ``lite``). It says how many
-calls there are in a second of the clock, as a multiple of one thread's, and what one takes of the processor's time.
-Rounds of all thread counts take turns; a figure is the median of some. With the GIL the first stays at 1.
+Each row is a call that all threads make at the same time, of one tokenizer (the profile ``lite``), with a text or a
+list of ids of its own. It says how many calls there are in a second of the clock, as a multiple of one thread's, what
+one takes of the processor's time, and how many cores the threads had: where that is not their number, the machine was
+busy, and the other two say nothing of threads that run at once. Rounds of all thread counts take turns; a figure is
+the median of some. With the GIL the first stays at 1.
 """
 
 from __future__ import annotations
@@ -34,15 +36,29 @@ def calls(tokenizer: Tokenizer) -> dict[str, Callable[[], Callable[[], Any]]]:
         (id,) = tokenizer.encode("a").ids
         return lambda: stream.step(tokenizer, id)
 
+    def with_own(call: Callable[[Any], Any], given: Any) -> Callable[[], Callable[[], Any]]:
+        def make() -> Callable[[], Any]:
+            own = copy_of(given)
+            return lambda: call(own)
+
+        return make
+
     return {
-        "encode, 40 characters": lambda: lambda: tokenizer.encode(SHORT).ids,
-        "encode, 2 KB": lambda: lambda: tokenizer.encode(text).ids,
-        "tokens and offsets, 2 KB": lambda: lambda: (e := tokenizer.encode(text)).tokens and e.offsets,
-        "decode, 9 ids": lambda: lambda: tokenizer.decode(ids),
-        "decode, 450 ids": lambda: lambda: tokenizer.decode(many),
+        "encode, 40 characters": with_own(lambda own: tokenizer.encode(own).ids, SHORT),
+        "encode, 2 KB": with_own(lambda own: tokenizer.encode(own).ids, text),
+        "tokens and offsets, 2 KB": with_own(lambda own: (e := tokenizer.encode(own)).tokens and e.offsets, text),
+        "decode, 9 ids": with_own(tokenizer.decode, ids),
+        "decode, 450 ids": with_own(tokenizer.decode, many),
         "a step of a stream": step,
-        "encode_batch, 16 texts, one thread each": lambda: lambda: tokenizer.encode_batch([SHORT] * 16, threads=1),
+        "encode_batch, 16 texts, one thread each": with_own(
+            lambda own: tokenizer.encode_batch(own, threads=1), [SHORT] * 16
+        ),
     }
+
+
+def copy_of(given: Any) -> Any:
+    """Another object, of the items that are the same: a text or a list."""
+    return "".join(list(given)) if isinstance(given, str) else list(given)
 
 
 def measure(threads: int, make: Callable[[], Callable[[], Any]]) -> tuple[float, float]:
@@ -82,7 +98,9 @@ def main(given: list[str]) -> None:
     build = "free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else "usual"
     gil = "with" if has_gil else "without"
     print(f"CPython {sys.version.split()[0]}, {build}, {gil} the GIL; {os.cpu_count()} cores")
-    print("Calls a second as a multiple of one thread's; \u00b5s of the processor for each.\n")
+    print(
+        "Calls a second as a multiple of one thread's; \u00b5s of the processor for each; cores that the threads had.\n"
+    )
     print("| call | " + " | ".join(f"{count} thread{'s'[: count != 1]}" for count in counts) + " |")
     print("|---|" + "--:|" * len(counts))
     for name, make in calls(Tokenizer.from_profile("lite")).items():
@@ -91,7 +109,8 @@ def main(given: list[str]) -> None:
         for i in range(len(counts)):
             times = statistics.median(each[i][0] / each[0][0] for each in rounds)
             cpu = statistics.median(each[i][1] for each in rounds)
-            cells.append(f"{times:.2f}, {cpu * 1e6:.2f}")
+            cores = statistics.median(each[i][0] * each[i][1] for each in rounds)
+            cells.append(f"{times:.2f}, {cpu * 1e6:.2f}, {cores:.1f}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
