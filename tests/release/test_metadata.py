@@ -131,7 +131,7 @@ def test_what_builds_is_pinned(said: dict[str, Any]) -> None:
     of_build = ["packaging>=24", "pyproject_hooks", 'colorama; os_name=="nt"', 'tomli>=1.1; python_version<"3.11"']
     needs = [*map(requirements.Requirement, [*said["build-system"]["requires"], *of_build])]
     for tag in said["tool"]["cibuildwheel"]["build"]:
-        match = re.fullmatch(r"cp3(\d+)-\*", tag)
+        match = re.fullmatch(r"cp3(\d+)t?-\*", tag)
         assert match, tag
         for system in ("posix", "nt"):
             place = {"python_version": f"3.{match[1]}", "os_name": system}
