@@ -69,7 +69,10 @@ class Tokenizer(Changes, AsyncMethods):
 
     @staticmethod
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
-        """Open the text of a ``tokenizer.json``. The cache keeps what is made of a large one, as of a file."""
+        """Open the text of a ``tokenizer.json``.
+
+        Of a text of 256 KiB or more the compiled cartridge stays in the cache, as that of a file does.
+        """
         if not isinstance(json, str):
             raise TypeError(f"json is {type(json).__name__}, expected str")
         return Tokenizer.from_buffer(json.encode(), mode)
@@ -542,7 +545,7 @@ class Tokenizer(Changes, AsyncMethods):
         from crayon_hf.showing.tokens import sample_of
 
         parts = self._state
-        path = parts.path if parts.came_along or not parts.source.path else parts.source.path
+        path = parts.path if parts.came_along else parts.source.path
         facts = {
             "tokens": f"{self.get_vocab_size():,}",
             "engine": self.engine,

@@ -39,7 +39,8 @@ def shown(arguments: Sequence[str], **environment: str) -> str:
     os.close(terminal)
     data = b"".join(_blocks(main))
     os.close(main)
-    process.wait()
+    if process.wait() != (0 if arguments else 2):  # 2: no command was named
+        raise RuntimeError(f"crayon-hf {' '.join(arguments)} ends with {process.returncode}: {data.decode()}")
     return data.decode().replace("\r\n", "\n")
 
 

@@ -58,9 +58,9 @@ def add_parity(subparsers: Any) -> None:
     texts.add_argument("--megabytes", type=float, metavar="MB", help="take so much of each text at most")
     texts.add_argument("--strings", type=number, default=10_000, metavar="N", help="generate N (default: %(default)s)")
     texts.add_argument(
-        "--tokens", type=number, metavar="N", help="and N of its own tokens (default: a fifth of --strings)"
+        "--tokens", type=number, metavar="N", help="and N strings of its own tokens (default: a fifth of --strings)"
     )
-    texts.add_argument("--seed", type=number, default=1, metavar="N", help="of both (default: %(default)s)")
+    texts.add_argument("--seed", type=number, default=1, metavar="N", help="the seed of both (default: %(default)s)")
     command.add_argument("--cpu", default="", metavar="NAME", help="an instruction set (default: the best one)")
     command.add_argument("--no-speed", action="store_true", help="compare, time nothing")
     command.add_argument("--rounds", type=number, metavar="N", help="time N times (default: 3; with --greedy 5)")

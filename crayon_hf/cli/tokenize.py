@@ -51,7 +51,7 @@ def add_tokenize(subparsers: Any) -> None:
     read.add_argument("--input-format", choices=FORMATS, help="default: what the names' endings say")
     text = read.add_mutually_exclusive_group()
     text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
-    text.add_argument("--template", metavar="T", help="the text of several columns: '{title}\\n{text}'")
+    text.add_argument("--template", metavar="T", help="the text of several columns instead: '{title}\\n{text}'")
     read.add_argument(
         "--separator",
         metavar="S",
@@ -66,7 +66,9 @@ def add_tokenize(subparsers: Any) -> None:
     written.add_argument(
         "--shuffle", action="store_true", help="shuffle files, and documents of those that go together"
     )
-    written.add_argument("--seed", type=number, default=0, metavar="N", help="of the shuffle (default: %(default)s)")
+    written.add_argument(
+        "--seed", type=number, default=0, metavar="N", help="the seed of the shuffle (default: %(default)s)"
+    )
     written.add_argument(
         "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before there are more"
     )

@@ -67,12 +67,12 @@ def add_train(subparsers: Any) -> None:
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--pattern", metavar="NAME", help="the published pattern that cuts text (default: llama3)")
-    how.add_argument("--regex", metavar="REGEX", help="a pattern of one's own")
+    how.add_argument("--regex", metavar="REGEX", help="a pattern of your own instead")
     how.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME_OR_PATH",
-        help="a tokenizer whose components and special tokens are taken over",
+        help="instead of a pattern: a tokenizer whose components and special tokens are taken over",
     )
     read = command.add_argument_group("what is read")
     read.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")

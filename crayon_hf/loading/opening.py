@@ -245,7 +245,7 @@ def _open_again(path: str | None, digest: str, metadata: str, source: bytes | st
         try:
             engine = cache.open_cartridge(path)
             if engine.source_digest == digest and engine.metadata == metadata:
-                came_along = os.path.dirname(path) != cache.cache_directory()
+                came_along = os.path.dirname(path) != os.path.normpath(cache.cache_directory())
                 where = Source(beside(path) if source is None else source, digest)
                 return TokenizerState(engine, where, path, mode, came_along)
         except (CartridgeError, OSError):

@@ -55,9 +55,11 @@ def write(
     how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     rest = json.dumps(written, ensure_ascii=False, **how).encode()
     colon = b": " if pretty else b":"
-    name = b'"precompiled_charsmap"' + colon
-    for charsmap in charsmaps:
-        rest = rest.replace(b'%s"%s"' % (name, _EMPTY_CHARSMAP.encode()), b'%s"%s"' % (name, charsmap.encode()), 1)
+    if charsmaps:
+        member = b'"precompiled_charsmap"' + colon
+        rest, *after = rest.split(b'%s"%s"' % (member, _EMPTY_CHARSMAP.encode()))
+        for charsmap, behind in zip(charsmaps, after, strict=True):
+            rest += b'%s"%s"%s' % (member, charsmap.encode(), behind)
     parts = []
     for key, text in (("merges", merges), ("vocab", vocab)):
         if text is not None:
@@ -79,10 +81,11 @@ def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
     if not isinstance(normalizer, dict):
         return normalizer
     charsmap, parts = normalizer.get("precompiled_charsmap"), normalizer.get("normalizers")
-    if isinstance(charsmap, str) and len(charsmap) % 4 == 0:  # else the library writes it in another way
+    # Of another length the library writes it in another way; of another type it leaves it out.
+    if normalizer.get("type") == "Precompiled" and isinstance(charsmap, str) and len(charsmap) % 4 == 0:
         taken.append(charsmap)
         return normalizer | {"precompiled_charsmap": _EMPTY_CHARSMAP}
-    if isinstance(parts, list):
+    if normalizer.get("type") == "Sequence" and isinstance(parts, list):
         return normalizer | {"normalizers": [_without_charsmaps(part, taken) for part in parts]}
     return normalizer
 

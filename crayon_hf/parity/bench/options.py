@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--json", metavar="FILE", help='every round as JSON; "-" is the standard output')
     add("--markdown", metavar="FILE", help="put the tables between the marks of this document")
     add("--reasons", metavar="FILE", help="JSON: why cells fall short of the targets, and what would move them")
-    add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by")
+    add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by (default: wall)")
 
 
 def thread_counts(text: str) -> list[int]:

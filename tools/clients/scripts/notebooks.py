@@ -97,7 +97,7 @@ def _common(cell):
     """What stock gives as well: all but HTML, and what training says of its progress (stock: empty lines)."""
     kept = []
     for output in cell.outputs:
-        if output.output_type == "stream" and (output.name == "stderr" or cell.id == "train"):
+        if output.output_type == "stream" and cell.id == "train":
             continue
         output = copy.deepcopy(output)
         output.get("data", {}).pop("text/html", None)
