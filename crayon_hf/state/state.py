@@ -113,9 +113,9 @@ class TokenizerState:
             self._changed = self._anew = False
         return self._engine
 
-    def made_of_source(self) -> AnyEngine | None:
-        """An engine with the vocabulary of `source`, if there is one now; its components may be older ones."""
-        return None if self._anew else self._engine
+    def made_of_source(self) -> _core.Engine | None:
+        """A native engine with the vocabulary of `source`, if there is one now; its components may be older ones."""
+        return self._engine if isinstance(self._engine, _core.Engine) and not self._anew else None
 
     def origin(self) -> str | None:
         """Where the cartridge is from: "repository", "cache" or "memory"; None when there is none."""

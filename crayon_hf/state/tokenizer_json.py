@@ -22,7 +22,10 @@ _ORDER = (
 
 
 def write(
-    document: dict[str, Any], pretty: bool, source: Callable[[], bytes] | None = None, engine: Any = None
+    document: dict[str, Any],
+    pretty: bool,
+    source: Callable[[], bytes] | None = None,
+    engine: _core.Engine | None = None,
 ) -> bytes:
     """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores.
 
@@ -33,7 +36,8 @@ def write(
     read = source if source is not None else dump({"model": document["model"]}).encode
     texts = None
     if small.get("type") in _TYPES and not _has_tiny_float(small):
-        texts = _texts_of(engine, small["type"], pretty) or _core.model_text(read(), pretty)
+        vocab = None if engine is None or small["type"] == "BPE" else engine.vocabulary_json(pretty)
+        texts = _core.model_text(read(), pretty) if vocab is None else (vocab, None)
     if texts is None:
         whole = document | {"model": small | vocabulary_of(parsed(read())["model"])}
         return _through_the_library(whole, pretty).encode()
@@ -48,7 +52,7 @@ def write(
         emptied["unk_id"], kept["unk_id"] = None, small["unk_id"]
     charsmaps: list[str] = []
     emptied_document = document | {"added_tokens": [], "model": small | emptied}
-    if isinstance(engine, _core.Engine):  # which has read what there is
+    if engine is not None:  # which has read what there is
         emptied_document["normalizer"] = _without_charsmaps(document.get("normalizer"), charsmaps)
     skeleton = json.loads(_through_the_library(emptied_document, False))
     written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | kept}
@@ -67,13 +71,6 @@ def write(
             rest, name, behind = rest.rpartition(b'"%s"%snull' % (key.encode(), colon))
             parts += [behind, text, name.removesuffix(b"null")]
     return b"".join(reversed([*parts, rest]))
-
-
-def _texts_of(engine: Any, model_type: str, pretty: bool) -> tuple[bytes, None] | None:
-    if model_type == "BPE" or not isinstance(engine, _core.Engine):
-        return None
-    vocab = engine.vocabulary_json(pretty)
-    return None if vocab is None else (vocab, None)
 
 
 def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:

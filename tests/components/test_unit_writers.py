@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -10,6 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
+from tests.support import reference_impl
+
+cpu = reference_impl.cpu
+pytestmark = pytest.mark.usefixtures("cpu")
 
 EDGES = ["\0", "a", "\x7f", "\x80", "\xbf", "\xc0", "\xff", "\u0100", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff"]
 EDGES += ["\U00010000", "\U0010ffff"]
@@ -17,14 +20,6 @@ PAST = {1: 0x100, 2: 0x10000, 4: 0x110000}
 """By how many bytes a character of a str has, the first code point that is too large."""
 FILL = "a" * 300
 """Short text is left to Python's decoder."""
-
-
-@pytest.fixture(params=_core.cpu_levels(), scope="module", autouse=True)
-def _cpu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each test runs on each."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CRAYON_CPU", request.param)
-        yield
 
 
 def check(text: str) -> None:

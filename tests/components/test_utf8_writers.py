@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -10,6 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import _core
+from tests.support import reference_impl
+
+cpu = reference_impl.cpu
+pytestmark = pytest.mark.usefixtures("cpu")
 
 # Of each number of bytes the first and the last one, and what is beside the surrogates.
 EDGES = ["\0", "a", "\x7f", "\x80", "\xff", "\u0100", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff"]
@@ -18,14 +21,6 @@ WIDTHS = ["\xe9", "\u0416", "\U0001f642"]
 """With one of these a str has 1, 2 or 4 bytes for each code point."""
 
 written = _core._testing.utf8_of
-
-
-@pytest.fixture(params=_core.cpu_levels(), scope="module", autouse=True)
-def _cpu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each test runs on each."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CRAYON_CPU", request.param)
-        yield
 
 
 def check(text: str) -> None:

@@ -105,7 +105,7 @@ def test_settled_file_is_not_read_again(gpt2_like, directory, tmp_path):
     Tokenizer.from_file(source)
     before = bytes_read()
     tokenizer = Tokenizer.from_file(source)
-    assert bytes_read() - before < 1_000_000  # a look at its beginning is 128 KiB in Python 3.14
+    assert bytes_read() - before < 200_000  # a look at its beginning is 128 KiB in Python 3.14
     assert tokenizer.encode(TEXT).ids == expected
 
 

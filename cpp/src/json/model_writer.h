@@ -21,7 +21,7 @@ class ModelWriter {
 
     void begin(char bracket) { put(bracket); }
     void token(std::string_view token, int64_t id) {
-        next(kEntry);
+        next();
         string(token);
         put(pretty_ ? std::string_view(": ") : std::string_view(":"));
         char* const begin = room(24);
@@ -37,32 +37,32 @@ class ModelWriter {
         pair(first, [&] { string(second); });
     }
     std::string end(char bracket) {
-        if (has_entries_ && pretty_) line(kModel);
+        if (has_entries_) line(kModel);
         put(bracket);
         text_.resize(size_);
         return std::move(text_);
     }
 
   private:
-    static constexpr size_t kModel = 4, kEntry = 6,
-                            kPart = 8;  // spaces before a member of the model, and what is in it
+    // Spaces before a member of the model, and before what is in it.
+    static constexpr size_t kModel = 4, kEntry = 6, kPart = 8;
 
     template <typename Second>
     void pair(std::string_view first, Second&& second) {
-        next(kEntry);
+        next();
         put('[');
-        if (pretty_) line(kPart);
+        line(kPart);
         string(first);
         put(',');
-        if (pretty_) line(kPart);
+        line(kPart);
         second();
-        if (pretty_) line(kEntry);
+        line(kEntry);
         put(']');
     }
-    void next(size_t indent) {
+    void next() {
         if (has_entries_) put(',');
         has_entries_ = true;
-        if (pretty_) line(indent);
+        line(kEntry);
     }
     void string(std::string_view text) {
         char* const begin = room(6 * text.size() + 2);
@@ -77,6 +77,7 @@ class ModelWriter {
         ++size_;
     }
     void line(size_t indent) {
+        if (!pretty_) return;
         char* const p = room(indent + 1);
         *p = '\n';
         std::fill_n(p + 1, indent, ' ');

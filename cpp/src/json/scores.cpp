@@ -79,8 +79,8 @@ double as_the_reference_reads(const char* begin, const char* end) {
 
 char* write_score(char* out, double score) {
 #if defined(__cpp_lib_to_chars)
-    const double size_of = std::abs(score);
-    if (size_of >= 1e-4 && size_of < 1e15) {  // for sure without an exponent
+    const double magnitude = std::abs(score);
+    if (magnitude >= 1e-4 && magnitude < 1e15) {  // for sure without an exponent
         char* const end = std::to_chars(out, out + kScoreRoom, score, std::chars_format::fixed).ptr;
         return std::find(out, end, '.') != end ? end : std::copy_n(".0", 2, end);
     }
