@@ -11,8 +11,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf import decode_stream, fingerprints
+from crayon_hf import budgets, decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__, trim
+from crayon_hf.budgets import Appender, TokenIndex
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     BadRecordError,
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AddedToken",
+    "Appender",
     "AutoTokenizer",
     "BadRecordError",
     "BertWordPieceTokenizer",
@@ -134,10 +136,12 @@ __all__ = [
     "TextInputSequence",
     "Token",
     "TokenIdError",
+    "TokenIndex",
     "Tokenizer",
     "UnsupportedError",
     "VocabularyError",
     "__version__",
+    "budgets",
     "decoders",
     "implementations",
     "install",

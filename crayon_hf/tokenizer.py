@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from crayon_hf import _core
 from crayon_hf.async_methods import AsyncMethods
+from crayon_hf.budgets import calls
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.loading import opening, sources
 from crayon_hf.state import added_tokens, components, state, tokenizer_json, truncation_padding
@@ -292,25 +293,58 @@ class Tokenizer(Changes, AsyncMethods):
 
     @overload  # a str is a sequence of str, and its count an int all the same
     def count_tokens(  # type: ignore[overload-overlap]
-        self, texts: str | bytes, add_special_tokens: bool = True, threads: int = 0
+        self, texts: str | bytes, add_special_tokens: bool = True, threads: int = 0, limit: int | None = None
     ) -> int: ...
     @overload
     def count_tokens(
-        self, texts: Sequence[str | bytes], add_special_tokens: bool = True, threads: int = 0
+        self, texts: Sequence[str | bytes], add_special_tokens: bool = True, threads: int = 0, limit: int | None = None
     ) -> list[int]: ...
     def count_tokens(
-        self, texts: str | bytes | Sequence[str | bytes], add_special_tokens: bool = True, threads: int = 0
+        self,
+        texts: str | bytes | Sequence[str | bytes],
+        add_special_tokens: bool = True,
+        threads: int = 0,
+        limit: int | None = None,
     ) -> int | list[int]:
-        """How many tokens a whole text has, or a list of that for each of many texts."""
+        """How many tokens a whole text has, or a list of that for each of many texts.
+
+        With a `limit` a text that has more is encoded no further than it takes to know that, and its count is
+        ``limit + 1``. What is behind that place is not looked at, so that errors there are none.
+        """
         one = isinstance(texts, (str, bytes))
         batch: Any = [texts] if one else texts
         engine, as_text = self._current_engine(), self._special_as_text
         counts = None
-        if self._placement is not None and not one:
+        if self._placement is not None and not one and limit is None:
             counts = self._placement.try_counts(engine, batch, add_special_tokens, as_text, threads)
         if counts is None:
-            counts = engine.count_tokens(batch, add_special_tokens, as_text, threads)
+            counts = calls.count_of(engine, batch, add_special_tokens, as_text, threads, limit)
         return counts[0] if one else counts
+
+    def fits(self, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
+        """Whether a text has at most `max_tokens` tokens. It is encoded no further than it takes to know that."""
+        return calls.fits_in(self._current_engine(), text, max_tokens, add_special_tokens, self._special_as_text)
+
+    def truncate_text(
+        self,
+        text: str,
+        max_tokens: int,
+        side: Literal["right", "left"] = "right",
+        boundary: None = None,
+        add_special_tokens: bool = True,
+    ) -> str:
+        """The text, or what is left of it when it is cut to `max_tokens` tokens; it encodes to at most that many.
+
+        What is cut off is on the `side`: the end, or with "left" the beginning. The rest is made of whole tokens of the
+        text's encoding, and of whole characters: the first `max_tokens` tokens (with "left" the last ones) or, where
+        those by themselves encode to more, fewer. Special tokens around the text count unless
+        ``add_special_tokens=False``; ValueError when they alone are more than `max_tokens`.
+
+        >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
+        'Ask, and'
+        """
+        engine, as_text = self._current_engine(), self._special_as_text
+        return calls.truncated(engine, text, max_tokens, side, boundary, add_special_tokens, as_text)
 
     def post_process(
         self, encoding: _core.Encoding, pair: _core.Encoding | None = None, add_special_tokens: bool = True

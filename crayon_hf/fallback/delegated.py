@@ -41,6 +41,9 @@ class DelegatedEngine:
     ) -> list[int]:
         raise NotImplementedError
 
+    def encode(self, *arguments: Any) -> Any:
+        raise NotImplementedError
+
     def id_to_token(self, id: int) -> str | None:
         raise NotImplementedError
 
@@ -79,6 +82,11 @@ class DelegatedEngine:
         threads: int = 0,
     ) -> list[int]:
         return list(map(len, self.encode_lists(texts, add_special_tokens, special_as_text)))
+
+    def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids without special tokens around them, and the characters that each stands for, nothing trimmed."""
+        encoding = self.encode(text, None, False, False, special_as_text)
+        return encoding.ids, encoding.offsets
 
     def decode_batch(
         self,

@@ -114,6 +114,16 @@ class TokenizersEngine(DelegatedEngine):
         ids: list[int] = self.encode(as_text(text), None, False, add_special_tokens, special_as_text).ids
         return ids
 
+    def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
+        key = "spans", special_as_text
+        stock = self._made.get(key)
+        if stock is None:
+            stock = self._made[key] = self._make(special_as_text, None, None)
+            stock.post_processor = None  # which may trim offsets
+        with reference_errors.of_tokenizers(self._is_live):
+            encoding = stock.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
     def encode_bytes(self, data: bytes) -> list[int]:
         raise UnsupportedError(f"encode_bytes needs the native engine (not native: {self.reason})")
 

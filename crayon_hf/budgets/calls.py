@@ -1,0 +1,126 @@
+"""Budgets of whole texts: count up to a limit, ask whether a text fits, cut it.
+
+The functions take whatever `holders.engine_of` knows; `Tokenizer` has methods of the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from crayon_hf.budgets.holders import engine_of
+from crayon_hf.util import validation
+
+Side = Literal["right", "left"]
+
+
+@overload
+def count_tokens(
+    tokenizer: Any,
+    texts: str | bytes,
+    add_special_tokens: bool = True,
+    threads: int = 0,
+    limit: int | None = None,
+) -> int: ...
+@overload
+def count_tokens(
+    tokenizer: Any,
+    texts: Sequence[str | bytes],
+    add_special_tokens: bool = True,
+    threads: int = 0,
+    limit: int | None = None,
+) -> list[int]: ...
+def count_tokens(
+    tokenizer: Any,
+    texts: str | bytes | Sequence[str | bytes],
+    add_special_tokens: bool = True,
+    threads: int = 0,
+    limit: int | None = None,
+) -> int | list[int]:
+    """How many tokens a text has, or each of many; with a `limit` at most one more than that.
+
+    >>> import crayon_hf
+    >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "so much to say " * 1000, limit=10)
+    11
+    """
+    engine, as_text = engine_of(tokenizer)
+    one = isinstance(texts, (str, bytes))
+    batch: Any = [texts] if one else texts
+    counts = count_of(engine, batch, add_special_tokens, as_text, threads, limit)
+    return counts[0] if one else counts
+
+
+def fits(tokenizer: Any, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
+    """Whether a text has at most `max_tokens` tokens. It is encoded no further than that takes."""
+    engine, as_text = engine_of(tokenizer)
+    return fits_in(engine, text, max_tokens, add_special_tokens, as_text)
+
+
+def truncate_text(
+    tokenizer: Any,
+    text: str,
+    max_tokens: int,
+    side: Side = "right",
+    boundary: None = None,
+    add_special_tokens: bool = True,
+) -> str:
+    """The longest beginning of a text (end, if `side` is "left") that has at most `max_tokens` tokens.
+
+    See `Tokenizer.truncate_text`.
+    """
+    engine, as_text = engine_of(tokenizer)
+    return truncated(engine, text, max_tokens, side, boundary, add_special_tokens, as_text)
+
+
+def count_of(
+    engine: Any, texts: Any, add_special_tokens: bool, special_as_text: bool, threads: int, limit: int | None
+) -> list[int]:
+    if limit is None:
+        counts: list[int] = engine.count_tokens(texts, add_special_tokens, special_as_text, threads)
+        return counts
+    most = budget(limit, "limit")
+    whole: list[int] = engine.count_tokens(texts, add_special_tokens, special_as_text, threads)
+    return [min(count, most + 1) for count in whole]
+
+
+def fits_in(engine: Any, text: str | bytes, max_tokens: int, add_special_tokens: bool, special_as_text: bool) -> bool:
+    most = budget(max_tokens, "max_tokens")
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"text is {validation.kind(text)}, expected str")
+    return count_of(engine, [text], add_special_tokens, special_as_text, 1, most)[0] <= most
+
+
+def truncated(
+    engine: Any,
+    text: str,
+    max_tokens: int,
+    side: str,
+    boundary: str | None,
+    add_special_tokens: bool,
+    special_as_text: bool,
+) -> str:
+    from crayon_hf.fallback import budgets
+
+    most = budget(max_tokens, "max_tokens")
+    if side not in ("right", "left"):
+        raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
+    refused = validation.kind_refusal(text, "text")
+    if refused is not None:
+        raise refused
+    added = engine.num_special_tokens_to_add(False) if validation.flag(add_special_tokens, "add_special_tokens") else 0
+    if added > most:
+        raise ValueError(f"max_tokens is {most}: the special tokens around a text alone are {added}")
+    return budgets.truncate_text(engine, text, most, side == "left", add_special_tokens, special_as_text)
+
+
+def budget(value: Any, name: str) -> int:
+    """A number of tokens: TypeError for what is no integer, ValueError for a negative one."""
+    import operator
+
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {validation.kind(value)}, expected int") from None
+    if number < 0:
+        raise ValueError(f"{name} is {number}, expected 0 or more")
+    return number

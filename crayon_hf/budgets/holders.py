@@ -1,0 +1,23 @@
+"""What holds a tokenizer of ours: `Tokenizer`, a tokenizer of transformers, an encoding of `crayon_hf.tiktoken`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def engine_of(tokenizer: Any) -> tuple[Any, bool]:
+    """The engine of a tokenizer, and whether special tokens in a text are ordinary text.
+
+    They are for an encoding of `crayon_hf.tiktoken`, as in its ``encode_ordinary``, and for a tokenizer of transformers
+    with ``split_special_tokens``.
+    """
+    backend: Any = getattr(tokenizer, "_tokenizer", None)
+    if callable(getattr(type(backend), "_current_engine", None)):
+        as_text = bool(getattr(tokenizer, "split_special_tokens", True))  # an encoding of tiktoken has none
+        return backend._current_engine(), as_text
+    if callable(getattr(type(tokenizer), "_current_engine", None)):
+        return tokenizer._current_engine(), tokenizer._special_as_text
+    raise TypeError(
+        f"tokenizer is {type(tokenizer).__name__}, expected a crayon_hf.Tokenizer, what crayon_hf.AutoTokenizer "
+        "opened, or an encoding of crayon_hf.tiktoken (crayon_hf.Tokenizer.from_tokenizers takes one of tokenizers)"
+    )
