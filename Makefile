@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces huge asan tsan portable audit help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -89,6 +89,9 @@ soak: ## an hour of mixed work in one process, every id compared (published voca
 
 faces: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
 	$(PYTHON) tests/faces/run.py --minutes 30
+
+budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; an hour (needs CRAYON_SHARED)
+	$(PYTHON) tests/budgets/run.py
 
 huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
 	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0

@@ -331,6 +331,29 @@ class Engine:
         special_as_text: bool = False,
         threads: int = 0,
     ) -> list[int]: ...
+    # -- budgets (crayon_hf.budgets)
+    def count_up_to(
+        self,
+        texts: Sequence[str | bytes],
+        limit: int,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+    ) -> list[int]:
+        """`count_tokens`, or ``limit + 1`` for a text that has more: it is encoded no further than that takes."""
+    def truncation_place(
+        self,
+        text: str,
+        max_tokens: int,
+        cut_off: str = "right",
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+    ) -> int:
+        """Where to cut a text, in characters, so that what is not `cut_off` ("right" or "left") has at most
+        `max_tokens` tokens; its length, or 0, where nothing is to be cut off. ValueError when the special tokens alone
+        are more."""
+    def token_index(self, text: str, special_as_text: bool = False) -> TokenIndex: ...
+    def appender(self, special_as_text: bool = False) -> Appender: ...
     # -- how one text becomes tokens, for people to look at (cpp/include/crayon/trace/trace.h says what the fields are)
     def trace_segments(self, text: str | bytes, special_as_text: bool = False) -> list[dict[str, Any]]:
         """Added tokens, and the stretches between them with the pieces that the model is given."""
@@ -368,6 +391,28 @@ class Engine:
     def added_tokens(self) -> list[dict[str, Any]]:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
+
+class TokenIndex:
+    """`crayon_hf.TokenIndex`, with ranges of characters that lie inside the text. Any number of threads may use it."""
+
+    def count(self, start: int, end: int, /) -> int: ...
+    def ids(self, start: int, end: int, /) -> list[int]: ...
+    def longest(self, start: int, max_tokens: int, /) -> int: ...
+    def longest_before(self, end: int, max_tokens: int, /) -> int: ...
+
+class Appender:
+    """`crayon_hf.Appender`. RuntimeError where two threads use it at once."""
+
+    def append(self, text: str, /) -> int: ...
+    def prepend(self, text: str, /) -> int: ...
+    def pop(self, characters: int, /) -> int: ...
+    def ids_from(self, start: int, /) -> list[int]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def characters(self) -> int: ...
+    @property
+    def text(self) -> str: ...
 
 class DeviceEncoder:
     """Encodes batches of texts on a device, with the ids of `Engine.encode_ragged`.

@@ -29,6 +29,7 @@ LAYERS = (
     "engine",
     "compiler",
     "batch",
+    "budgets",  # parts of texts, counted
     "training",
     "trace",
     "gpu",

@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 from crayon_hf.budgets.holders import engine_of
-from crayon_hf.fallback import budgets
 from crayon_hf.util import validation
 
 
@@ -30,7 +29,7 @@ class Appender:
     def __init__(self, tokenizer: Any) -> None:
         """`tokenizer` is a `Tokenizer`, what `AutoTokenizer` opened, or an encoding of `crayon_hf.tiktoken`."""
         engine, as_text = engine_of(tokenizer)
-        self._appender = budgets.Appender(engine, as_text)
+        self._appender = engine.appender(as_text)
 
     def append(self, text: str) -> int:
         """Add to the end. The number of ids at the beginning that are still the same: `ids_from` it are the others."""
@@ -50,7 +49,7 @@ class Appender:
         except TypeError:
             raise TypeError(f"characters is {validation.kind(characters)}, expected int") from None
         if not 0 <= number <= len(self):
-            raise ValueError(f"characters is {number}, expected 0 to {len(self)}, as many as the text has")
+            raise ValueError(f"characters is {number}, expected 0 to {len(self)}: the text has no more")
         return self._appender.pop(number)
 
     @property
@@ -74,7 +73,7 @@ class Appender:
 
     def __len__(self) -> int:
         """How many characters the text has."""
-        return len(self._appender.text)
+        return self._appender.characters
 
 
 def _text(value: Any) -> str:

@@ -5,13 +5,20 @@ The functions take whatever `holders.engine_of` knows; `Tokenizer` has methods o
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from crayon_hf.budgets.holders import engine_of
 from crayon_hf.util import validation
 
+if TYPE_CHECKING:
+    from crayon_hf.state.state import AnyEngine
+
 Side = Literal["right", "left"]
+
+_MOST = 2**62
+"""No text has more tokens, and the engine takes no greater number."""
 
 
 @overload
@@ -73,17 +80,18 @@ def truncate_text(
 
 
 def count_of(
-    engine: Any, texts: Any, add_special_tokens: bool, special_as_text: bool, threads: int, limit: int | None
+    engine: AnyEngine, texts: Any, add_special_tokens: bool, special_as_text: bool, threads: int, limit: int | None
 ) -> list[int]:
     if limit is None:
         counts: list[int] = engine.count_tokens(texts, add_special_tokens, special_as_text, threads)
         return counts
-    most = budget(limit, "limit")
-    whole: list[int] = engine.count_tokens(texts, add_special_tokens, special_as_text, threads)
-    return [min(count, most + 1) for count in whole]
+    limited: list[int] = engine.count_up_to(texts, budget(limit, "limit"), add_special_tokens, special_as_text, threads)
+    return limited
 
 
-def fits_in(engine: Any, text: str | bytes, max_tokens: int, add_special_tokens: bool, special_as_text: bool) -> bool:
+def fits_in(
+    engine: AnyEngine, text: str | bytes, max_tokens: int, add_special_tokens: bool, special_as_text: bool
+) -> bool:
     most = budget(max_tokens, "max_tokens")
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"text is {validation.kind(text)}, expected str")
@@ -91,7 +99,7 @@ def fits_in(engine: Any, text: str | bytes, max_tokens: int, add_special_tokens:
 
 
 def truncated(
-    engine: Any,
+    engine: AnyEngine,
     text: str,
     max_tokens: int,
     side: str,
@@ -99,28 +107,22 @@ def truncated(
     add_special_tokens: bool,
     special_as_text: bool,
 ) -> str:
-    from crayon_hf.fallback import budgets
-
     most = budget(max_tokens, "max_tokens")
     if side not in ("right", "left"):
         raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
     refused = validation.kind_refusal(text, "text")
     if refused is not None:
         raise refused
-    added = engine.num_special_tokens_to_add(False) if validation.flag(add_special_tokens, "add_special_tokens") else 0
-    if added > most:
-        raise ValueError(f"max_tokens is {most}: the special tokens around a text alone are {added}")
-    return budgets.truncate_text(engine, text, most, side == "left", add_special_tokens, special_as_text)
+    place = engine.truncation_place(text, most, side, add_special_tokens, special_as_text)
+    return text[:place] if side == "right" else text[place:]
 
 
 def budget(value: Any, name: str) -> int:
     """A number of tokens: TypeError for what is no integer, ValueError for a negative one."""
-    import operator
-
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {validation.kind(value)}, expected int") from None
     if number < 0:
         raise ValueError(f"{name} is {number}, expected 0 or more")
-    return number
+    return min(number, _MOST)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crayon_hf.state.state import AnyEngine
 
 
-def engine_of(tokenizer: Any) -> tuple[Any, bool]:
+def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:
     """The engine of a tokenizer, and whether special tokens in a text are ordinary text.
 
     They are for an encoding of `crayon_hf.tiktoken`, as in its ``encode_ordinary``, and for a tokenizer of transformers

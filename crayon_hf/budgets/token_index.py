@@ -6,7 +6,6 @@ from typing import Any
 
 from crayon_hf.budgets.calls import budget
 from crayon_hf.budgets.holders import engine_of
-from crayon_hf.fallback import budgets
 from crayon_hf.util import validation
 
 
@@ -33,7 +32,7 @@ class TokenIndex:
         if refused is not None:
             raise refused
         self.text = text
-        self._index = budgets.TokenIndex(engine, text, as_text)
+        self._index = engine.token_index(text, as_text)
 
     def count(self, start: int = 0, end: int | None = None) -> int:
         """How many tokens ``text[start:end]`` has."""

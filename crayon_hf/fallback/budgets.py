@@ -9,30 +9,27 @@ Span = tuple[int, int]
 """The characters that a token stands for: from, to."""
 
 
-def truncate_text(
+def truncation_place(
     engine: Any, text: str, max_tokens: int, keeps_end: bool, add_special_tokens: bool, special_as_text: bool
-) -> str:
-    """What `Tokenizer.truncate_text` says, without a boundary."""
-    whole = engine.encode_ids(text, add_special_tokens, special_as_text)
-    if len(whole) <= max_tokens:
-        return text
-    _, spans = _ids_and_spans(engine, text, special_as_text)
-    room = max_tokens - (engine.num_special_tokens_to_add(False) if add_special_tokens else 0)
-    for at in _places(spans, room, len(text), keeps_end):
-        part = text[at:] if keeps_end else text[:at]
-        if len(engine.encode_ids(part, add_special_tokens, special_as_text)) <= max_tokens:
-            return part
-    return ""
+) -> int:
+    """What `_core.Engine.truncation_place` says."""
+    added = engine.num_special_tokens_to_add(False) if add_special_tokens else 0
+    if added > max_tokens:
+        raise ValueError(f"max_tokens is {max_tokens}: the special tokens around a text alone are {added}")
+
+    def fits(part: str) -> bool:
+        return len(engine.encode_ids(part, add_special_tokens, special_as_text)) <= max_tokens
+
+    if fits(text):
+        return 0 if keeps_end else len(text)
+    spans = engine.ids_and_spans(text, special_as_text)[1]
+    for at in places(spans, max_tokens - added, len(text), keeps_end):
+        if fits(text[at:] if keeps_end else text[:at]):
+            return at
+    return len(text) if keeps_end else 0
 
 
-def _ids_and_spans(engine: Any, text: str, special_as_text: bool) -> tuple[list[int], list[Span]]:
-    if hasattr(engine, "ids_and_spans"):
-        return engine.ids_and_spans(text, special_as_text)  # type: ignore[no-any-return]
-    encoding = engine.encode(text, None, False, False, special_as_text)
-    return encoding.ids, encoding.offsets
-
-
-def _places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
+def places(spans: list[Span], most: int, size: int, keeps_end: bool) -> Iterator[int]:
     """Where a text of at most so many tokens can end or, if it `keeps_end`, begin: the longest first.
 
     Only where no token lies on both sides, as those of a character that is several tokens do.
@@ -56,7 +53,7 @@ class TokenIndex:
         self._engine = engine
         self._text = text
         self._special_as_text = special_as_text
-        engine.encode_ids(text, False, special_as_text)  # what is no text is an error now
+        engine.encode_ids(text, False, special_as_text)  # what is no text is an error at once
 
     def ids(self, start: int, end: int) -> list[int]:
         ids: list[int] = self._engine.encode_ids(self._text[start:end], False, self._special_as_text)
@@ -66,13 +63,13 @@ class TokenIndex:
         return len(self.ids(start, end))
 
     def longest(self, start: int, max_tokens: int) -> int:
-        return start + len(self._cut(self._text[start:], max_tokens, False))
+        return start + self._place(self._text[start:], max_tokens, False)
 
     def longest_before(self, end: int, max_tokens: int) -> int:
-        return end - len(self._cut(self._text[:end], max_tokens, True))
+        return self._place(self._text[:end], max_tokens, True)
 
-    def _cut(self, text: str, max_tokens: int, keeps_end: bool) -> str:
-        return truncate_text(self._engine, text, max_tokens, keeps_end, False, self._special_as_text)
+    def _place(self, text: str, max_tokens: int, keeps_end: bool) -> int:
+        return truncation_place(self._engine, text, max_tokens, keeps_end, False, self._special_as_text)
 
 
 class Appender:
@@ -89,8 +86,8 @@ class Appender:
         return len(self._ids)
 
     @property
-    def ids(self) -> list[int]:
-        return self._ids.copy()
+    def characters(self) -> int:
+        return len(self.text)
 
     def ids_from(self, start: int) -> list[int]:
         return self._ids[start:]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.errors import DelegatedWarning, InvalidUtf8Error, TokenIdError
+from crayon_hf.fallback import budgets
 from crayon_hf.util import validation
 from crayon_hf.util.warned import warn_caller
 
@@ -82,6 +83,32 @@ class DelegatedEngine:
         threads: int = 0,
     ) -> list[int]:
         return list(map(len, self.encode_lists(texts, add_special_tokens, special_as_text)))
+
+    def count_up_to(
+        self,
+        texts: Sequence[str | bytes],
+        limit: int,
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+        threads: int = 0,
+    ) -> list[int]:
+        return [min(n, limit + 1) for n in self.count_tokens(texts, add_special_tokens, special_as_text, threads)]
+
+    def truncation_place(
+        self,
+        text: str,
+        max_tokens: int,
+        cut_off: str = "right",
+        add_special_tokens: bool = True,
+        special_as_text: bool = False,
+    ) -> int:
+        return budgets.truncation_place(self, text, max_tokens, cut_off == "left", add_special_tokens, special_as_text)
+
+    def token_index(self, text: str, special_as_text: bool = False) -> budgets.TokenIndex:
+        return budgets.TokenIndex(self, text, special_as_text)
+
+    def appender(self, special_as_text: bool = False) -> budgets.Appender:
+        return budgets.Appender(self, special_as_text)
 
     def ids_and_spans(self, text: str, special_as_text: bool = False) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids without special tokens around them, and the characters that each stands for, nothing trimmed."""

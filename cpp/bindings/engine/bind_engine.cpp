@@ -317,6 +317,7 @@ void bind_engine(py::module_& m) {
     bind_encode(c);
     bind_columns(c);
     bind_spans(m, c);
+    bind_budgets(m, c);
     bind_trace(m, c);
     bind_decode(c);
     bind_vocabulary(c);

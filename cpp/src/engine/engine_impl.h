@@ -1,6 +1,7 @@
 // What an engine derives when it opens: no tables over the vocabulary, unless it has added tokens of its own.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -16,12 +17,23 @@
 
 namespace crayon {
 
+// An engine's seams (seams.h) for ids, made when they are first asked for.
+class LazySeams {
+  public:
+    ~LazySeams();
+    const Seams& get(const Engine& engine, bool special_as_text) const;
+
+  private:
+    mutable std::atomic<const Seams*> made_[2] = {};  // special tokens are looked for; or they are text
+};
+
 struct Engine::Impl {
     CpuLevel level;
     Flavor flavor;
     Pipeline pipeline;
     std::optional<Vocabulary> vocabulary;
     mutable LazyDecodeTable decode_table;
+    LazySeams seams;
     MergeTables merges;  // of byte-level tables that have merges, as are the cuts
     ByteCuts cuts;
     TrimInfo trim;

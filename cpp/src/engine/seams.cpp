@@ -1,6 +1,7 @@
 #include "engine/seams.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
@@ -105,11 +106,16 @@ size_t Seams::last(Bytes text, bool continues) const {
 
 // A border looks at a few characters, an added token back as far as the longest reaches, and digits at all of their
 // run.
-size_t Seams::last_inside(Bytes stretch) const {
-    if (!exist_ || matches_whole_ || shifts_) return 0;
-    size_t first = std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
+size_t Seams::reach() const {
+    return std::max(plain_.longest, normalized_.longest) + 4 * Border::kBefore;
+}
+
+size_t Seams::last_inside(Bytes stretch, size_t least) const {
+    if (!exist_inside()) return 0;
+    size_t first = reach();
     if (groups_digits_)
         while (first < stretch.size && uint8_t(stretch[first] - '0') < 10) ++first;
+    first = std::max(first, least);
     size_t steps_left = steps_for(stretch);
     for (size_t at = stretch.size; at > first;) {
         at = size_t(character_before(stretch.begin(), stretch.begin() + at) - stretch.begin());
@@ -258,6 +264,25 @@ bool Seams::Tokens::divide(const AddedMatcher& matcher, Bytes text, size_t at, c
     if (strip && is_white_space(border.before[0])) return false;
     if (single_word && is_word_char(border.before[0]) && first_bytes[text[at]]) return false;
     return !matcher.may_go_on(text.slice(0, at), longest, steps_left);
+}
+
+const Seams& Engine::seams(bool special_as_text) const {
+    return impl_->seams.get(*this, special_as_text);
+}
+
+LazySeams::~LazySeams() {
+    for (const std::atomic<const Seams*>& made : made_) delete made.load();
+}
+
+// Two threads may make them at once, and one of the two is kept: no lock, which a child of fork could find held.
+const Seams& LazySeams::get(const Engine& engine, bool special_as_text) const {
+    std::atomic<const Seams*>& made = made_[special_as_text ? 1 : 0];
+    if (const Seams* const seams = made.load(std::memory_order_acquire)) return *seams;
+    auto mine = std::make_unique<const Seams>(engine.impl(), engine.cartridge().program().max_token_bytes,
+                                              special_as_text, false);
+    const Seams* others = nullptr;
+    if (made.compare_exchange_strong(others, mine.get(), std::memory_order_acq_rel)) return *mine.release();
+    return *others;
 }
 
 }  // namespace crayon

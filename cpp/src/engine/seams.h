@@ -25,12 +25,18 @@ class Seams {
 
     // Whether there are any: false when some step has no proof for texts of any usual kind.
     bool exist() const { return exist_; }
+    // Whether last_inside can find any.
+    bool exist_inside() const { return exist_ && !matches_whole_ && !shifts_; }
     // The last seam of a text that may go on, or 0. The text is UTF-8, ends with a whole character, and begins where a
     // text or, if it `continues`, the rest of one begins. Not 0 nor the end, and always inside a piece between added
     // tokens.
     size_t last(Bytes text, bool continues) const;
-    // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter.
-    size_t last_inside(Bytes stretch) const;
+    // The same of any stretch of a text, for ids alone: 0 also where what is before the stretch could matter. Not at
+    // `least` or before it.
+    size_t last_inside(Bytes stretch, size_t least = 0) const;
+    // How many bytes before a seam can matter to last_inside; if it `counts_digits`, so can all of a run of digits.
+    size_t reach() const;
+    bool counts_digits() const { return groups_digits_; }
     // How far before a place a seam is looked for, at first and then.
     static constexpr size_t kNearSeam = size_t(1) << 10, kFarSeam = size_t(1) << 14;
     // The last seam before `to`, looked for in its neighbourhood alone; `from` if there is none. The text need not be

@@ -69,6 +69,7 @@ struct DecodedText {
 };
 
 class Scratch;
+class Seams;
 class TextBlock;
 class TokenJoiner;
 struct MergeTables;
@@ -165,6 +166,8 @@ class Engine {
     // post-processor does to ids.
     const SingleFrame* single_frame() const;
     const PairFrame* pair_frame() const;
+    // Where texts can be cut for ids alone; made when it is first asked for.
+    const Seams& seams(bool special_as_text) const;
 
     // JSON: the tokenizer.json without vocabulary, merges and added tokens.
     std::string_view components() const { return components_; }

@@ -1,0 +1,178 @@
+#include "crayon/budgets/token_index.h"
+
+#include <algorithm>
+
+#include "budgets/text_parts.h"
+#include "crayon/support/error.h"
+#include "crayon/support/interrupt.h"
+
+namespace crayon {
+namespace {
+
+// Smaller parts make answers quicker, and the pass over the text slower.
+constexpr size_t kPartUnits = 192;
+
+bool is_digit(const TextView& text, size_t at) {
+    const auto of = [&](const auto* units) { return units[at] - uint32_t('0') < 10u; };
+    if (text.width == 2) return of(static_cast<const uint16_t*>(text.data));
+    if (text.width == 4) return of(static_cast<const uint32_t*>(text.data));
+    return of(static_cast<const uint8_t*>(text.data));
+}
+
+}  // namespace
+
+// Where a stretch can be cut between its tokens, as units of the text: after `n` of them it ends at ends[n], and what
+// follows begins at starts[n].
+struct TokenIndex::Cuts {
+    Cuts(const std::vector<Offset>& spans, size_t from, size_t to) : ends(1, from), starts(spans.size() + 1, to) {
+        for (const Offset& span : spans) ends.push_back(std::max(ends.back(), from + span.end));
+        for (size_t n = spans.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + spans[n].start);
+    }
+    size_t tokens() const { return starts.size() - 1; }
+    // Not between the tokens of one character.
+    bool divides(size_t n) const { return ends[n] <= starts[n]; }
+
+    std::vector<size_t> ends, starts;
+};
+
+TokenIndex::TokenIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole,
+                       size_t begin)
+    : engine_(std::move(engine)),
+      text_(text),
+      special_as_text_(special_as_text),
+      seams_(engine_->seams(special_as_text)),
+      places_{{begin, 0}} {
+    if (engine_->is_random())
+        throw Error(ErrorKind::unsupported, "the model has dropout: a text has not one number of tokens");
+    if (whole) grow(SIZE_MAX);
+}
+
+TokenIndex::~TokenIndex() = default;
+
+bool TokenIndex::grow(size_t tokens) {
+    InterruptWatch interrupts;
+    StretchEncoder encoder(*engine_, special_as_text_);
+    PartCutter cutter(seams_, text_, places_.back().at);
+    while (known_tokens() <= tokens && !is_whole()) {
+        const size_t from = places_.back().at, to = cutter.next(kPartUnits);
+        places_.push_back({to, known_tokens() + encoder.count(text_, from, to, from > 0)});
+        if (places_.size() % 64 == 0) interrupts.look_now_and_then();
+    }
+    return known_tokens() > tokens;
+}
+
+// The beginning of the text stands for itself, and so does its end.
+TokenIndex::Edges TokenIndex::edges(size_t start, size_t end) const {
+    const auto behind = [](size_t at, const Place& place) { return at < place.at; };
+    const Place* const all = places_.data();
+    const Place* const stop = all + places_.size();
+    const Place *first = all, *last = stop - 1;
+    if (start > all->at) {
+        size_t reached = start + seams_.reach();
+        if (seams_.counts_digits())
+            while (reached < end && is_digit(text_, reached)) ++reached;
+        first = std::upper_bound(all, stop, reached, behind);
+    }
+    if (end < last->at || !is_whole()) {
+        last = std::upper_bound(all, stop, end - std::min(end, kSeamAfter), behind);
+        if (last > all) --last;
+    }
+    return {first, last};
+}
+
+size_t TokenIndex::work(size_t start, size_t end) const {
+    const Edges inside = edges(start, end);
+    if (inside.last <= inside.first) return end - start;
+    return inside.first->at - start + (end - inside.last->at);
+}
+
+size_t TokenIndex::count(size_t start, size_t end, StretchEncoder* encoder) const {
+    if (start == end) return 0;
+    const Edges inside = edges(start, end);
+    if (inside.last <= inside.first) return encoder->count(text_, start, end, continues(start));
+    size_t n = inside.last->before - inside.first->before;
+    if (start < inside.first->at) n += encoder->count(text_, start, inside.first->at, continues(start));
+    if (inside.last->at < end) n += encoder->count(text_, inside.last->at, end, true);
+    return n;
+}
+
+size_t TokenIndex::count(size_t start, size_t end) const {
+    StretchEncoder encoder(*engine_, special_as_text_);
+    return count(start, end, &encoder);
+}
+
+void TokenIndex::ids(size_t start, size_t end, IdBuffer* out) const {
+    if (start == end) return;
+    StretchEncoder encoder(*engine_, special_as_text_);
+    InterruptWatch interrupts;
+    const Edges inside = edges(start, end);
+    if (inside.last <= inside.first) return encoder.encode(text_, start, end, continues(start), out);
+    if (start < inside.first->at) encoder.encode(text_, start, inside.first->at, continues(start), out);
+    // Parts by the hundred, as more at once are encoded faster.
+    constexpr ptrdiff_t kTogether = 256;
+    for (const Place* place = inside.first; place < inside.last;) {
+        const Place* const next = place + std::min(kTogether, inside.last - place);
+        encoder.encode(text_, place->at, next->at, place->at > 0, out);
+        place = next;
+        interrupts.look_now_and_then();
+    }
+    if (inside.last->at < end) encoder.encode(text_, inside.last->at, end, true, out);
+}
+
+size_t TokenIndex::longest(size_t start, size_t most) const {
+    const size_t known = places_.back().at;
+    if (start >= known) return start;
+    StretchEncoder encoder(*engine_, special_as_text_);
+    InterruptWatch interrupts;
+    const Edges inside = edges(start, known);
+    // The parts from `start` on: [start, first), then between places, the last one up to the end of what is known.
+    const Place* const stop = places_.data() + places_.size() - 1;
+    const Place* const first = std::min(inside.first, stop);
+    const size_t head = start == first->at ? 0 : encoder.count(text_, start, first->at, continues(start));
+    const auto tokens_to = [&](const Place* place) { return head + (place->before - first->before); };
+    if (tokens_to(stop) <= most) return known;
+    const Place* part =
+        std::upper_bound(first, stop, most, [&](size_t n, const Place& place) { return n < tokens_to(&place); });
+    for (;; --part) {
+        const bool is_head = part == first;
+        const size_t from = is_head ? start : (part - 1)->at, before = is_head ? 0 : tokens_to(part - 1);
+        const Cuts cuts(encoder.spans(text_, from, part->at, from > 0 && (!is_head || continues(start))), from,
+                        part->at);
+        for (size_t n = std::min(cuts.tokens(), most - std::min(most, before)); n > 0; --n) {
+            if (!cuts.divides(n)) continue;
+            interrupts.look_now_and_then();
+            if (count(start, cuts.ends[n], &encoder) <= most) return cuts.ends[n];
+        }
+        if (is_head) return start;
+    }
+}
+
+size_t TokenIndex::longest_before(size_t end, size_t most) const {
+    const Place* const first = places_.data();
+    if (end <= first->at) return end;
+    StretchEncoder encoder(*engine_, special_as_text_);
+    InterruptWatch interrupts;
+    const Edges inside = edges(first->at, end);
+    const Place* const last = std::max(inside.last, first);
+    const size_t tail = end == last->at ? 0 : encoder.count(text_, last->at, end, last->at > 0);
+    const auto tokens_from = [&](const Place* place) { return tail + (last->before - place->before); };
+    if (tokens_from(first) <= most) return first->at;
+    // The first place that has no more than `most` tokens behind it, or the end.
+    const Place* part =
+        std::partition_point(first, last + 1, [&](const Place& place) { return tokens_from(&place) > most; });
+    for (;; ++part) {
+        const bool is_tail = part > last;
+        const size_t from = (part - 1)->at, to = is_tail ? end : part->at;
+        const size_t after = is_tail ? 0 : tokens_from(part);
+        const Cuts cuts(encoder.spans(text_, from, to, from > 0), from, to);
+        for (size_t n = std::min(cuts.tokens(), most - std::min(most, after)); n > 0; --n) {
+            const size_t at = cuts.tokens() - n;
+            if (!cuts.divides(at)) continue;
+            interrupts.look_now_and_then();
+            if (count(cuts.starts[at], end, &encoder) <= most) return cuts.starts[at];
+        }
+        if (is_tail) return end;
+    }
+}
+
+}  // namespace crayon

@@ -1,0 +1,131 @@
+"""Calls of `crayon_hf.budgets` beside their plain twins, which encode anew with any reference."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import crayon_hf
+from crayon_hf.fallback import budgets as plain
+
+Ids = Callable[[str], list[int]]
+Spans = Callable[[str], list[tuple[int, int]]]
+
+
+class Different(AssertionError):
+    """A call of ours that gave something else: which, and the text."""
+
+
+class Against:
+    """Ours, held against `ids` of a text (no special tokens around it).
+
+    `spans` are the characters of the same tokens, nothing trimmed; without them places are only checked to be right.
+    """
+
+    def __init__(self, ours: crayon_hf.Tokenizer, ids: Ids, spans: Spans | None) -> None:
+        self.ours = ours
+        self._ids = ids
+        self._spans = spans
+        self.done = 0
+
+    def same(self, ours: Any, wanted: Any, call: str, text: str) -> None:
+        self.done += 1
+        if ours != wanted:
+            raise Different(f"{call} is {ours!r}, expected {wanted!r}, of {text!r}")
+
+    def count(self, text: str) -> int:
+        return len(self._ids(text))
+
+    # -- one of each kind
+
+    def index(self, rng: random.Random, text: str, ranges: int) -> None:
+        """Random ranges of one text, most of them short, and the longest ones from some places."""
+        index = crayon_hf.TokenIndex(self.ours, text)
+        for _ in range(ranges):
+            start, end = range_of(rng, len(text))
+            self.same(index.count(start, end), self.count(text[start:end]), f"count({start}, {end})", text)
+            if rng.random() < 0.2:
+                self.same(index.ids(start, end), self._ids(text[start:end]), f"ids({start}, {end})", text)
+            if rng.random() < 0.2:
+                most = rng.choice((0, 1, 2, 3, 10, 100))
+                if rng.random() < 0.5:
+                    at = index.longest(start, most)
+                    self._check_place(text[start:], at - start, most, False, f"longest({start}, {most})")
+                else:
+                    at = index.longest_before(end, most)
+                    self._check_place(text[:end], at, most, True, f"longest_before({end}, {most})")
+
+    def cut(self, rng: random.Random, text: str) -> None:
+        """One text, cut and counted."""
+        whole = self.count(text)
+        most = rng.choice((rng.randrange(whole + 2), rng.randrange(min(whole, 12) + 2)))
+        counted = self.ours.count_tokens(text, add_special_tokens=False, limit=most)
+        self.same(counted, min(whole, most + 1), f"count_tokens(limit={most})", text)
+        self.same(self.ours.fits(text, most, add_special_tokens=False), whole <= most, f"fits({most})", text)
+        right = self.ours.truncate_text(text, most, add_special_tokens=False)
+        self.same(text.startswith(right), True, "the beginning", text)
+        self._check_place(text, len(right), most, False, f"truncate_text({most})")
+        left = self.ours.truncate_text(text, most, side="left", add_special_tokens=False)
+        self.same(text.endswith(left), True, "the end", text)
+        self._check_place(text, len(text) - len(left), most, True, f"truncate_text({most}, 'left')")
+
+    def split(self, rng: random.Random, text: str) -> None:
+        """A text in pieces of so many tokens."""
+        index, most, start = crayon_hf.TokenIndex(self.ours, text), rng.choice((1, 2, 5, 20, 100)), 0
+        while start < len(text):
+            end = index.longest(start, most)
+            self.same(self.count(text[start:end]) <= most, True, f"the piece [{start}:{end}] of {most}", text)
+            start = max(end, start + 1)  # where a character is more than that
+
+    def append(self, rng: random.Random, text: str, changes: int) -> None:
+        """A text that comes in pieces at both ends, and shrinks again."""
+        appender, now = crayon_hf.Appender(self.ours), ""
+        before: list[int] = []
+        for _ in range(changes):
+            start, end = range_of(rng, len(text))
+            piece, kind = text[start:end], rng.random()
+            if kind < 0.55:
+                now, kept, call = now + piece, appender.append(piece), f"append({piece!r})"
+            elif kind < 0.75:
+                now, kept, call = piece + now, appender.prepend(piece), f"prepend({piece!r})"
+            else:
+                n = rng.randrange(min(len(now), rng.choice((3, 30, 1000))) + 1)
+                now, kept, call = now[: len(now) - n], appender.pop(n), f"pop({n})"
+            ids = self._ids(now)
+            self.same(appender.ids, ids, call, now)
+            self.same((appender.count, len(appender)), (len(ids), len(now)), f"the size after {call}", now)
+            turn = -1 if call.startswith("prepend") else 1
+            self.same(kept, same_begin(before[::turn], ids[::turn]), f"what {call} kept", now)
+            self.same(appender.ids_from(kept), ids[kept:], f"ids_from({kept}) after {call}", now)
+            before = ids
+        self.same(appender.text, now, "text", now)
+
+    def _check_place(self, text: str, at: int, most: int, keeps_end: bool, call: str) -> None:
+        part = text[at:] if keeps_end else text[:at]
+        self.same(self.count(part) <= most, True, f"{call} = {at} fits", text)
+        if self._spans is not None:
+            self.same(at, self._place(text, most, keeps_end), call, text)
+
+    def _place(self, text: str, most: int, keeps_end: bool) -> int:
+        """The first place of the plain twin whose part fits."""
+        assert self._spans is not None
+        if self.count(text) <= most:
+            return 0 if keeps_end else len(text)
+        for at in plain.places(self._spans(text), most, len(text), keeps_end):
+            if self.count(text[at:] if keeps_end else text[:at]) <= most:
+                return at
+        return len(text) if keeps_end else 0
+
+
+def range_of(rng: random.Random, size: int) -> tuple[int, int]:
+    """A range of a text, most often a short one."""
+    length = min(size, int(2 ** rng.uniform(0, 13)) if rng.random() < 0.3 else rng.randrange(60))
+    start = rng.randrange(size - length + 1)
+    return start, start + length
+
+
+def same_begin(before: list[int], after: list[int]) -> int:
+    """With how many equal ids two lists begin."""
+    pairs = zip(before, after, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))

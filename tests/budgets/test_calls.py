@@ -1,0 +1,194 @@
+"""What calls of budgets take, give and refuse."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from pathlib import Path
+
+import pytest
+
+import crayon_hf
+from crayon_hf import budgets, tiktoken
+
+TEXT = "Ask, and it shall be given you;   seek, and\n\n \u00e9\u0301 \U0001f469\u200d\U0001f680 12345678 x"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(template_like: Path) -> crayon_hf.Tokenizer:
+    return crayon_hf.Tokenizer.from_file(template_like)
+
+
+def test_a_limit_ends_the_count(tokenizer: crayon_hf.Tokenizer) -> None:
+    whole = tokenizer.count_tokens(TEXT)
+    for limit in range(whole + 2):
+        assert tokenizer.count_tokens(TEXT, limit=limit) == min(whole, limit + 1)
+        assert tokenizer.count_tokens(TEXT.encode(), limit=limit) == min(whole, limit + 1)
+        assert tokenizer.count_tokens([TEXT, ""], limit=limit) == [min(whole, limit + 1), min(2, limit + 1)]
+        assert tokenizer.fits(TEXT, limit) == tokenizer.fits(TEXT.encode(), limit) == (whole <= limit)
+
+
+def test_many_texts_with_a_limit(tokenizer: crayon_hf.Tokenizer) -> None:
+    texts = [TEXT * n for n in range(300)]
+    wanted = [min(n, 101) for n in tokenizer.count_tokens(texts)]
+    for threads in (0, 1, 3):
+        assert tokenizer.count_tokens(texts, threads=threads, limit=100) == wanted
+    assert tokenizer.count_tokens([], limit=1) == []
+    assert tokenizer.count_tokens(texts, limit=10**30) == tokenizer.count_tokens(texts)
+
+
+def test_special_tokens_count(tokenizer: crayon_hf.Tokenizer) -> None:
+    for most in range(2, 30):
+        for side in ("right", "left"):
+            part = tokenizer.truncate_text(TEXT, most, side=side)
+            assert part == tokenizer.truncate_text(TEXT, most - 2, side=side, add_special_tokens=False)
+            assert tokenizer.count_tokens(part) <= most
+    assert tokenizer.truncate_text(TEXT, 10**30) == TEXT
+    with pytest.raises(ValueError, match="special tokens around a text alone are 2"):
+        tokenizer.truncate_text(TEXT, 1)
+    assert not tokenizer.fits("", 1)
+
+
+def test_a_cut_leaves_characters_whole(tokenizer: crayon_hf.Tokenizer) -> None:
+    text = "\U0001f469\u200d\U0001f680" * 20
+    parts = {tokenizer.truncate_text(text, most, add_special_tokens=False) for most in range(100)}
+    assert {"", text[:1], text[:2], text[:3]} <= parts
+    assert all(text.startswith(part) for part in parts)
+
+
+def test_ranges_are_those_of_slices(tokenizer: crayon_hf.Tokenizer) -> None:
+    index = crayon_hf.TokenIndex(tokenizer, TEXT)
+    for start, end in ((0, None), (3, 9), (-5, None), (9, 3), (-1000, 1000), (2, -2), (len(TEXT), None)):
+        ids = tokenizer.encode(TEXT[start:end], add_special_tokens=False).ids
+        assert (index.count(start, end), index.ids(start, end)) == (len(ids), ids)
+    assert index.count() == len(index.ids())
+    assert index.text == TEXT
+    assert index.longest(0, 10**30) == len(TEXT)
+    assert index.longest_before(len(TEXT), 10**30) == 0
+    assert index.longest(5, 0) == 5
+    assert index.longest_before(5, 0) == 5
+
+
+def test_an_index_keeps_the_tokenizer_as_it_was(template_like: Path) -> None:
+    tokenizer = crayon_hf.Tokenizer.from_file(template_like)
+    index, appender = crayon_hf.TokenIndex(tokenizer, "a seek b"), crayon_hf.Appender(tokenizer)
+    appender.append("a se")
+    before = tokenizer.encode("a seek b", add_special_tokens=False).ids
+    tokenizer.add_tokens(["seek"])
+    appender.append("ek b")
+    assert index.ids() == appender.ids == before != tokenizer.encode("a seek b", add_special_tokens=False).ids
+
+
+def test_an_appender_says_what_stays(tokenizer: crayon_hf.Tokenizer) -> None:
+    appender = crayon_hf.Appender(tokenizer)
+    shown: list[int] = []
+    for piece in (TEXT[i : i + 7] for i in range(0, len(TEXT), 7)):
+        kept = appender.append(piece)
+        shown[kept:] = appender.ids_from(kept)
+        assert shown == appender.ids == tokenizer.encode(appender.text, add_special_tokens=False).ids
+    assert appender.text == TEXT
+    assert appender.pop(len(TEXT)) == 0
+    assert (appender.text, appender.ids, appender.count, len(appender)) == ("", [], 0, 0)
+    assert appender.pop(0) == 0
+    assert appender.ids_from(-1) == appender.ids_from(5) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda t: t.count_tokens("a", limit=-1), ValueError, "limit is -1, expected 0 or more"),
+        (lambda t: t.count_tokens("a", limit="1"), TypeError, "limit is str, expected int"),
+        (lambda t: t.fits("a", -1), ValueError, "max_tokens is -1"),
+        (lambda t: t.fits(["a"], 1), TypeError, "text is list, expected str"),
+        (lambda t: t.truncate_text("a", 1.5), TypeError, "max_tokens is float"),
+        (lambda t: t.truncate_text(b"a", 1), TypeError, "text is bytes, expected str"),
+        (lambda t: t.truncate_text("a", 9, side="top"), ValueError, "side is 'top', expected 'right' or 'left'"),
+        (lambda t: t.truncate_text("a\ud800b", 3), TypeError, "lone surrogate"),
+        (lambda t: crayon_hf.TokenIndex(t, "a\ud800b"), TypeError, "lone surrogate"),
+        (lambda t: crayon_hf.TokenIndex(t, b"a"), TypeError, "text is bytes"),
+        (lambda t: crayon_hf.TokenIndex(t, "a").longest(0, -1), ValueError, "max_tokens is -1"),
+        (lambda t: crayon_hf.TokenIndex(None, "a"), TypeError, "tokenizer is NoneType, expected a crayon_hf.Tokenizer"),
+        (lambda t: crayon_hf.Appender(t).append(1), TypeError, "text is int"),
+        (lambda t: crayon_hf.Appender(t).append("\udc00"), TypeError, "lone surrogate"),
+        (lambda t: crayon_hf.Appender(t).pop(1), ValueError, "characters is 1, expected 0 to 0"),
+        (lambda t: crayon_hf.Appender(t).pop("1"), TypeError, "characters is str, expected int"),
+    ],
+)
+def test_what_is_refused(tokenizer: crayon_hf.Tokenizer, call: object, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        call(tokenizer)  # type: ignore[operator]
+
+
+def test_a_refused_piece_leaves_the_appender_as_it_was(tokenizer: crayon_hf.Tokenizer) -> None:
+    appender = crayon_hf.Appender(tokenizer)
+    appender.append(TEXT)
+    before = appender.ids
+    with pytest.raises(TypeError):
+        appender.append("\ud800")
+    assert (appender.text, appender.ids) == (TEXT, before)
+
+
+def test_dropout_has_no_one_count(gpt2_like: Path) -> None:
+    tokenizer = crayon_hf.Tokenizer.from_file(gpt2_like)
+    tokenizer.model.dropout = 0.5  # type: ignore[attr-defined]
+    for call in (crayon_hf.Appender, lambda t: crayon_hf.TokenIndex(t, "a"), lambda t: t.truncate_text("a", 1)):
+        with pytest.raises(crayon_hf.UnsupportedError, match="dropout"):
+            call(tokenizer)
+
+
+def test_what_users_hold(gpt2_like: Path, tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    fast = crayon_hf.CrayonTokenizerFast(tokenizer_file=str(gpt2_like))
+    encoding = tiktoken.Encoding(
+        "own", pat_str=r"\w+|\W", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={"<|x|>": 256}
+    )
+    text = "a <|endoftext|> b <|x|>" * 20
+    for held, ids in (
+        (fast, fast.encode(text, add_special_tokens=False)),
+        (encoding, encoding.encode_ordinary(text)),
+    ):
+        assert budgets.count_tokens(held, text) == crayon_hf.TokenIndex(held, text).count() == len(ids)
+        assert budgets.count_tokens(held, [text], limit=5) == [6]
+        assert budgets.fits(held, text, len(ids))
+        assert not budgets.fits(held, text, len(ids) - 1)
+        part = budgets.truncate_text(held, text, 7)
+        assert text.startswith(part)
+        assert 0 < budgets.count_tokens(held, part) <= 7
+        appender = crayon_hf.Appender(held)
+        appender.append(text)
+        assert appender.ids == ids
+    fast.split_special_tokens = True
+    assert budgets.count_tokens(fast, text) == len(fast.encode(text, add_special_tokens=False))
+    stock = PreTrainedTokenizerFast(tokenizer_file=str(gpt2_like))
+    with pytest.raises(TypeError, match="tokenizer is"):
+        budgets.fits(stock, text, 5)
+
+
+def test_special_tokens_as_text(gpt2_like: Path) -> None:
+    tokenizer = crayon_hf.Tokenizer.from_file(gpt2_like)
+    tokenizer.encode_special_tokens = True
+    text = "a<|endoftext|>b" * 50
+    index, ids = crayon_hf.TokenIndex(tokenizer, text), tokenizer.encode(text).ids
+    assert index.ids() == ids
+    assert tokenizer.count_tokens(text, limit=len(ids)) == len(ids)
+
+
+def test_threads_share_an_index(tokenizer: crayon_hf.Tokenizer) -> None:
+    text = TEXT * 200
+    index = crayon_hf.TokenIndex(tokenizer, text)
+    ranges = [(i * 7 % len(text), i * 7 % len(text) + 500) for i in range(300)]
+    wanted = [index.count(*given) for given in ranges]
+    found: list[list[int]] = []
+    threads = [threading.Thread(target=lambda: found.append([index.count(*r) for r in ranges])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [wanted] * 4
+
+
+def test_they_are_not_for_pickling(tokenizer: crayon_hf.Tokenizer) -> None:
+    for made in (crayon_hf.TokenIndex(tokenizer, "a"), crayon_hf.Appender(tokenizer)):
+        with pytest.raises(TypeError):
+            pickle.dumps(made)

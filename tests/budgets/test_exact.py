@@ -1,0 +1,106 @@
+"""Fast ways of every family beside encoding anew: random ranges, cuts, splits and appends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import DelegatedWarning, Tokenizer, VocabularyError, _core
+from crayon_hf.parity.components.cases import random_case, single_cases
+from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
+from tests.budgets.against import Against
+from tests.support import encode_shapes
+
+
+def against(document: str, mode: str = "exact") -> Against:
+    unlimited: dict[str, Any] = {**json.loads(document), "truncation": None, "padding": None}
+    ours = Tokenizer.from_str(json.dumps(unlimited), mode=mode)
+    bare = {**unlimited, "post_processor": None}
+    spans = None
+    if "Precompiled" not in json.dumps(bare["normalizer"]):  # whose offsets depend on what stands far before
+        untrimmed = Tokenizer.from_str(json.dumps(bare), mode=mode)
+
+        def spans(text: str) -> list[tuple[int, int]]:
+            return untrimmed.encode(text, add_special_tokens=False).offsets
+
+    return Against(ours, lambda text: ours.encode(text, add_special_tokens=False).ids, spans)
+
+
+def check(held: Against, rng: random.Random, texts: int, pieces: tuple[int, ...] = (3, 30, 300)) -> None:
+    for _ in range(texts):
+        text = text_of(rng, rng.choice(pieces))
+        try:
+            held.count(text)
+        except ValueError:
+            continue  # no tokenizer can encode it
+        held.index(rng, text, ranges=10)
+        held.cut(rng, text)
+        held.split(rng, text[:300])
+        held.append(rng, text, changes=10)
+
+
+@pytest.mark.parametrize("shape", [*encode_shapes.SHAPES, *TEXT_SHAPES])
+def test_every_shape(shape: str) -> None:
+    document = json.dumps(TEXT_SHAPES[shape]) if shape in TEXT_SHAPES else encode_shapes.vocabulary(shape)
+    held = against(document)
+    assert held.ours.engine == "native"
+    check(held, random.Random(shape), texts=15)
+    assert held.done > 500
+
+
+@pytest.mark.parametrize("shape", ["gpt2", "llama3", "llama2", "bert"])
+def test_greedy_mode(shape: str) -> None:
+    document = json.dumps(TEXT_SHAPES[shape]) if shape in TEXT_SHAPES else encode_shapes.vocabulary(shape)
+    check(against(document, mode="greedy"), random.Random(shape), texts=8)
+
+
+COMPONENTS = [case for case in single_cases() if not case.name.startswith("decoder/")]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_component(part: int) -> None:
+    rng, done = random.Random(part), 0
+    cases = [case for case in COMPONENTS[part::4] if zlib.crc32(case.name.encode()) % 4 == 0]
+    for case in [*cases, *map(random_case, range(900 * part, 900 * part + 12))]:
+        if case.document["model"].get("dropout") or case.delegated:
+            continue
+        try:
+            held = against(case.json)
+        except VocabularyError:
+            continue  # what the reference refuses, too
+        with contextlib.suppress(ValueError):  # of a range that no tokenizer can encode
+            check(held, rng, texts=3, pieces=(3, 30, 120))
+        done += held.done
+    assert done > 1000
+
+
+@pytest.mark.parametrize("shape", ["gpt2", "llama3", "qwen", "llama2", "t5", "bert"])
+def test_texts_without_seams(shape: str) -> None:
+    document = json.dumps(TEXT_SHAPES[shape]) if shape in TEXT_SHAPES else encode_shapes.vocabulary(shape)
+    held, rng = against(document), random.Random(1)
+    for text in ("a" * 3000, "1" * 3000, "e\u0301" * 1000, "\U0001f469\u200d\U0001f4bb" * 700, " " * 3000):
+        held.index(rng, text, ranges=10)
+        held.cut(rng, text)
+        held.append(rng, text[:400], changes=6)
+
+
+@pytest.mark.usefixtures("refusing")
+def test_delegated(wordpiece_like: Path) -> None:
+    with pytest.warns(DelegatedWarning):
+        held = against(wordpiece_like.read_text(encoding="utf-8"))
+    assert held.ours.engine == "delegated"
+    check(held, random.Random(1), texts=5)
+
+
+def test_an_engine_makes_its_seams_once_for_each_kind_of_special_tokens() -> None:
+    engine = Tokenizer.from_str(encode_shapes.vocabulary("gpt2"))._engine
+    assert isinstance(engine, _core.Engine)
+    for as_text in (False, True, False):
+        text = "one <|end|> two" * 100
+        assert engine.token_index(text, as_text).count(0, len(text)) == len(engine.encode_ids(text, False, as_text))
