@@ -8,53 +8,56 @@ looked for in it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from crayon_hf.budgets import structure
+from crayon_hf.budgets.finders import Finder, Fixed, InLines
 from crayon_hf.errors import MissingExtraError
 from crayon_hf.util.extras import needed
 from crayon_hf.util.validation import kind
 
-if TYPE_CHECKING:
-    Boundary: TypeAlias = str | re.Pattern[str] | Callable[[str], Iterable[int]]
-    Boundaries: TypeAlias = Boundary | Sequence[Boundary] | None
+Boundary: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[int]]"
+Boundaries: TypeAlias = "Boundary | Sequence[Boundary] | None"
 
 _LINE_END = r"(?:\r\n|\r(?!\n)|[\n\u2029])"
 _PARAGRAPHS = re.compile(rf"{_LINE_END}(?:[^\S\r\n\u2029]*{_LINE_END})+|\u2029")
 """The end of a line and empty lines behind it: the next paragraph begins where this ends."""
-
-
-class Finder(Protocol):
-    """Finds the boundaries of one kind in one text. The beginning and the end of the text are always two of them."""
-
-    def last(self, after: int, until: int) -> int | None:
-        """The last boundary that is greater than `after` and at most `until`; None where there is none."""
-
-    def first(self, since: int, before: int) -> int | None:
-        """The first boundary that is at least `since` and less than `before`; None where there is none."""
-
+_LINES = re.compile(r"\n")
 
 Level: TypeAlias = "Callable[[str], list[Finder]]"
 """Finders of one kind of boundaries in a text, the coarsest first."""
+
+_KINDS = ("paragraph", "sentence", "word", "markdown", "json", "code:LANGUAGE")
 
 
 def levels(boundaries: Boundaries) -> list[Level]:
     """What looks for boundaries, the coarsest first.
 
-    `boundaries` is ``"paragraph"``, ``"sentence"`` or ``"word"``, each with the finer ones behind it, a pattern, which
-    cuts behind its matches, a function of a text that gives offsets in characters, a list of these, each of which then
-    stands for itself alone, or None for no boundaries. ValueError or TypeError for anything else; MissingExtraError
-    where the package that finds sentences and words is missing.
+    `boundaries` is one of these:
+
+    - ``"paragraph"``, ``"sentence"`` or ``"word"``, each with the finer ones behind it;
+    - ``"markdown"``, ``"json"`` or ``"code:python"`` (any language that tree-sitter has a package of);
+    - a compiled pattern, which cuts behind its matches;
+    - a function of a text that gives offsets in characters;
+    - a list of these, the coarsest first, each of which then stands for itself alone;
+    - None for no boundaries.
+
+    ValueError or TypeError for anything else; MissingExtraError where a package is missing that finds them.
     """
     if boundaries is None:
         return []
     if isinstance(boundaries, str):
-        return [_named(name) for name in _finer(boundaries)]
+        return [_one(each) for each in _with_finer(boundaries)]
     if isinstance(boundaries, (list, tuple)):
         return [_one(each) for each in boundaries]
     return [_one(boundaries)]
+
+
+def need_whole_texts(boundaries: Boundaries) -> bool:
+    """Whether these are found in a text as a whole alone."""
+    every = boundaries if isinstance(boundaries, (list, tuple)) else [boundaries]
+    return any(isinstance(each, str) and each not in _OF_TEXTS for each in every)
 
 
 def finders(text: str, boundaries: Boundaries) -> list[Finder]:
@@ -67,74 +70,16 @@ def finders(text: str, boundaries: Boundaries) -> list[Finder]:
     return [finder for level in levels(boundaries) for finder in level(text)]
 
 
-class Fixed:
-    """Boundaries that are all known."""
-
-    def __init__(self, text: str, places: Iterable[int]) -> None:
-        self.places = sorted({0, *places, len(text)})
-
-    def last(self, after: int, until: int) -> int | None:
-        at = bisect_right(self.places, until)
-        return self.places[at - 1] if at and self.places[at - 1] > after else None
-
-    def first(self, since: int, before: int) -> int | None:
-        at = bisect_left(self.places, since)
-        return self.places[at] if at < len(self.places) and self.places[at] < before else None
-
-
-class InLines:
-    """Boundaries within lines, found in one line at a time, when it is asked for."""
-
-    def __init__(self, text: str, segments: Callable[[str], Iterable[str]]) -> None:
-        self._text = text
-        self._segments = segments
-        self._line = 0, 0
-        self._places: list[int] = [0]
-
-    def last(self, after: int, until: int) -> int | None:
-        if until <= after:
-            return None
-        if self._is_edge(until):
-            return until
-        places = self._look(until)
-        place = places[bisect_right(places, until) - 1]
-        return place if place > after else None
-
-    def first(self, since: int, before: int) -> int | None:
-        if since >= before:
-            return None
-        if self._is_edge(since):
-            return since
-        places = self._look(since)
-        place = places[bisect_left(places, since)]
-        return place if place < before else None
-
-    def _is_edge(self, place: int) -> bool:
-        return place in (0, len(self._text)) or self._text[place - 1] == "\n"
-
-    def _look(self, place: int) -> list[int]:
-        """All boundaries in the line around a place inside of it, the line's own edges included."""
-        start, end = self._line
-        if not start < place < end:
-            start = self._text.rfind("\n", 0, place) + 1
-            end = self._text.find("\n", place) + 1 or len(self._text)
-            self._places = list(accumulate(map(len, self._segments(self._text[start:end])), initial=start))
-            self._line = start, end
-        return self._places
-
-
-def _finer(name: str) -> tuple[str, ...]:
+def _with_finer(name: str) -> list[str | re.Pattern[str]]:
     """A kind of boundaries, and what is tried where a text between two of them is too long."""
-    order = tuple(_NAMED)
-    if name not in order:
-        known = ", ".join(map(repr, order))
-        raise ValueError(f"boundaries is {name!r}, expected {known}, a compiled pattern or a function")
-    return order[order.index(name) :]
+    if name in _OF_TEXTS:
+        return list(_KINDS[_KINDS.index(name) : len(_OF_TEXTS)])
+    return [name, "sentence", "word"] if name == "markdown" else [name, _LINES, "word"]
 
 
 def _one(boundary: Any) -> Level:
     if isinstance(boundary, str):
-        return _named(_finer(boundary)[0])
+        return _named(boundary)
     if hasattr(boundary, "finditer"):  # of re, or of the package regex
         return lambda text: [Fixed(text, (match.end() for match in boundary.finditer(text)))]
     if callable(boundary):
@@ -152,7 +97,14 @@ def _said(function: Callable[[str], Iterable[int]], text: str) -> Iterator[int]:
 
 
 def _named(name: str) -> Level:
-    return _NAMED[name]()
+    if name in _OF_TEXTS:
+        return _OF_TEXTS[name]()
+    kind_of, _, language = ("code:json" if name == "json" else name).partition(":")
+    if name == "markdown":
+        return structure.markdown()
+    if kind_of == "code" and language:
+        return structure.code(language)
+    raise ValueError(f"boundaries is {name!r}, expected one of {', '.join(_KINDS)}, a compiled pattern or a function")
 
 
 def _paragraphs() -> Level:
@@ -179,5 +131,4 @@ def _icu() -> Any:
     return breakers
 
 
-_NAMED: dict[str, Callable[[], Level]] = {"paragraph": _paragraphs, "sentence": _sentences, "word": _words}
-"""The coarsest first."""
+_OF_TEXTS: dict[str, Callable[[], Level]] = {"paragraph": _paragraphs, "sentence": _sentences, "word": _words}

@@ -89,7 +89,7 @@ def test_a_name_brings_the_finer_ones():
 @pytest.mark.parametrize(
     ("boundaries", "error", "says"),
     [
-        ("sentences", ValueError, "'sentences', expected 'paragraph', 'sentence', 'word'"),
+        ("sentences", ValueError, "'sentences', expected one of paragraph, sentence, word, markdown"),
         (3, TypeError, "boundaries is int"),
         ([None], TypeError, "boundaries is None"),
         (lambda text: ["a"], TypeError, "gave str, expected offsets"),
