@@ -36,6 +36,11 @@ def split_file(
 ) -> Iterator[Chunk]:
     """The chunks of a file of any size, one after the other: see `Tokenizer.split_file`."""
     splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
+    return chunks_of(splitter, file)
+
+
+def chunks_of(splitter: Splitter, file: Any) -> Iterator[Chunk]:
+    """The chunks of a file, which is opened now."""
     opened, own = open_binary(file)
     return _chunks(splitter, opened, own, WINDOW)
 
