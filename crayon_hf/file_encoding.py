@@ -55,7 +55,7 @@ def encode_file(
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
     engine, as_text = tokenizer._current_engine(), tokenizer._special_as_text
-    opened, own = _open(file)
+    opened, own = open_binary(file)
     if not isinstance(engine, _core.Engine):
         return _delegated(engine, opened, own, add_special_tokens, as_text, offsets)
     encoder = _core.StreamEncoder(engine, add_special_tokens, as_text, offsets)
@@ -64,7 +64,7 @@ def encode_file(
     return _read(encoder, opened, own, min(chunk_bytes, _LARGEST_READ))
 
 
-def _open(file: Any) -> tuple[Any, bool]:
+def open_binary(file: Any) -> tuple[Any, bool]:
     """A binary file, and whether it is ours to close."""
     if isinstance(file, (str, bytes, os.PathLike)):
         return open(file, "rb", buffering=0), True
@@ -115,7 +115,7 @@ def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) 
                 larger[:filled] = buffer[:filled]
                 buffer = larger
             while filled < window and not ended:
-                count = _read_into(file, buffer[filled:window])
+                count = read_into(file, buffer[filled:window])
                 filled, ended = filled + count, count == 0
             consumed, ids, offsets = encoder.encode(buffer, 0, filled, ended)
             if consumed or ended:
@@ -127,7 +127,7 @@ def _read(encoder: _core.StreamEncoder, file: Any, own: bool, chunk_bytes: int) 
             window = chunk_bytes if filled < chunk_bytes else 2 * filled
 
 
-def _read_into(file: Any, view: memoryview) -> int:
+def read_into(file: Any, view: memoryview) -> int:
     """How many bytes were read; 0 at the end."""
     if hasattr(file, "readinto"):
         count = file.readinto(view)

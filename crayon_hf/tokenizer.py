@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from crayon_hf import _core
 from crayon_hf.async_methods import AsyncMethods
 from crayon_hf.budgets import calls
+from crayon_hf.budgets.methods import SplitMethods
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.loading import opening, sources
 from crayon_hf.state import added_tokens, components, state, tokenizer_json, truncation_padding
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
 
-class Tokenizer(Changes, AsyncMethods):
+class Tokenizer(Changes, AsyncMethods, SplitMethods):
     """Text to ids and back, with the ids of the reference library.
 
     Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`: with the reference's

@@ -2,6 +2,18 @@
 
 from crayon_hf.budgets.appender import Appender
 from crayon_hf.budgets.calls import count_tokens, fits, truncate_text
+from crayon_hf.budgets.chunks import Chunk, split_batch, split_text
+from crayon_hf.budgets.files import split_file
 from crayon_hf.budgets.token_index import TokenIndex
 
-__all__ = ["Appender", "TokenIndex", "count_tokens", "fits", "truncate_text"]
+__all__ = [
+    "Appender",
+    "Chunk",
+    "TokenIndex",
+    "count_tokens",
+    "fits",
+    "split_batch",
+    "split_file",
+    "split_text",
+    "truncate_text",
+]

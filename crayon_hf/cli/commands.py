@@ -198,7 +198,7 @@ def read_input(text: str | None, file: str | None) -> bytes:
         return Path(file).read_bytes()
     if text in (None, "-"):
         return sys.stdin.buffer.read()
-    _note_files([text])
+    note_files([text])
     return os.fsencode(text)
 
 
@@ -211,7 +211,7 @@ def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:
     elif arguments.text in ([], ["-"]):
         inputs = [sys.stdin.buffer.read()]
     else:
-        _note_files(arguments.text)
+        note_files(arguments.text)
         inputs = [os.fsencode(text) for text in arguments.text]
     return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
 
@@ -221,7 +221,7 @@ def _check_one_input(texts: Sequence[str], file: object) -> None:
         raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
 
 
-def _note_files(texts: Sequence[str]) -> None:
+def note_files(texts: Sequence[str]) -> None:
     """A text that is the name of a file was likely meant as that."""
     for text in texts:
         if "." in text and len(text) < 256 and os.path.isfile(text):

@@ -14,12 +14,13 @@ from crayon_hf.cli.measuring import add_bench
 from crayon_hf.cli.parity import add_parity
 from crayon_hf.cli.publish import add_publish
 from crayon_hf.cli.running import add_run
+from crayon_hf.cli.split import add_split
 from crayon_hf.cli.storing import add_cache
 from crayon_hf.cli.tokenize import add_tokenize
 from crayon_hf.cli.training import add_train
 
 GROUPS = (
-    ("texts and ids", ("encode", "decode", "count", "inspect")),
+    ("texts and ids", ("encode", "decode", "count", "split", "inspect")),
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
     ("corpora", ("tokenize",)),
     ("the Hub", ("pull", "publish")),
@@ -58,7 +59,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"crayon-hf {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="crayon-hf")
     for add in (
-        *(add_encode, add_decode, add_count, add_inspect),
+        *(add_encode, add_decode, add_count, add_split, add_inspect),
         *(add_info, add_list, add_convert, add_train, add_cache),
         add_tokenize,
         *(add_pull, add_publish),

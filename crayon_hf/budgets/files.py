@@ -1,0 +1,105 @@
+"""Files cut into chunks, through a window that moves over them.
+
+A window ends anywhere; chunks are cut up to a line's beginning in it, behind which no boundary and no token depends on
+what is not read yet. In a line that is longer than half a window they are cut up to a distance from its end.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+from crayon_hf.budgets.boundaries import Boundaries
+from crayon_hf.budgets.chunks import Chunk, Position, Splitter
+from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.file_encoding import open_binary, read_into
+
+WINDOW = 1 << 20
+"""How many bytes are read at a time."""
+
+_LINE = re.compile(r"\n(?=\S)")
+
+
+def split_file(
+    tokenizer: Any,
+    file: str | os.PathLike[str] | IO[bytes],
+    max_tokens: int,
+    overlap: int = 0,
+    boundaries: Boundaries = "paragraph",
+    *,
+    add_special_tokens: bool = False,
+    strip: bool = False,
+) -> Iterator[Chunk]:
+    """The chunks of a file of any size, one after the other: see `Tokenizer.split_file`."""
+    splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
+    return chunks_of(splitter, file)
+
+
+def chunks_of(splitter: Splitter, file: Any) -> Iterator[Chunk]:
+    """The chunks of a file, which is opened now."""
+    opened, own = open_binary(file)
+    return _chunks(splitter, opened, own, WINDOW)
+
+
+def _chunks(splitter: Splitter, file: Any, own: bool, size: int) -> Iterator[Chunk]:
+    with file if own else contextlib.nullcontext():
+        source = _Text(file)
+        text, base = source.read(size), 0
+        position = Position()
+        if splitter.needs_whole:
+            while not source.ended:
+                text += source.read(size)
+        while True:
+            window, sure = splitter.window(text), len(text) if source.ended else _sure(text, size)
+            start, end = position.start - base, position.end - base
+            began = end
+            while end < len(text) and (source.ended or window.reach(end) < sure):
+                start, end = window.next_span(start, end)
+                position = position.moved(text, start, end, base)
+                yield from splitter.chunk(window, start, end, position)
+            if source.ended:
+                return
+            if end == began:  # no chunk is sure: more has to be seen of the text
+                size *= 2
+            kept = _kept(text, start, size)
+            text, base = text[kept:] + source.read(size), base + kept
+
+
+def _sure(text: str, size: int) -> int:
+    """Up to where chunks may be cut, whatever comes behind the text."""
+    ends = [found.end() for found in _LINE.finditer(text, len(text) // 2)]
+    return ends[-1] if ends else len(text) - len(text) // 4
+
+
+def _kept(text: str, start: int, size: int) -> int:
+    """From where on a text is kept for the next window: the line that the last chunk begins in, unless it is long."""
+    line = text.rfind("\n", max(0, start - size // 4), start) + 1
+    return line or start
+
+
+class _Text:
+    """The text of a binary file, some bytes of it at a time."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._done = 0
+        self.ended = False
+
+    def read(self, size: int) -> str:
+        """The text of the next `size` bytes, or of fewer at the end. InvalidUtf8Error says which byte is wrong."""
+        buffer = memoryview(bytearray(size))
+        filled = 0
+        while filled < size and not self.ended:
+            count = read_into(self._file, buffer[filled:])
+            filled, self.ended = filled + count, count == 0
+        begun = self._done - len(self._decoder.getstate()[0])
+        self._done += filled
+        try:
+            return self._decoder.decode(buffer[:filled], self.ended)
+        except UnicodeDecodeError as error:
+            raise InvalidUtf8Error(f"the text is not UTF-8: invalid byte at offset {begun + error.start}") from None

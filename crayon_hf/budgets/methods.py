@@ -1,0 +1,93 @@
+"""The methods of `Tokenizer` that split texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING
+
+from crayon_hf.budgets import chunks, files
+
+if TYPE_CHECKING:
+    from crayon_hf.budgets.boundaries import Boundaries
+    from crayon_hf.budgets.chunks import Chunk
+
+
+class SplitMethods:
+    """What splits texts into chunks of so many tokens."""
+
+    __slots__ = ()
+
+    def split_text(
+        self,
+        text: str,
+        max_tokens: int,
+        overlap: int = 0,
+        boundaries: Boundaries = "paragraph",
+        *,
+        add_special_tokens: bool = False,
+        strip: bool = False,
+    ) -> list[Chunk]:
+        """A text in chunks of at most `max_tokens` tokens, cut at boundaries.
+
+        A chunk is (text, start, end, byte_start, byte_end, ids): the ids are those of encoding its text by itself,
+        the offsets say where it is, in characters and in bytes of UTF-8. Without `overlap` and `strip` the chunks are
+        the text, nothing left out.
+
+        `boundaries` is ``"paragraph"``, ``"sentence"`` or ``"word"``: a chunk ends with a whole one, and where one
+        alone is too long, with the next finer one, in the end with a token. It can also be ``"markdown"``, ``"json"``,
+        ``"code:python"``, a compiled pattern (cuts are behind its matches), a function that gives offsets in a text, a
+        list of these from the coarsest to the finest, or None: tokens alone.
+
+        With `overlap` a chunk begins with up to so many of the last tokens of the one before, from a boundary on. With
+        `add_special_tokens` the special tokens around a chunk count and are in its ids. With `strip` chunks have no
+        white space around them, and there are none of nothing else.
+
+        ValueError for sizes that cannot be, and where a single character has more tokens than a chunk. Sentences and
+        words need ``pip install 'crayon-hf[chunks]'``, MissingExtraError says so.
+
+        >>> import crayon_hf
+        >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
+        >>> text = "It rained. We stayed.\\n\\nThen the sun came out."
+        >>> [chunk.text for chunk in tokenizer.split_text(text, 8, boundaries=["paragraph"])]
+        ['It rained. We stayed.\\n\\n', 'Then the sun came out.']
+        """
+        return chunks.split_text(
+            self, text, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
+        )
+
+    def split_batch(
+        self,
+        texts: Sequence[str],
+        max_tokens: int,
+        overlap: int = 0,
+        boundaries: Boundaries = "paragraph",
+        *,
+        add_special_tokens: bool = False,
+        strip: bool = False,
+    ) -> list[list[Chunk]]:
+        """`split_text` of each of many texts."""
+        return chunks.split_batch(
+            self, texts, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
+        )
+
+    def split_file(
+        self,
+        file: str | os.PathLike[str] | IO[bytes],
+        max_tokens: int,
+        overlap: int = 0,
+        boundaries: Boundaries = "paragraph",
+        *,
+        add_special_tokens: bool = False,
+        strip: bool = False,
+    ) -> Iterator[Chunk]:
+        """The chunks of a file of any size, one after the other, in little memory.
+
+        `file` is a path or a binary file, as for `encode_file`. The chunks are those of `split_text`; but of a line of
+        more than half a megabyte they may be cut at other places. Patterns and functions are given a window of the file
+        at a time, a megabyte or more, which begins with a line. Markdown, JSON and code are read whole.
+        InvalidUtf8Error says which byte is none of UTF-8.
+        """
+        return files.split_file(
+            self, file, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
+        )

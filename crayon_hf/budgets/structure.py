@@ -1,0 +1,130 @@
+"""Where Markdown and code may be cut: at headings, between blocks, between the nodes of a syntax tree.
+
+Each is parsed whole. What is deeper in it is a finer kind of boundary, so that a text is cut as little deep as can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from crayon_hf.budgets.finders import Finder, Fixed
+from crayon_hf.util.extras import needed
+
+_LINE_END = re.compile(r"\r\n|[\n\r]")
+_HEADINGS = 6
+_DEEPEST = 16
+"""Nodes of a syntax tree that are deeper count as this deep: each depth is a list of all places up to it."""
+
+
+def markdown() -> Callable[[str], list[Finder]]:
+    """Finders of sections, of larger ones first, then of blocks (paragraphs, lists, tables, fenced code), then of what
+    they are made of (items, rows, lines of code)."""
+    with needed("finding the parts of Markdown", "chunks"):
+        from markdown_it import MarkdownIt
+    parser = MarkdownIt("commonmark").enable("table")
+
+    def found(text: str) -> list[Finder]:
+        lines = _lines(text)
+        places: dict[int, list[int]] = {}
+        behind_heading = -1
+        """The line behind a heading: a cut there would part the two."""
+        after = False
+        for token in parser.parse(text):
+            if token.type == "heading_close":
+                after = True
+            if token.map is None or token.nesting < 0:
+                continue
+            first, end = token.map
+            if after and token.type != "inline":
+                behind_heading, after = first, False
+            is_section = token.type == "heading_open" and token.level == 0
+            depth = int(token.tag[1:]) - _HEADINGS if is_section else token.level + 1
+            if first != behind_heading:
+                places.setdefault(depth, []).append(lines[first])
+            if token.type in ("fence", "code_block"):
+                places.setdefault(token.level + 2, []).extend(lines[first + 1 : end])
+        return _by_depth(text, places)
+
+    return found
+
+
+def code(language: str) -> Callable[[str], list[Finder]]:
+    """Finders of the nodes of a syntax tree, those at its top first: of functions and classes, then of their parts.
+
+    `language` is that of a package of tree-sitter: ``"python"`` of tree-sitter-python.
+    """
+    what = f"finding the parts of {language}"
+    with needed(what, "chunks"):
+        from tree_sitter import Language, Parser
+    package = f"tree-sitter-{language.replace('_', '-')}"
+    with needed(what, "", package):
+        module: Any = import_module(f"tree_sitter_{language.replace('-', '_')}")
+    grammar = getattr(module, "language", None) or getattr(module, f"language_{language}")
+    parser = Parser(Language(grammar()))
+
+    def found(text: str) -> list[Finder]:
+        data = text.encode()
+        places: dict[int, list[int]] = {}
+        for depth, start in _nodes(parser.parse(data)):
+            places.setdefault(min(depth, _DEEPEST), []).append(start)
+        if len(data) != len(text):
+            places = {depth: _characters(data, starts) for depth, starts in places.items()}
+        return _by_depth(text, {depth: [_of_line(text, at) for at in starts] for depth, starts in places.items()})
+
+    return found
+
+
+def _by_depth(text: str, places: dict[int, list[int]]) -> list[Finder]:
+    """A finder for each depth, which finds what is less deep as well."""
+    finders: list[Finder] = []
+    known: list[int] = []
+    for depth in sorted(places):
+        known += places[depth]
+        finders.append(Fixed(text, known))
+    return finders
+
+
+def _lines(text: str) -> list[int]:
+    """Where the lines begin, as Markdown has them, and the end of the text."""
+    return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+
+
+def _nodes(tree: Any) -> Iterator[tuple[int, int]]:
+    """How deep the named nodes of a tree are, and where each begins, in bytes; but one right below a comment."""
+    cursor = tree.walk()
+    depth = 0
+    comments: dict[int, int] = {}
+    while True:
+        node = cursor.node
+        if depth and node.is_named:
+            if comments.get(depth) != node.start_point[0] - 1:
+                yield depth, node.start_byte
+            if "comment" in node.type:
+                comments[depth] = node.end_point[0]
+        if cursor.goto_first_child():
+            depth += 1
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+            depth -= 1
+
+
+def _characters(data: bytes, places: list[int]) -> list[int]:
+    """Places in bytes of UTF-8 as places in characters."""
+    import numpy as np
+
+    begins = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
+    characters: list[int] = np.searchsorted(begins, places).tolist()
+    return characters
+
+
+def _of_line(text: str, place: int) -> int:
+    """The beginning of the line, where nothing but blanks is before this place."""
+    start = place
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return start if start == 0 or text[start - 1] in "\r\n" else place

@@ -1,0 +1,53 @@
+"""Texts that are hard to cut: random ones of awkward pieces, and a gallery."""
+
+from __future__ import annotations
+
+import random
+
+PIECES = (
+    *(
+        "The ",
+        "quick",
+        " brown ",
+        "fox. ",
+        "It's ",
+        "isn't",
+        " 12345",
+        "word",
+        "a",
+        "e",
+        " ",
+        "  ",
+        "   ",
+        "\n",
+        "\n\n",
+    ),
+    *("\r\n", "\r", "\t", " \n \n", "\u2029", ". ", "? ", "!", "...", "é", "e\u0301", "\u0301", "\u1100\u1161\u11a8"),
+    *("👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "\u200d", "字", "猫です。", "สวัสดี", "ﬁ", "Å", "\u00a0", "\u3000", "\ufeff", "\x00"),
+    *("<|endoftext|>", "<|begin_of_text|>", "<mask>", "[L]", " [L]", "[R] ", "crayon", "<unk>", "[CLS]", "    "),
+    *("# Title\n", "- item\n", "```\ncode\n```\n", "| a | b |\n", '{"k": [1, 2]}', "aaaaaaaaaaaa", "\\n", "def f():\n"),
+)
+
+
+def random_text(drawn: random.Random, pieces: int) -> str:
+    """So many pieces, one behind the other."""
+    return "".join(drawn.choices(PIECES, k=pieces))
+
+
+def hostile_texts(size: int = 1500) -> list[str]:
+    """One kind of trouble each, some `size` characters long."""
+    return [
+        "",
+        "a" * size,
+        "👩‍👩‍👧‍👦" * (size // 7),
+        "e" + "\u0301" * (size // 20) + "x" * 20,
+        "<|endoftext|>" * (size // 13),
+        "crayon[L] [R]<|im_start|>" * (size // 25),
+        "\u1100\u1161\u11a8" * (size // 3),
+        "\r" * size,
+        "\r\n" * (size // 2),
+        "one line\rand another\r" * (size // 20),
+        " " * size,
+        "no newline at all, " * (size // 19),
+        "\ufeff\u200d\x00" * (size // 9),
+    ]
