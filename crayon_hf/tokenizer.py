@@ -331,7 +331,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         text: str,
         max_tokens: int,
         side: Literal["right", "left"] = "right",
-        boundary: None = None,
+        boundary: Literal["paragraph", "sentence", "word"] | None = None,
         add_special_tokens: bool = True,
     ) -> str:
         """The text, or what is left of it when it is cut to `max_tokens` tokens; it encodes to at most that many.
@@ -340,6 +340,10 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         text's encoding, and of whole characters: the first `max_tokens` tokens (with "left" the last ones) or, where
         those by themselves encode to more, fewer. Special tokens around the text count unless
         ``add_special_tokens=False``; ValueError when they alone are more than `max_tokens`.
+
+        With a `boundary` the cut is the nearest one of that kind, as `split_text` finds it, that leaves as many tokens
+        or fewer. Where a single paragraph is longer than that, it is cut between sentences, a sentence between words,
+        and a word between tokens. Sentences and words need ``pip install 'crayon-hf[chunks]'``.
 
         >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
         'Ask, and'

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from crayon_hf.budgets import places
 from crayon_hf.budgets.holders import engine_of
 from crayon_hf.util import validation
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from crayon_hf.state.state import AnyEngine
 
 Side = Literal["right", "left"]
+Boundary = Literal["paragraph", "sentence", "word"]
 
 _MOST = 2**62
 """No text has more tokens, and the engine takes no greater number."""
@@ -68,7 +70,7 @@ def truncate_text(
     text: str,
     max_tokens: int,
     side: Side = "right",
-    boundary: None = None,
+    boundary: Boundary | None = None,
     add_special_tokens: bool = True,
 ) -> str:
     """The longest beginning of a text (end, if `side` is "left") that has at most `max_tokens` tokens.
@@ -113,7 +115,16 @@ def truncated(
     refused = validation.kind_refusal(text, "text")
     if refused is not None:
         raise refused
+    if boundary is not None and boundary not in places.KINDS:
+        raise ValueError(f"boundary is {boundary!r}, expected None or one of {', '.join(map(repr, places.KINDS))}")
     place = engine.truncation_place(text, most, side, add_special_tokens, special_as_text)
+    if boundary is not None and 0 < place < len(text):
+
+        def fits(part: str) -> bool:
+            return fits_in(engine, part, most, add_special_tokens, special_as_text)
+
+        find = places.end_at_boundary if side == "right" else places.begin_at_boundary
+        place = find(text, place, boundary, fits)
     return text[:place] if side == "right" else text[place:]
 
 

@@ -1,0 +1,50 @@
+"""Where a truncated text ends: the last paragraph, sentence or word that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+KINDS = ("paragraph", "sentence", "word")
+
+
+def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
+    """The last boundary of this kind up to `place` that what is before fits; of a finer kind where there is none."""
+    from crayon_hf.budgets.boundaries import finders
+
+    near = text[: _behind(text, place)]
+    for kind in KINDS[KINDS.index(boundary) :]:
+        (finder,) = finders(near, [kind])
+        at = finder.last(0, place)
+        while at is not None and not fits(text[:at]):
+            at = finder.last(0, at - 1)
+        if at is not None:
+            return at
+    return place
+
+
+def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
+    """The first boundary of this kind from `place` on that what is behind fits; of a finer kind where there is none."""
+    from crayon_hf.budgets.boundaries import finders
+
+    base = text.rfind("\n", 0, len(text[:place].rstrip())) + 1
+    near = text[base:]
+    for kind in KINDS[KINDS.index(boundary) :]:
+        (finder,) = finders(near, [kind])
+        at = finder.first(place - base, len(near))
+        while at is not None and not fits(near[at:]):
+            at = finder.first(at + 1, len(near))
+        if at is not None:
+            return base + at
+    return place
+
+
+def _behind(text: str, place: int) -> int:
+    """How far what stands behind a place can matter: to the end of its line, and of the empty lines behind that."""
+    end = text.find("\n", place)
+    if end < 0:
+        return len(text)
+    rest = text[end : end + 1000]  # lines are found one by one, and no more of them than there are in such a stretch
+    while rest.isspace() and end < len(text):
+        end += len(rest)
+        rest = text[end : end + 1000]
+    return min(len(text), end + len(rest) - len(rest.lstrip()) + 1)
