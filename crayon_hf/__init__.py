@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import budgets, decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__, trim
-from crayon_hf.budgets import Appender, TokenIndex
+from crayon_hf.budgets import Appender, Chat, TokenIndex
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     BadRecordError,
@@ -97,6 +97,7 @@ __all__ = [
     "ByteLevelBPETokenizer",
     "CartridgeError",
     "CharBPETokenizer",
+    "Chat",
     "CorpusError",
     "CrayonError",
     "CrayonTokenizerFast",

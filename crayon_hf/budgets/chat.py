@@ -1,0 +1,185 @@
+"""`Chat`: the tokens of conversations that go on, and those of their messages that fit a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from crayon_hf.budgets.appender import Appender
+from crayon_hf.budgets.calls import budget, count_tokens, truncate_text
+
+Message = dict[str, Any]
+
+_HEAD = ("system", "developer")
+_OF_ENCODING = {
+    *("max_length", "padding", "return_assistant_tokens_mask", "return_dict", "return_tensors"),
+    *("sanitize_control_tokens", "tokenize", "tokenizer_kwargs", "truncation"),
+}
+
+
+class Chat:
+    """The token ids of a conversation that goes on: turns that stay as they were are not encoded again.
+
+    Every answer is that of the tokenizer's own ``apply_chat_template`` on the same messages. The template is compiled
+    once, and rendered whole each time: it may look at any message, and take back what it wrote. The conversation is
+    encoded from the first character that differs from the last call's. One thread at a time may use a chat.
+
+    >>> chat = crayon_hf.Chat(crayon_hf.AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B-Instruct"))  # doctest: +SKIP
+    >>> messages = [{"role": "user", "content": "Which of these is a fruit?"}]  # doctest: +SKIP
+    >>> ids = chat.ids(messages, add_generation_prompt=True)  # doctest: +SKIP
+    >>> messages.append({"role": "assistant", "content": "The second."})  # doctest: +SKIP
+    >>> ids = chat.ids(messages)  # encodes the answer alone  # doctest: +SKIP
+    >>> recent = chat.window(messages, max_tokens=4000, add_generation_prompt=True)  # doctest: +SKIP
+    """
+
+    def __init__(self, tokenizer: Any, **options: Any) -> None:
+        """`tokenizer` is what `AutoTokenizer` opened, or a tokenizer of transformers after `install`.
+
+        `options` are those of ``apply_chat_template`` that say how to render, for every call: ``tools``, ``documents``,
+        ``chat_template``, variables of the template. A call's own options go before them.
+
+        TypeError for a tokenizer without ``apply_chat_template``.
+        """
+        if not callable(getattr(tokenizer, "apply_chat_template", None)):
+            raise TypeError(
+                f"tokenizer is {type(tokenizer).__name__}, which has no chat template: "
+                "expected what crayon_hf.AutoTokenizer opened"
+            )
+        self._tokenizer = tokenizer
+        self._options = _rendering(options)
+        self._appender = Appender(tokenizer)
+
+    def render(self, messages: Sequence[Message], **options: Any) -> str:
+        """The text of a conversation: ``apply_chat_template(messages, tokenize=False, **options)``."""
+        options = {**self._options, **_rendering(options), "tokenize": False}
+        text: str = self._tokenizer.apply_chat_template(messages, **options)
+        if not isinstance(text, str):
+            raise TypeError("messages is a list of conversations, expected one conversation")
+        return text
+
+    def ids(self, messages: Sequence[Message], **options: Any) -> list[int]:
+        """The ids of a conversation: ``apply_chat_template(messages, **options)["input_ids"]``.
+
+        `options` say how to render: ``add_generation_prompt``, ``continue_final_message``, ``tools``...
+        """
+        self._set(self.render(messages, **options))
+        return self._appender.ids
+
+    def count(self, messages: Sequence[Message], **options: Any) -> int:
+        """How many ids a conversation has."""
+        self._set(self.render(messages, **options))
+        return self._appender.count
+
+    def ids_and_mask(self, messages: Sequence[Message], **options: Any) -> tuple[list[int], list[int]]:
+        """The ids, and for each 1 where the assistant said it, else 0.
+
+        The template must mark what the assistant says with ``{% generation %}``. The whole conversation is encoded.
+        """
+        asked = {"return_assistant_tokens_mask": True, "return_dict": True, "tokenize": True}
+        whole = self._tokenizer.apply_chat_template(messages, **{**self._options, **_rendering(options), **asked})
+        return whole["input_ids"], whole["assistant_masks"]
+
+    def window(
+        self,
+        messages: Sequence[Message],
+        max_tokens: int,
+        *,
+        start_on: str | None = "user",
+        cut: bool = False,
+        **options: Any,
+    ) -> list[Message]:
+        """The last messages that together have at most `max_tokens` tokens, template, tools and all.
+
+        The system's (developer's) messages at the beginning stay. What follows them begins with a message of the role
+        `start_on`, as most templates want, or with any where that is None. With `cut` the message before the first that
+        fits whole comes first, with the end of its text that still fits. The messages are those given, but for one that
+        is cut, which is a copy.
+
+        A longer window is taken to have more tokens than a shorter one. ValueError when not even the last messages fit.
+        """
+        most = budget(max_tokens, "max_tokens")
+        messages = list(messages)
+        head = next((i for i, message in enumerate(messages) if message.get("role") not in _HEAD), len(messages))
+        starts = [i for i in range(head, len(messages)) if start_on in (None, messages[i].get("role"))]
+        if not starts:
+            wanted = "message" if start_on is None else f"message of the role {start_on!r}"
+            raise ValueError(f"messages have no {wanted} after the system's: nothing can begin a window")
+
+        def window(start: int) -> list[Message]:
+            return messages[:head] + messages[start:]
+
+        def fits(conversation: list[Message]) -> bool:
+            return self._count_to(conversation, most, options) <= most
+
+        if fits(window(starts[0])):
+            return window(starts[0])
+        first = _first(starts, lambda start: fits(window(start)))
+        if cut:
+            before = starts[-1] if first is None else starts[starts.index(first) - 1]
+            shortened = self._with_end_of(window(before), head, most, options)
+            if shortened is not None:
+                return shortened
+        if first is None:
+            least = self.count(window(starts[-1]), **options)
+            raise ValueError(f"max_tokens is {most}: the last messages alone have {least} tokens")
+        return window(first)
+
+    def _with_end_of(
+        self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
+    ) -> list[Message] | None:
+        """With as much of the end of one message's text as fits; None when nothing of it does."""
+        content = conversation[at].get("content")
+        if not isinstance(content, str):
+            return None
+
+        def with_end(end: str) -> list[Message]:
+            return [*conversation[:at], {**conversation[at], "content": end}, *conversation[at + 1 :]]
+
+        around = self._count_to(with_end(""), most, options)
+        for tokens in range(most - around + 2, 0, -1):  # beside its neighbours it may have a token less
+            end = truncate_text(self._tokenizer, content, tokens, "left", add_special_tokens=False)
+            if end and self._count_to(with_end(end), most, options) <= most:
+                return with_end(end)
+        return None
+
+    def _count_to(self, conversation: list[Message], limit: int, options: dict[str, Any]) -> int:
+        text = self.render(conversation, **options)
+        return count_tokens(self._tokenizer, text, add_special_tokens=False, limit=limit)
+
+    def _set(self, text: str) -> None:
+        old = self._appender.text
+        same = _common_prefix(old, text)
+        self._appender.pop(len(old) - same)
+        self._appender.append(text[same:])
+
+
+def _rendering(options: dict[str, Any]) -> dict[str, Any]:
+    """TypeError for an option of ``apply_chat_template`` that is about more than the text."""
+    other = sorted(_OF_ENCODING.intersection(options))
+    if other:
+        raise TypeError(f"{', '.join(other)}: no option of a Chat, which renders; apply_chat_template has it")
+    return options
+
+
+def _first(starts: list[int], fits: Callable[[int], bool]) -> int | None:
+    """The first of which it is true, where it is true of all that follow one."""
+    low, high = 0, len(starts)
+    while low < high:
+        middle = (low + high) // 2
+        if fits(starts[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return starts[low] if low < len(starts) else None
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """How many characters two texts begin with alike, by comparing halves of what is left."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
