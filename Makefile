@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -111,6 +111,15 @@ dist: ## the sdist and the wheel of this commit into dist/
 
 dist-check: dist ## the same, installed where there is no compiler, and built again to the same bytes
 	$(PYTHON) tools/dist_check.py
+
+docs: ## the documentation as a site, build/docs/index.html; warnings are errors (needs tools/docs.txt)
+	$(PYTHON) -m sphinx -W --keep-going -q -j auto -c docs/site -b html . build/docs
+
+linkcheck: ## the addresses in the documentation (needs tools/docs.txt and the network)
+	$(PYTHON) -m sphinx -q -c docs/site -b linkcheck . build/linkcheck
+
+pictures: ## docs/pictures: the drawings of README and the documentation
+	$(PYTHON) tools/pictures.py
 
 clean: ## remove what builds and tests leave behind
 	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat

@@ -40,6 +40,10 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     their like give are those of that library, so that changing one changes the tokenizer. (One exception: a part of a
     ``Sequence`` that outlives the sequence.) The engine underneath is immutable, so that many threads can use one
     tokenizer at once; a thread that encodes while another changes the tokenizer ends with what it began with.
+
+    >>> tokenizer = Tokenizer.from_profile("lite")
+    >>> tokenizer.encode("Hello, world!").ids
+    [23071, 11, 1125, 0]
     """
 
     __slots__ = ("__dict__", "__weakref__")

@@ -117,6 +117,8 @@ def publish(
             cannot be added to. Nothing was uploaded.
         VocabularyError: the source is none, or (UnsupportedError) cannot be compiled.
         OSError, ValueError: as usual.
+
+    docs/hub.md has an example.
     """
     say = progress or (lambda line: None)
     place = client.parse(repo, revision)

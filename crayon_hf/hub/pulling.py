@@ -59,7 +59,7 @@ def pull(
 
     HubError for all that goes wrong with the Hub, its cache or the directory; the profile is then what it was before.
     UnsupportedError for a tokenizer that is not native, VocabularyError for one that is malformed, ImportError without
-    ``huggingface_hub``, ValueError for names, an empty one of a directory among them.
+    ``huggingface_hub``, ValueError for names, an empty one of a directory among them. docs/hub.md has an example.
     """
     place = client.parse(repo, revision)
     profile = place.repo.rpartition("/")[2] if name is None else name

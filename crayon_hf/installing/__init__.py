@@ -49,7 +49,13 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
 
 
 def uninstall() -> None:
-    """Undo `install`. Tokenizers that are open stay what they are."""
+    """Undo `install`. Tokenizers that are open stay what they are.
+
+    >>> crayon_hf.install(transformers=False, tiktoken=True)
+    >>> crayon_hf.uninstall()
+    >>> crayon_hf.installed()
+    {}
+    """
     with _lock:
         for places in _PLACES.values():
             for place in places.values():
@@ -60,6 +66,7 @@ def installed() -> dict[str, str]:
     """What `install` covers now: the names that it replaces, and how far that is.
 
     A name is ``"in place"``, or waits for the import of its library, or something else stands there, put there later.
+    docs/drop-in.md has an example.
     """
     with _lock:
         return {name: place.state() for places in _PLACES.values() for name, place in places.items() if place.is_wanted}

@@ -1,8 +1,8 @@
 """The interface of the ``tiktoken`` library over our engine: ``from crayon_hf import tiktoken``.
 
 >>> from crayon_hf import tiktoken
->>> encoding = tiktoken.get_encoding("cl100k_base")
->>> encoding.decode(encoding.encode("hello world"))
+>>> encoding = tiktoken.get_encoding("cl100k_base")  # doctest: +SKIP
+>>> encoding.decode(encoding.encode("hello world"))  # doctest: +SKIP
 'hello world'
 
 The library itself is needed for few things only: to fetch a rank file that is not in its cache, where one special token

@@ -30,17 +30,29 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
     `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template) and `output` are those of
     `train_bpe`. Without a template it is SentencePiece's way: NFKC, runs of spaces as one, U+2581 for a space, and
     ``<unk>``. Once all is read, nothing interrupts the library until it is done.
+
+    >>> tokenizer = crayon_hf.train_unigram(["some words and some more"] * 9, vocab_size=40, show_progress=False)
+    >>> tokenizer.decode(tokenizer.encode("some more words").ids)
+    'some more words'
     """
     return run_by_reference("Unigram", source, **options).tokenizer
 
 
 def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordPiece model; without a template it is BERT's way, with its special tokens."""
+    """`train_unigram` for a WordPiece model; without a template it is BERT's way, with its special tokens.
+
+    >>> crayon_hf.train_wordpiece(["some words and some more"], vocab_size=40).token_to_id("[CLS]") is None
+    False
+    """
     return run_by_reference("WordPiece", source, **options).tokenizer
 
 
 def train_wordlevel(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordLevel model; without a template words are cut at white space, with ``[UNK]``."""
+    """`train_unigram` for a WordLevel model; without a template words are cut at white space, with ``[UNK]``.
+
+    >>> crayon_hf.train_wordlevel(["some words and some more"]).encode("some words").tokens
+    ['some', 'words']
+    """
     return run_by_reference("WordLevel", source, **options).tokenizer
 
 

@@ -81,6 +81,10 @@ def train_bpe(
 
     CorpusError and InvalidUtf8Error name file and line; OSError for a file that cannot be read or an `output` that
     cannot be written, which is found out before anything is counted.
+
+    >>> texts = ["low lower lowest"] * 9
+    >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens
+    ['low', 'e', 'st']
     """
     return run_bpe(BpeTraining(**locals())).tokenizer
 

@@ -25,7 +25,7 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
 class AutoTokenizer(_Stock):  # type: ignore[misc]
     """`transformers.AutoTokenizer`, whose fast tokenizers are ours: the same classes, results, arguments and errors.
 
-    Slow tokenizers (those that transformers has in Python only) are returned as they are.
+    Slow tokenizers (those that transformers has in Python only) are returned as they are. docs/drop-in.md says more.
     """
 
     @classmethod

@@ -32,6 +32,7 @@ class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     that ``transformers`` says about its own class holds. `save_pretrained` writes what it writes, and makes a
     ``tokenizer.dat`` anew that is there already; ``backend_tokenizer.save("tokenizer.dat")`` writes one.
     An instance always belongs to a subclass that stands for one class of ``transformers`` and has its name.
+    docs/drop-in.md says more.
     """
 
     _crayon_stock: type | None = None

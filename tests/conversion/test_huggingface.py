@@ -19,6 +19,7 @@ from crayon_hf.conversion.huggingface import (
     read_vocab_and_merges,
     read_wordpiece,
 )
+from tests.support.versions import since_transformers_5
 
 TEXTS = [
     "Hello, wörld! It's 2024, isn't it?\n\n  indented <|endoftext|> [MASK] <mask> <new> hello there",
@@ -132,6 +133,9 @@ def directory(path: Path, files: dict[str, bytes], **objects: Any) -> Path:
     return path
 
 
+as_transformers_5 = since_transformers_5("gives special tokens other flags, and knows no extra_special_tokens")
+
+
 def check(path: Path) -> None:
     """Every object, and so every id, offset and mask."""
     from transformers import AutoTokenizer
@@ -155,6 +159,7 @@ def check(path: Path) -> None:
         assert dict(opened(text, text)) == dict(stock(text, text))
 
 
+@as_transformers_5
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", ["GPT2Tokenizer", "CodeGenTokenizer", "RobertaTokenizer", "Qwen2TokenizerFast"])
 def test_byte_level(name, case, byte_level, tmp_path):
@@ -162,6 +167,7 @@ def test_byte_level(name, case, byte_level, tmp_path):
     check(directory(tmp_path / "in", byte_level, tokenizer_config={"tokenizer_class": name} | config, **beside))
 
 
+@as_transformers_5
 @pytest.mark.parametrize("case", CASES)
 def test_wordpiece(case, wordpiece, tmp_path):
     config, beside = CASES[case]
@@ -170,16 +176,19 @@ def test_wordpiece(case, wordpiece, tmp_path):
     )
 
 
+@as_transformers_5
 @pytest.mark.parametrize("name", BYTE_LEVEL[3:])
 def test_other_names_of_byte_level_classes(name, byte_level, tmp_path):
     check(directory(tmp_path / "in", byte_level, tokenizer_config={"tokenizer_class": f"{name}TokenizerFast"}))
 
 
+@as_transformers_5
 @pytest.mark.parametrize("name", WORDPIECE[1:])
 def test_other_names_of_wordpiece_classes(name, wordpiece, tmp_path):
     check(directory(tmp_path / "in", wordpiece, tokenizer_config={"tokenizer_class": f"{name}Tokenizer"}))
 
 
+@as_transformers_5
 def test_a_real_vocabulary(shared, tmp_path):
     files = {"vocab.txt": (shared / "vocab" / "bert-cased" / "vocab.txt").read_bytes()}
     check(

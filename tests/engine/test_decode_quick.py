@@ -17,6 +17,7 @@ from crayon_hf.errors import TokenIdError
 from tests.components.test_decoders import PIECES
 from tests.support import reference_impl
 from tests.support.cartridge_text import NAMES, text_source
+from tests.support.versions import shown_otherwise
 
 Component = dict[str, Any]
 
@@ -182,7 +183,7 @@ def test_vocabularies(name: str) -> None:
         reference_impl.open_engine(text_source(name).decode()),
         Tokenizer.from_str(text_source(name).decode()),
     )
-    ids = sorted(reference.get_vocab().values()) * 2
+    ids = sorted(set(reference.get_vocab().values()) - shown_otherwise(reference)) * 2
     for skip in (False, True):
         assert (
             engine.decode(ids, skip) == _core._testing.decode_strings(engine, ids, skip) == reference.decode(ids, skip)

@@ -15,6 +15,7 @@ import crayon_hf
 from crayon_hf import CartridgeError, CorpusError, JobError, Tokenizer, VocabularyError
 from crayon_hf.conversion import convert
 from crayon_hf.util.damage import damage_of
+from tests.support.versions import HAS_TRANSFORMERS_5
 
 DAMAGED = {
     "pointer": (
@@ -74,7 +75,8 @@ def test_each_file_of_a_repository(
     if installed:
         crayon_hf.install()
     try:
-        if damaged[0].startswith(b"{") and file != "tokenizer.json":
+        says_nothing = damaged[0].startswith(b"{") and file != "tokenizer.json"
+        if says_nothing and (HAS_TRANSFORMERS_5 or file != "tokenizer_config.json"):  # 4 wants a class's name in there
             opener.from_pretrained(tmp_path)  # an object that says nothing of a tokenizer is no defect of these two
             return
         with pytest.raises(VocabularyError) as caught:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,42 +12,11 @@ import pytest
 
 from crayon_hf.parity.report.html import to_html
 from tests.parity.report_samples import SAMPLES, agreeing
+from tests.support.browser import CONTRAST, LEAST_CONTRAST, started
 
 pytestmark = pytest.mark.slow
 
 WIDTHS = (390, 768, 1280)
-LEAST_CONTRAST = 4.5
-
-CONTRAST = """
-() => {
-  // Colours as the screen has them: a pixel of a canvas is drawn over and over with what lies below.
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 1;
-  const pen = canvas.getContext("2d", { willReadFrequently: true });
-  const pixel = (layers) => {
-    for (const layer of layers) { pen.fillStyle = layer; pen.fillRect(0, 0, 1, 1); }
-    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const element = node.parentElement;
-    if (!node.data.trim() || element.closest("svg, .unseen, .skip, script, style")) continue;
-    if (!element.checkVisibility()) continue;
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) layers.unshift(getComputedStyle(at).backgroundColor);
-    const below = luminance(pixel(["white", ...layers]));
-    const above = luminance(pixel(["white", ...layers, getComputedStyle(element).color]));
-    const contrast = (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05);
-    found.push([contrast, node.data.trim().slice(0, 40), element.className]);
-  }
-  return found;
-}
-"""
 
 # Of parts that must be told apart from what lies around them, 3 to 1 is asked for.
 MARKS = """
@@ -71,21 +38,9 @@ WIDE = """
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One browser for this file. Skipped where there is none, unless CRAYON_BROWSER says that there must be."""
-    named = os.environ.get("CRAYON_BROWSER", "")
-    program = shutil.which(named or "chromium") or (None if named else shutil.which("chromium-browser"))
-    if not named and program is None:
-        pytest.skip("no Chromium is installed (Debian: apt install chromium), and CRAYON_BROWSER names no browser")
-    assert program is not None, f"CRAYON_BROWSER={named!r} is no program"
-    if named:
-        from playwright.sync_api import sync_playwright
-    else:
-        sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
-    with sync_playwright() as playwright:
-        # The pages are ours; Chromium's own sandbox does not start as root.
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    """One for this file."""
+    with started() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ def test_tokenizers(gpt2_like: Path, tmp_path: Path) -> None:
     assert "<i>tokens</i> 2,000" in shown
     assert "chars 0-" in shown
     (tmp_path / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     shown = Tokenizer.from_file(tmp_path / "tokenizer.json")._repr_html_()
     assert "<b>Tokenizer</b>" in shown
     assert f"<i>from</i> {tmp_path.name}/tokenizer.json" in shown  # not what it was compiled to in the cache

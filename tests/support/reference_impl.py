@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 
 from crayon_hf import _core
 from crayon_hf.errors import CrayonError
+from tests.support.versions import SHOWS_NORMALIZED, shown_otherwise
 
 Document = dict[str, Any]
 Merge = tuple[bytes, bytes]
@@ -300,7 +301,9 @@ class Both:
             self.check_ids(sequence, want.ids, options)
 
     def check_decode(self, ids: list[int]) -> None:
-        """The text of these ids, with special tokens and without."""
+        """The text of these ids, with special tokens and without; nothing of ids that another version decodes."""
+        if not SHOWS_NORMALIZED and shown_otherwise(self.reference).intersection(ids):
+            return
         for skip in (False, True):
             want = try_reference(lambda skip=skip: self.reference.decode(ids, skip))
             if want is None:

@@ -214,23 +214,26 @@ PyObject* get(PyObject* self, void*) {
 }
 
 template <auto read>
-void bind_property(EncodingClass& c, const char* name) {
-    static PyGetSetDef def{name, &get<read>, nullptr, nullptr, nullptr};
+void bind_property(EncodingClass& c, const char* name, const char* doc) {
+    static PyGetSetDef def{name, &get<read>, nullptr, doc, nullptr};
     set_property(c, &def);
 }
 
 void bind_lists(EncodingClass& c) {
-    bind_property<&ids_of>(c, "ids");
-    bind_property<&tokens_of>(c, "tokens");
-    bind_property<&offsets_of>(c, "offsets");
-    bind_property<&type_ids_of>(c, "type_ids");
-    bind_property<&attention_mask_of>(c, "attention_mask");
-    bind_property<&special_tokens_mask_of>(c, "special_tokens_mask");
-    bind_property<&word_ids_of>(c, "word_ids");
-    bind_property<&words_of>(c, "words");
-    bind_property<&sequence_ids_of>(c, "sequence_ids");
-    bind_property<&n_sequences_of>(c, "n_sequences");
-    bind_property<&overflowing_of>(c, "overflowing");
+    bind_property<&ids_of>(c, "ids", "Token ids.");
+    bind_property<&tokens_of>(c, "tokens", "The tokens as the vocabulary spells them.");
+    bind_property<&offsets_of>(c, "offsets",
+                               "(start, end) of each token in the text that was given: characters, not bytes.");
+    bind_property<&type_ids_of>(c, "type_ids", "0 for the first sequence of a pair, 1 for the second.");
+    bind_property<&attention_mask_of>(c, "attention_mask", "1 for a token, 0 for padding.");
+    bind_property<&special_tokens_mask_of>(c, "special_tokens_mask",
+                                           "1 for a token that a post-processor or padding added, else 0.");
+    bind_property<&word_ids_of>(c, "word_ids", "The number of each token's word; None for special tokens.");
+    bind_property<&words_of>(c, "words", "As word_ids.");
+    bind_property<&sequence_ids_of>(c, "sequence_ids",
+                                    "The sequence that each token is from: 0 or 1; None for special tokens.");
+    bind_property<&n_sequences_of>(c, "n_sequences", "1, or 2 for a pair.");
+    bind_property<&overflowing_of>(c, "overflowing", "What truncation cut off: Encodings of at most as many tokens.");
 }
 
 py::object found_or_none(const std::optional<Offset>& offset) {
@@ -408,8 +411,17 @@ Truncation::Strategy truncation_strategy(const std::string& name) {
                           "`. Use one of `longest_first`, `only_first`, or `only_second`");
 }
 
+constexpr const char* kEncodingDoc = R"(One encoded input: parallel lists, an element for each token.
+
+    The interface of ``tokenizers.Encoding``. A method that takes a position gives None where there is nothing.
+
+    >>> encoding = crayon_hf.Tokenizer.from_profile("lite").encode("Hello, world!")
+    >>> encoding.tokens, encoding.char_to_token(7)
+    (['Hello', ',', 'Ġworld', '!'], 2)
+    )";
+
 void bind_encoding(py::module_& m) {
-    EncodingClass c(m, "Encoding", py::metaclass(type_of_encodings()), py::custom_type_setup(&add_slots));
+    EncodingClass c(m, "Encoding", kEncodingDoc, py::metaclass(type_of_encodings()), py::custom_type_setup(&add_slots));
     encoding_type = reinterpret_cast<PyTypeObject*>(c.ptr());
     c.def(py::init<>());
     bind_lists(c);

@@ -89,6 +89,8 @@ def tokenize_corpus(
         JobError: The directory is another job's or has other files; or tasks failed, and the others were done.
         BadRecordError: A bad record, with `bad_records` "stop"; the other workers were stopped.
         CorpusError: An input is not there.
+
+    docs/corpora.md has examples.
     """
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,

@@ -102,6 +102,8 @@ def tokenize_shard(
         CorpusError: A file is damaged.
         FormatError: The format has no room for the ids, or for a document.
         OSError: A file cannot be read or written. As after every error the same call goes on after the last shard.
+
+    docs/corpora.md has examples.
     """
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,

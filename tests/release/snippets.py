@@ -1,0 +1,104 @@
+"""The code blocks of README and of the documentation, run as they stand, page by page.
+
+``python tests/release/snippets.py README.md`` does so with the crayon-hf that is installed. The blocks of a page run
+in order, in a directory that has README.md, CHANGELOG.md and docs/. Blocks of ``python`` and ``sh`` must not fail. A
+block of ``text`` right after one of ``python`` is what that one prints. ``<!--- skip: next -->`` in front of a block
+says that it needs what a test does not have: the network, an account, a GPU, a cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
+
+ROOT = Path(__file__).parents[2]
+PRINTED = "__printed__"
+_python = PythonEvaluator()
+
+
+def pages() -> list[str]:
+    """README and every page of the documentation that has code."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/reference").glob("*.md"))]
+    return [str(path.relative_to(ROOT)) for path in found if any(True for _ in blocks(path))]
+
+
+def blocks(path: Path) -> Iterator[Example]:
+    """The blocks of a page that are to be run."""
+    parsers = [
+        CodeBlockParser("python", run_python),
+        CodeBlockParser("sh", run_shell),
+        CodeBlockParser("text", compare),
+    ]
+    yield from Sybil(parsers=[SkipParser(), *parsers], path=str(path.parent)).parse(path).examples()
+
+
+def run_python(example: Example) -> None:
+    """Run it in the namespace of its page, and keep what it prints."""
+    printed = io.StringIO()
+    example.namespace["__name__"] = "__main__"
+    with contextlib.redirect_stdout(printed):
+        _python(example)
+    example.namespace[PRINTED] = printed.getvalue()
+
+
+def run_shell(example: Example) -> None:
+    ended = subprocess.run(["bash", "-ec", example.parsed], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if ended.returncode:
+        raise AssertionError(f"exit code {ended.returncode}: {ended.stderr[-800:]}")
+
+
+def compare(example: Example) -> None:
+    """With what the block of Python before it printed."""
+    printed = example.namespace.pop(PRINTED, None)
+    if printed is not None:
+        assert printed == example.parsed, f"it prints\n{printed}"
+
+
+def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
+    """Run the blocks of a page in a directory: the first line of each, and its seconds. What fails is raised."""
+    shutil.copytree(ROOT / "docs", place / "docs")
+    for name in ("README.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, place / name)
+    before, path = os.getcwd(), os.environ["PATH"]
+    os.chdir(place)
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), path])
+    try:
+        for example in blocks(ROOT / page):
+            begun = time.monotonic()
+            example.evaluate()
+            if isinstance(example.parsed, str):
+                yield f"{page}:{example.line}: {example.parsed.splitlines()[0]}", time.monotonic() - begun
+    finally:
+        os.chdir(before)
+        os.environ["PATH"] = path
+        if "crayon_hf" in sys.modules:
+            sys.modules["crayon_hf"].uninstall()
+
+
+def main(names: list[str]) -> int:
+    """Run pages, print a line for each block; 1 when one failed."""
+    for page in names or pages():
+        with tempfile.TemporaryDirectory(prefix="crayon-snippets-") as directory:
+            try:
+                for line, seconds in run(page, Path(directory)):
+                    print(f"{seconds:7.1f} s  {line[:90]}", flush=True)
+            except Exception as error:
+                print(error, file=sys.stderr)
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

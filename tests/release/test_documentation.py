@@ -1,0 +1,105 @@
+"""The documentation has every public name, variable and error; its drawings and examples are what the code gives."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import crayon_hf
+from tests.support.versions import before_1
+
+pictures: Any = importlib.import_module("tools.pictures")
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def ours() -> Iterator[tuple[str, Any]]:
+    """The public names that are neither modules nor the library's own objects."""
+    for name in crayon_hf.__all__:
+        value = getattr(crayon_hf, name)
+        home = str(getattr(value, "__module__", ""))
+        if home.startswith("crayon_hf") and not home.startswith("crayon_hf.implementations"):
+            yield name, value
+
+
+def methods(value: type) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that we define."""
+    for name in dir(value):
+        owner = next(each for each in value.__mro__ if name in vars(each))
+        if not name.startswith("_") and owner.__module__.startswith("crayon_hf"):
+            yield name, inspect.getattr_static(value, name)
+
+
+@before_1("transformers beside it")
+def test_every_public_name_is_explained() -> None:
+    """By a docstring with an example, or with a page that has one; methods by a docstring."""
+    for name, value in ours():
+        text = (vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__) or ""
+        assert text.strip(), f"{name} has no docstring"
+        if inspect.isclass(value) and issubclass(value, Exception):
+            continue  # test_every_error_is_listed
+        pages = re.findall(r"docs/[\w/-]+\.md", text)
+        assert ">>> " in text or pages, f"the docstring of {name} has no example, and names no page with one"
+        assert all((ROOT / page).is_file() for page in pages), f"the docstring of {name} names a page that is not there"
+        for method, member in methods(value) if inspect.isclass(value) else ():
+            assert (inspect.getdoc(member) or "").strip(), f"{name}.{method} has no docstring"
+
+
+@before_1("transformers beside it")
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    for name, value in ours():
+        if not (inspect.isclass(value) and issubclass(value, Exception)):
+            assert re.search(rf"^\.\. auto(class|function):: crayon_hf\.{name}$", text, re.MULTILINE), name
+
+
+def test_every_error_is_listed() -> None:
+    text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    for name, value in vars(crayon_hf.errors).items():
+        if inspect.isclass(value) and name not in ("CrayonError", "DeviceError"):
+            assert re.search(rf"^\| `{name}` \|", text, re.MULTILINE), name
+
+
+def test_every_environment_variable_is_listed() -> None:
+    text = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
+    sources = [*ROOT.glob("crayon_hf/**/*.py"), *ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.h")]
+    read = r"(?:environ(?:\.get)?|getenv|environment)[\[(]\"(CRAYON_\w+)\""
+    found = {name for path in sources for name in re.findall(read, path.read_text(encoding="utf-8"))}
+    assert len(found) > 5
+    assert {name for name in found - {"CRAYON_SHARED"} if f"`{name}`" not in text} == set()  # that one is for tests
+
+
+@pytest.mark.parametrize(("path", "svg"), [pytest.param(*each, id=each[0].name) for each in pictures.drawn()])
+def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
+    assert path.read_text(encoding="utf-8") == svg, "make pictures"
+
+
+def modules() -> list[str]:
+    """Those with examples."""
+    paths = {path: path.relative_to(ROOT).with_suffix("") for path in ROOT.glob("crayon_hf/**/*.py")}
+    names = {path: ".".join(place.parts).removesuffix(".__init__") for path, place in paths.items()}
+    return sorted(name for path, name in names.items() if ">>> " in path.read_text(encoding="utf-8"))
+
+
+@before_1("transformers beside it")
+@pytest.mark.parametrize("name", modules())
+def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module: ModuleType = importlib.import_module(name)
+    finder = doctest.DocTestFinder()
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    given = {"crayon_hf": crayon_hf}
+    for value in (module, crayon_hf.Encoding) if name == "crayon_hf.tokenizer" else (module,):  # a compiled class
+        tests = [test for test in finder.find(value, name, extraglobs=given) if test.examples]
+        assert tests
+        for test in tests:
+            runner.run(test)
+    assert runner.failures == 0

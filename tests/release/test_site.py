@@ -1,0 +1,64 @@
+"""The documentation as a site: it builds without a warning, and each page is readable in a real browser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.browser import CONTRAST, LEAST_CONTRAST, started
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+WIDTHS = (390, 768, 1280)
+
+WIDE = """
+() => [...document.querySelectorAll("article *")]
+    .filter((element) => !element.closest(".table-wrapper, pre, .sig, .headerlink") && element.checkVisibility())
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+    .map((element) => element.tagName + " " + element.textContent.slice(0, 60))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("furo")
+    directory = tmp_path_factory.mktemp("site")
+    options = ["-W", "--keep-going", "-q", "-c", "docs/site", "-b", "html"]
+    command = [sys.executable, "-m", "sphinx", *options, ".", str(directory)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-3000:]
+    return directory
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as chromium:
+        yield chromium
+
+
+def test_every_page_is_readable(site: Path, browser: Any) -> None:
+    """At three widths, in light and dark: no error, nothing over the edge, text that contrasts."""
+    pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+    assert len(pages) > 25
+    wrong: list[Any] = []
+    page = browser.new_page()
+    page.on("console", lambda message: wrong.append((page.url, message.text)))
+    page.on("pageerror", lambda error: wrong.append((page.url, str(error))))
+    for path in pages:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                if scheme == "light" and width == WIDTHS[0]:
+                    page.goto(path.as_uri())
+                    page.wait_for_url("**/*.html")
+                wrong += [(path.name, width, what) for what in page.evaluate(WIDE)[:3]]
+            weak = [each for each in page.evaluate(CONTRAST) if each[0] < LEAST_CONTRAST]
+            wrong += [(path.name, scheme, *each) for each in weak[:3]]
+    assert wrong == []

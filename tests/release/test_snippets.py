@@ -1,0 +1,57 @@
+"""The code of README and of the documentation runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.release import snippets
+from tests.support.versions import before_1
+
+ROOT = snippets.ROOT
+SLOW = ("docs/corpora.md", "docs/parity.md", "docs/training.md", "docs/tutorial.md", "docs/drop-in.md")
+
+
+@before_1("transformers beside it, which most pages call")
+@pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in snippets.pages()]
+)
+def test_page(page: str) -> None:
+    """In a process of its own: a page may install ours in the place of other libraries."""
+    command = [sys.executable, str(ROOT / "tests/release/snippets.py"), page]
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def test_what_fails_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    for text, said in (
+        ("```python\n1 / 0\n```\n", "division"),
+        ("```sh\necho no >&2; exit 3\n```\n", "exit code 3: no"),
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "it prints\n1"),
+    ):
+        page.write_text(text)
+        with pytest.raises(Exception, match=re.escape(said)):  # noqa: PT012
+            for example in snippets.blocks(page):
+                example.evaluate()
+
+
+def test_ci_runs_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    install = text[text.index("## Install") : text.index("## Thirty seconds")]
+    blocks = re.findall(r"^```sh\n(.*?)^```$", install, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for block in blocks:
+        assert block in ci
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
