@@ -45,7 +45,8 @@ void bind_device(py::module_& m);
 void bind_files(py::module_& m);
 
 // An Encoding with the engine that its token strings come from: null when `texts` has all of them. One that was made
-// with ids alone encodes its text again, whole, when anything else is asked for. Used under the GIL, or where there is
+// with ids alone encodes its text again, whole, when anything else is asked for; one that was truncated, when what
+// overflows is. Used under the GIL, or where there is
 // none under the lock of the Python object, which is lost, like the GIL, while a text is encoded.
 class PyEncoding {
   public:
@@ -61,6 +62,12 @@ class PyEncoding {
           special_(options.add_special_tokens),
           as_text_(options.special_as_text),
           offsets_(options.offsets) {}
+    // The front of what engine->encode(text, options) has, all but what overflows.
+    PyEncoding(Encoding front, py::object text, const EncodeOptions& options, std::shared_ptr<const Engine> engine)
+        : PyEncoding(std::vector<int32_t>(), std::move(text), options, std::move(engine)) {
+        full_ = std::make_unique<Encoding>(std::move(front));
+        waiting_ = std::make_unique<EncodeOptions>(options);
+    }
     PyEncoding(PyEncoding&&) = default;
     PyEncoding& operator=(PyEncoding&&) = default;
     PyEncoding(const PyEncoding& other) : PyEncoding(Encoding(other.encoding()), other.engine_) {}
@@ -68,10 +75,15 @@ class PyEncoding {
     const std::shared_ptr<const Engine>& engine() const { return engine_; }
     const std::vector<int32_t>& ids() const { return full_ == nullptr ? ids_ : full_->ids; }
     const Encoding& encoding() const {
-        if (full_ == nullptr) encode_whole();
+        if (full_ == nullptr || waiting_ != nullptr) encode_whole();
         return *full_;
     }
     Encoding& encoding() {
+        if (full_ == nullptr || waiting_ != nullptr) encode_whole();
+        return *full_;
+    }
+    // All but what overflows.
+    const Encoding& front() const {
         if (full_ == nullptr) encode_whole();
         return *full_;
     }
@@ -83,6 +95,7 @@ class PyEncoding {
     mutable std::vector<int32_t> ids_;
     mutable py::object text_;
     mutable std::unique_ptr<Encoding> full_;
+    mutable std::unique_ptr<EncodeOptions> waiting_;  // what full_ was made with, while what overflows is missing
     bool special_ = true, as_text_ = false, offsets_ = true;
 };
 

@@ -169,13 +169,14 @@ def add_mode(command: argparse.ArgumentParser) -> None:
     command.add_argument("--mode", choices=MODES, default="exact", help="greedy: longest match (default: %(default)s)")
 
 
-def add_special(command: argparse.ArgumentParser) -> None:
+def add_special(command: argparse.ArgumentParser, takes_bytes: bool = True) -> None:
     """How special tokens and bytes that are no text are taken."""
     command.add_argument("--no-special", action="store_true", help="do not add special tokens around the text")
     command.add_argument(
         "--special-as-text", action="store_true", help="read special tokens inside the text as ordinary text"
     )
-    command.add_argument("--bytes", action="store_true", help="the input is any bytes, not UTF-8 text; lossless")
+    if takes_bytes:
+        command.add_argument("--bytes", action="store_true", help="the input is any bytes, not UTF-8 text; lossless")
 
 
 def number(text: str) -> int:

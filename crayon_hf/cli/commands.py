@@ -1,4 +1,4 @@
-"""The commands ``encode``, ``count`` and ``decode``."""
+"""The commands ``encode`` and ``decode``, and how commands take texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util.progress import Line, time_left
 
 _BATCH = 1024
 
@@ -39,27 +37,8 @@ def add_encode(subparsers: Any) -> None:
             ('crayon-hf encode "Hello" -t my-model/', "with another tokenizer"),
         ),
     )
-    _add_texts(command)
+    add_texts(command)
     command.add_argument("--json", action="store_true", help="print an object with ids, tokens and offsets per text")
-
-
-def add_count(subparsers: Any) -> None:
-    """What ``count`` takes."""
-    command = add_command(
-        subparsers,
-        "count",
-        count,
-        "how many tokens texts and files have",
-        "Prints the number of tokens of each text. Files are counted as wc counts them: each number is followed by\n"
-        "the name of the file, and of more than one file there is a total.",
-        (
-            ('crayon-hf count "Hello, world!"', "a text"),
-            ("crayon-hf count -f book.txt poem.txt", "files, and their total"),
-            ("cat book.txt | crayon-hf count", "what comes in"),
-            ("crayon-hf count -f poem.txt --lines", "each line"),
-        ),
-    )
-    _add_texts(command, many=True)
 
 
 def add_decode(subparsers: Any) -> None:
@@ -83,29 +62,30 @@ def add_decode(subparsers: Any) -> None:
     add_tokenizer(command)
 
 
-def _add_texts(command: argparse.ArgumentParser, many: bool = False) -> None:
+def add_texts(command: argparse.ArgumentParser, many: bool = False, takes_bytes: bool = True) -> None:
+    """Where the texts come from, and how they are read; `many` files."""
     command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
     if many:
         command.add_argument("-f", "--file", nargs="+", action="extend", metavar="FILE", help="count the text of files")
     else:
         command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
     command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
-    add_special(command)
+    add_special(command, takes_bytes)
     add_tokenizer(command)
     add_mode(command)
 
 
 def encode(arguments: argparse.Namespace) -> int:
     """Text to ids."""
-    texts = _texts(arguments)
-    tokenizer = _opened(arguments)
+    texts = texts_of(arguments)
+    tokenizer = opened(arguments)
     if arguments.bytes:
         for data in texts:
             ids = tokenizer.encode_bytes(data)
             tokens = [tokenizer.id_to_token(id) for id in ids]
             print_line(as_json({"ids": ids, "tokens": tokens}) if arguments.json else _spaced(ids))
         return 0
-    for batch in _batches(texts):
+    for batch in batches(texts):
         encode_batch = tokenizer.encode_batch if arguments.json else tokenizer.encode_batch_fast
         for encoding in encode_batch([utf8(data) for data in batch], add_special_tokens=not arguments.no_special):
             if arguments.json:
@@ -115,62 +95,8 @@ def encode(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def count(arguments: argparse.Namespace) -> int:
-    """How many tokens each text has, or each file."""
-    if arguments.file is None or arguments.lines:
-        texts = _texts(arguments)
-        tokenizer = _opened(arguments)
-        for batch in _batches(texts):
-            for number in _counts(tokenizer, batch, arguments):
-                print_line(str(number))
-        return 0
-    _check_one_input(arguments.text, arguments.file)
-    sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is counted
-    tokenizer = _opened(arguments)
-    line, begun, done = Line(), time.monotonic(), 0
-    counts = []
-
-    def told(name: str, here: int) -> None:
-        if line.is_live and line.is_due() and time.monotonic() - begun > 1:
-            left = time_left(begun, done + here, sum(sizes))
-            line.write(f"{name}: {done + here:,} of {sum(sizes):,} bytes{left}")
-
-    for name, size in zip(arguments.file, sizes, strict=True):
-        try:
-            counts.append(_count_file(tokenizer, name, arguments, told))
-        finally:
-            line.clear()
-        done += size
-    rows = [*zip(counts, arguments.file, strict=True), *([(sum(counts), "total")] if len(counts) > 1 else [])]
-    width = len(str(sum(counts))) if len(counts) > 1 else 0
-    for number, name in rows:
-        print_line(f"{number:>{width}} {name}")
-    return 0
-
-
-def _count_file(
-    tokenizer: Tokenizer, name: str, arguments: argparse.Namespace, told: Callable[[str, int], None]
-) -> int:
-    """How many tokens a file has, in little memory however long it is."""
-    if arguments.bytes:
-        return len(tokenizer.encode_bytes(Path(name).read_bytes()))
-    total = 0
-    try:
-        for chunk in tokenizer.encode_file(name, add_special_tokens=not arguments.no_special):
-            total += len(chunk.ids)
-            told(name, chunk.end)
-    except InvalidUtf8Error as error:
-        raise InvalidUtf8Error(f"{name}: {error} (--bytes takes any bytes)") from error
-    return total
-
-
-def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: argparse.Namespace) -> list[int]:
-    if arguments.bytes:
-        return [len(tokenizer.encode_bytes(data)) for data in batch]
-    return tokenizer.count_tokens([utf8(data) for data in batch], not arguments.no_special)
-
-
-def _opened(arguments: argparse.Namespace) -> Tokenizer:
+def opened(arguments: argparse.Namespace) -> Tokenizer:
+    """The tokenizer that the arguments name."""
     tokenizer = open_named(arguments.tokenizer, arguments.mode)
     tokenizer.encode_special_tokens = arguments.special_as_text
     return tokenizer
@@ -193,7 +119,7 @@ def decode(arguments: argparse.Namespace) -> int:
 
 def read_input(text: str | None, file: str | None) -> bytes:
     """One text as bytes: of the command line, of a file, or of standard input where there is neither."""
-    _check_one_input([] if text is None else [text], file)
+    check_one_input([] if text is None else [text], file)
     if file is not None:
         return Path(file).read_bytes()
     if text in (None, "-"):
@@ -202,9 +128,9 @@ def read_input(text: str | None, file: str | None) -> bytes:
     return os.fsencode(text)
 
 
-def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:
+def texts_of(arguments: argparse.Namespace) -> Iterator[bytes]:
     """The input as bytes, one item for each text. What can fail about files fails here, not while iterating."""
-    _check_one_input(arguments.text, arguments.file)
+    check_one_input(arguments.text, arguments.file)
     if arguments.file is not None:
         names = [arguments.file] if isinstance(arguments.file, str) else arguments.file
         inputs = [Path(name).read_bytes() for name in names]
@@ -216,7 +142,8 @@ def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:
     return iter([line for data in inputs for line in _lines(data)] if arguments.lines else inputs)
 
 
-def _check_one_input(texts: Sequence[str], file: object) -> None:
+def check_one_input(texts: Sequence[str], file: object) -> None:
+    """Refuse texts where a file has them."""
     if texts and file is not None:
         raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
 
@@ -234,18 +161,19 @@ def _lines(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
+def batches(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Texts to work on together."""
     while batch := list(islice(texts, _BATCH)):
         yield batch
 
 
-def utf8(data: bytes) -> str:
+def utf8(data: bytes, advice: str = "--bytes takes any bytes") -> str:
     """The text of an input."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise InvalidUtf8Error(
-            f"the input is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} (--bytes takes any bytes)"
+            f"the input is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} ({advice})"
         ) from error
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from crayon_hf import __version__
 from crayon_hf.cli.arguments import Parser, listed
-from crayon_hf.cli.commands import add_count, add_decode, add_encode
+from crayon_hf.cli.commands import add_decode, add_encode
 from crayon_hf.cli.completion import add_completion
 from crayon_hf.cli.conversion import add_convert
+from crayon_hf.cli.counting import add_count
 from crayon_hf.cli.describing import add_info, add_list
 from crayon_hf.cli.hub import add_pull
 from crayon_hf.cli.inspect import add_inspect
@@ -18,9 +19,10 @@ from crayon_hf.cli.split import add_split
 from crayon_hf.cli.storing import add_cache
 from crayon_hf.cli.tokenize import add_tokenize
 from crayon_hf.cli.training import add_train
+from crayon_hf.cli.truncating import add_truncate
 
 GROUPS = (
-    ("texts and ids", ("encode", "decode", "count", "split", "inspect")),
+    ("texts and ids", ("encode", "decode", "count", "truncate", "split", "inspect")),
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
     ("corpora", ("tokenize",)),
     ("the Hub", ("pull", "publish")),
@@ -59,7 +61,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"crayon-hf {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="crayon-hf")
     for add in (
-        *(add_encode, add_decode, add_count, add_split, add_inspect),
+        *(add_encode, add_decode, add_count, add_truncate, add_split, add_inspect),
         *(add_info, add_list, add_convert, add_train, add_cache),
         add_tokenize,
         *(add_pull, add_publish),

@@ -41,6 +41,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = "It was a bright cold day in April, and the clocks were striking thirteen.\n"
     (here / "book.txt").write_text(text * 40)
     (here / "poem.txt").write_text("Roses are red,\nviolets are blue.\n")
+    (here / "prices.csv").write_text("model,input,output\nsmall,0.5,1.5\nlarge,5,15\n")
     (here / "data").mkdir()
     (here / "data" / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for _ in range(20)))
     (here / "table.csv").write_text('id,review\n1,good\n2,"not, ""bad"""\n')

@@ -4,6 +4,7 @@
 #include "bindings/arrays.h"
 #include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
+#include "crayon/budgets/front.h"
 
 namespace crayon::python {
 namespace {
@@ -86,6 +87,11 @@ py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const 
     return out;
 }
 
+PyEncoding encoding_of(Front&& front, const py::object& text, const EncodeOptions& options, const EnginePtr& engine) {
+    if (front.is_whole) return PyEncoding(std::move(front.encoding), engine);
+    return PyEncoding(std::move(front.encoding), text, options, engine);
+}
+
 }  // namespace
 
 void bind_encode(EngineClass& c) {
@@ -94,14 +100,18 @@ void bind_encode(EngineClass& c) {
         [](const EnginePtr& self, py::object sequence, py::object pair, bool is_pretokenized, bool special,
            bool as_text, const py::object& truncation, const py::object& padding) {
             Texts texts(replaces_surrogates(*self));
-            const Sequence first = sequence_of(sequence, is_pretokenized, "sequence", &texts);
-            Sequence second;
-            if (!pair.is_none()) second = sequence_of(pair, is_pretokenized, "pair", &texts);
-            const Sequence* other = pair.is_none() ? nullptr : &second;
+            Input input;
+            input.first = sequence_of(sequence, is_pretokenized, "sequence", &texts);
+            input.is_pair = !pair.is_none();
+            if (input.is_pair) input.second = sequence_of(pair, is_pretokenized, "pair", &texts);
             const EncodeOptions options = options_of(special, as_text, truncation, padding);
-            const MaybeRelease release(bytes_of(first) + bytes_of(second));
-            const Engine::Lease lease(*self);
-            return PyEncoding{self->encode(first, other, options, *lease), self};
+            Front front;
+            {
+                const MaybeRelease release(bytes_of(input.first) + bytes_of(input.second));
+                const Engine::Lease lease(*self);
+                front = encode_front(*self, input, options, *lease);
+            }
+            return encoding_of(std::move(front), sequence, options, self);
         },
         py::arg("sequence"), py::arg("pair") = py::none(), py::arg("is_pretokenized") = false,
         py::arg("add_special_tokens") = true, py::arg("special_as_text") = false, py::arg("truncation") = py::none(),
@@ -123,17 +133,17 @@ void bind_encode(EngineClass& c) {
                     input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
                 handle_signals(i);
             }
-            std::vector<Encoding> encodings;
+            std::vector<Front> encodings;
             size_t bytes = 0;
             for (const Input& input : batch) bytes += bytes_of(input.first) + bytes_of(input.second);
             {
                 const MaybeRelease release(bytes);
-                encodings = encode_batch(*self, batch, options, threads);
+                encodings = encode_fronts(*self, batch, options, threads);
             }
             py::list out;
             Turns turns;
             for (size_t i = 0; i < encodings.size(); ++i) {
-                out.append(new_encoding(PyEncoding{std::move(encodings[i]), self}));
+                out.append(new_encoding(encoding_of(std::move(encodings[i]), items[i], options, self)));
                 turns.pass(i);
             }
             return out;

@@ -29,7 +29,7 @@ py::list list_with_none(const std::vector<int32_t>& values) {
 constexpr size_t kManyTokens = size_t(1) << 16;
 
 py::list tokens_of(const PyEncoding& self) {
-    const Encoding& encoding = self.encoding();
+    const Encoding& encoding = self.front();
     py::list out(encoding.size());
     const auto put = [&](size_t i, const std::string& text) { out[i] = py::str(text); };
     if (encoding.size() < kManyTokens) {
@@ -49,7 +49,7 @@ py::list tokens_of(const PyEncoding& self) {
 }
 
 py::list offsets_of(const PyEncoding& self) {
-    const std::vector<Offset>& offsets = self.encoding().offsets;
+    const std::vector<Offset>& offsets = self.front().offsets;
     py::list out(offsets.size());
     const auto put = [&](size_t i, const Offset& offset) { out[i] = py::make_tuple(offset.start, offset.end); };
     if (offsets.size() < kManyTokens) {
@@ -173,19 +173,19 @@ void set_state(PyEncoding& self, const py::bytes& state) {
 }
 
 py::list type_ids_of(const PyEncoding& self) {
-    return list_of(self.encoding().type_ids);
+    return list_of(self.front().type_ids);
 }
 
 py::list attention_mask_of(const PyEncoding& self) {
-    return list_of(self.encoding().attention);
+    return list_of(self.front().attention);
 }
 
 py::list special_tokens_mask_of(const PyEncoding& self) {
-    return list_of(self.encoding().special);
+    return list_of(self.front().special);
 }
 
 py::list word_ids_of(const PyEncoding& self) {
-    return list_with_none(self.encoding().words);
+    return list_with_none(self.front().words);
 }
 
 py::list words_of(const PyEncoding& self) {
@@ -195,11 +195,11 @@ py::list words_of(const PyEncoding& self) {
 }
 
 py::list sequence_ids_of(const PyEncoding& self) {
-    return list_with_none(sequence_ids(self.encoding()));
+    return list_with_none(sequence_ids(self.front()));
 }
 
 py::int_ n_sequences_of(const PyEncoding& self) {
-    return n_sequences(self.encoding());
+    return n_sequences(self.front());
 }
 
 template <auto read>
@@ -253,12 +253,12 @@ auto look_up() {
         return locked(+[](const PyEncoding& self, py::handle position, py::handle in) {
             const auto index = number_from<Index>(position);
             const size_t sequence = number_from(in);
-            return found_or_none(find(self.encoding(), index, sequence));
+            return found_or_none(find(self.front(), index, sequence));
         });
     else
         return locked(+[](const PyEncoding& self, py::handle position) {
             const auto index = number_from<Index>(position);
-            return found_or_none(find(self.encoding(), index));
+            return found_or_none(find(self.front(), index));
         });
 }
 

@@ -41,9 +41,9 @@ struct LookUp {
             const py::scoped_critical_section lock(self);
             const auto found = [&] {
                 if constexpr (takes_sequence)
-                    return find(encoding->encoding(), uint32_t(index), size_t(sequence));
+                    return find(encoding->front(), uint32_t(index), size_t(sequence));
                 else
-                    return find(encoding->encoding(), size_t(index));
+                    return find(encoding->front(), size_t(index));
             }();
             if (!found) Py_RETURN_NONE;
             return as_python(*found).release().ptr();

@@ -17,6 +17,12 @@ void PyEncoding::encode_whole() const {
     options.add_special_tokens = special_;
     options.special_as_text = as_text_;
     options.offsets = offsets_;
+    std::optional<Padding> padding;
+    if (waiting_ != nullptr) {
+        options.truncation = waiting_->truncation;
+        padding = waiting_->padding;
+    }
+    const size_t padded = full_ == nullptr ? 0 : full_->size();  // as long as the batch asked for
     std::unique_ptr<Encoding> full;
     const std::shared_ptr<const Engine> engine = engine_;
     {
@@ -29,9 +35,11 @@ void PyEncoding::encode_whole() const {
             input.first.parts.push_back(bytes);
             full = std::make_unique<Encoding>(std::move(encode_batch(*engine, {input}, options, 0)[0]));
         }
+        if (padding) pad(full.get(), padded, *padding);
     }
-    if (full_ != nullptr) return;  // another thread was here meanwhile
+    if (full_ != nullptr && waiting_ == nullptr) return;  // another thread was here meanwhile
     full_ = std::move(full);
+    waiting_ = nullptr;
     std::vector<int32_t>().swap(ids_);
     text_ = py::object();
 }

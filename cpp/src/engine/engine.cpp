@@ -148,7 +148,12 @@ void Engine::finish() {
     uint32_t flags = 0;
     for (const AddedToken& token : vocabulary.added()) flags |= token.flags;
     const bool may_claim_the_same = (flags & kLstrip) && (flags & kRstrip);
-    p.takes_any_text = p.pipeline.scan != nullptr && p.pipeline.normalizer == nullptr && !may_claim_the_same;
+    const Pipeline& pipeline = p.pipeline;
+    const bool is_normalized = pipeline.normalizer == nullptr || pipeline.normalizer->takes_any_text();
+    const bool is_cut = pipeline.scan != nullptr || pipeline.pre_tokenizer == nullptr ||
+                        pipeline.pre_tokenizer->shape() == PreTokenizer::Shape::space_marks;
+    const bool is_known = pipeline.model == nullptr ? pipeline.scan != nullptr : pipeline.model->takes_any_text();
+    p.takes_any_text = is_normalized && is_cut && is_known && !may_claim_the_same;
 }
 
 Engine::~Engine() = default;

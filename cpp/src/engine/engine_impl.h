@@ -22,9 +22,12 @@ class LazySeams {
   public:
     ~LazySeams();
     const Seams& get(const Engine& engine, bool special_as_text) const;
+    // Those for offsets as well: Seams::of_encodings.
+    const Seams& of_encodings(const Engine& engine, bool special_as_text) const;
 
   private:
-    mutable std::atomic<const Seams*> made_[2] = {};  // special tokens are looked for; or they are text
+    mutable std::atomic<const Seams*> made_[4] =
+        {};  // special tokens are looked for, or they are text; then the others
 };
 
 struct Engine::Impl {

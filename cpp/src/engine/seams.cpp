@@ -274,15 +274,28 @@ LazySeams::~LazySeams() {
     for (const std::atomic<const Seams*>& made : made_) delete made.load();
 }
 
+namespace {
+
 // Two threads may make them at once, and one of the two is kept: no lock, which a child of fork could find held.
-const Seams& LazySeams::get(const Engine& engine, bool special_as_text) const {
-    std::atomic<const Seams*>& made = made_[special_as_text ? 1 : 0];
-    if (const Seams* const seams = made.load(std::memory_order_acquire)) return *seams;
-    auto mine = std::make_unique<const Seams>(engine.impl(), engine.cartridge().program().max_token_bytes,
-                                              special_as_text, false);
+template <typename Make>
+const Seams& kept(std::atomic<const Seams*>* place, Make&& make) {
+    if (const Seams* const seams = place->load(std::memory_order_acquire)) return *seams;
+    std::unique_ptr<const Seams> mine(new Seams(make()));
     const Seams* others = nullptr;
-    if (made.compare_exchange_strong(others, mine.get(), std::memory_order_acq_rel)) return *mine.release();
+    if (place->compare_exchange_strong(others, mine.get(), std::memory_order_acq_rel)) return *mine.release();
     return *others;
+}
+
+}  // namespace
+
+const Seams& LazySeams::get(const Engine& engine, bool special_as_text) const {
+    return kept(&made_[special_as_text ? 1 : 0], [&] {
+        return Seams(engine.impl(), engine.cartridge().program().max_token_bytes, special_as_text, false);
+    });
+}
+
+const Seams& LazySeams::of_encodings(const Engine& engine, bool special_as_text) const {
+    return kept(&made_[special_as_text ? 3 : 2], [&] { return Seams::of_encodings(engine.impl(), special_as_text); });
 }
 
 }  // namespace crayon

@@ -59,6 +59,7 @@ class Bpe final : public Model {
     bool takes_spaced() const override { return mark_id_ != kNoId; }
     bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const override;
     bool is_random() const override { return options_.is_random(); }
+    bool takes_any_text() const override { return !options_.unk_token || unk_id_ != kNoId; }
     bool divides(const Border& border) const override;
 
   private:

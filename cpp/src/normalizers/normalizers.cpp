@@ -26,6 +26,7 @@ class FormNormalizer final : public Normalizer {
   public:
     explicit FormNormalizer(Form form) : form_(form) {}
     void normalize(AlignedText* text) const override { to_form(form_, text); }
+    bool takes_any_text() const override { return true; }
     bool leaves(Bytes text) const override { return is_form_quick(form_, text); }
     bool divides(Border* border) const override { return form_divides(form_, border); }
 

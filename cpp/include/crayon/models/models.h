@@ -62,6 +62,8 @@ class Model {
     virtual bool encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer* out) const;
     // Whether a piece need not become the same tokens every time.
     virtual bool is_random() const { return false; }
+    // Whether it is known that no text is an error.
+    virtual bool takes_any_text() const { return false; }
     // Whether any piece with this border has the tokens of its parts.
     virtual bool divides(const Border& border) const {
         (void)border;

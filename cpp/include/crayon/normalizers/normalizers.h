@@ -26,6 +26,8 @@ class Normalizer {
     // True when `normalize` surely changes nothing but white space, a character for a character, to other white space.
     virtual bool keeps_words(Bytes text) const { return leaves(text); }
     virtual std::optional<SpaceMarks> space_marks() const { return std::nullopt; }
+    // Whether it is known that no text is an error.
+    virtual bool takes_any_text() const { return space_marks().has_value(); }
     // Whether the parts of any text with this border become what the whole becomes, and its alignments, when the second
     // one is normalized as a text that continues. The border is then what it is in the normalized text.
     virtual bool divides(Border* border) const {

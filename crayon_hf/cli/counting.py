@@ -1,0 +1,162 @@
+"""``crayon-hf count``: how many tokens texts and files have, up to a limit, and what they cost."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from crayon_hf.cli import prices
+from crayon_hf.cli.arguments import UsageError, add_command, number
+from crayon_hf.cli.commands import add_texts, batches, check_one_input, opened, texts_of, utf8
+from crayon_hf.cli.output import print_line
+from crayon_hf.errors import InvalidUtf8Error
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.util.progress import Line, time_left
+
+_DESCRIPTION = """\
+Prints the number of tokens of each text. Files are counted as wc counts them: each number is followed by the name of
+the file, and of more than one file there is a total.
+
+With --limit what has more tokens is read no further, and shown as ">100"; the exit status is 1 then. With --prices
+each number is followed by what a call with that text costs. The table is CSV: the columns model and input, and output
+where --output-tokens are asked for, with the prices of a million tokens.
+"""
+
+
+def add_count(subparsers: Any) -> None:
+    """What ``count`` takes."""
+    command = add_command(
+        subparsers,
+        "count",
+        count,
+        "how many tokens texts and files have",
+        _DESCRIPTION,
+        (
+            ('crayon-hf count "Hello, world!"', "a text"),
+            ("crayon-hf count -f book.txt poem.txt", "files, and their total"),
+            ("cat book.txt | crayon-hf count", "what comes in"),
+            ("crayon-hf count -f poem.txt --lines", "each line"),
+            ("crayon-hf count -f poem.txt --limit 4096", "whether a file fits"),
+            ("crayon-hf count -f book.txt --prices prices.csv --model small", "what it costs"),
+        ),
+    )
+    add_texts(command, many=True)
+    command.add_argument("--limit", type=number, metavar="N", help="stop where a text has more than N tokens")
+    command.add_argument("--prices", metavar="FILE", help="a table of prices: print what each text costs")
+    command.add_argument("--model", metavar="NAME", help="the model in the table; not needed where it has but one")
+    command.add_argument(
+        "--output-tokens", type=number, metavar="N", help="add the price of so many tokens of an answer to each text"
+    )
+
+
+@dataclass
+class _Table:
+    """Rows of a number, a cost and a name, one under the other; a row alone is not aligned."""
+
+    limit: int | None
+    price: prices.Price | None
+    reply: int
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    total: int = 0
+    cost: Decimal = Decimal(0)
+    is_over: bool = False
+
+    def add(self, tokens: int, name: str | None = None) -> tuple[str, ...]:
+        over = self.limit is not None and tokens > self.limit
+        self.is_over |= over
+        self.total += tokens
+        row = [f">{self.limit}" if over else str(tokens)]
+        if self.price is not None:
+            cost = self.price.of(tokens - over, self.reply)
+            self.cost += cost
+            row.append(f"{'>' if over else ''}{prices.shown(cost)}")
+        self.rows.append((*row, *(() if name is None else (name,))))
+        return self.rows[-1]
+
+    def add_total(self) -> None:
+        more = ">" if self.is_over else ""
+        cost = () if self.price is None else (f"{more}{prices.shown(self.cost)}",)
+        self.rows.append((f"{more}{self.total - self.is_over}", *cost, "total"))
+
+    def lines(self) -> Iterator[str]:
+        widths = [max(map(len, column)) for column in list(zip(*self.rows, strict=True))[:-1]]
+        for row in self.rows:
+            numbers = [f"{value:>{width}}" for value, width in zip(row, widths, strict=False)]
+            yield " ".join([*numbers, row[-1]])
+
+
+def count(arguments: argparse.Namespace) -> int:
+    """How many tokens each text has, or each file."""
+    if arguments.prices is None and (arguments.model is not None or arguments.output_tokens is not None):
+        raise UsageError("--model and --output-tokens are about a table of prices: --prices names it")
+    price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model)
+    table = _Table(arguments.limit, price, arguments.output_tokens or 0)
+    if arguments.file is None or arguments.lines:
+        texts = texts_of(arguments)
+        tokenizer = opened(arguments)
+        for batch in batches(texts):
+            for tokens in _counts(tokenizer, batch, arguments):
+                print_line(" ".join(table.add(tokens)))
+            table.rows.clear()
+        return 1 if table.is_over else 0
+    check_one_input(arguments.text, arguments.file)
+    _count_files(table, arguments)
+    for line in table.lines():
+        print_line(line)
+    return 1 if table.is_over else 0
+
+
+def _count_files(table: _Table, arguments: argparse.Namespace) -> None:
+    sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is counted
+    tokenizer = opened(arguments)
+    line, begun, done = Line(), time.monotonic(), 0
+
+    def told(name: str, here: int) -> None:
+        if line.is_live and line.is_due() and time.monotonic() - begun > 1:
+            left = time_left(begun, done + here, sum(sizes))
+            line.write(f"{name}: {done + here:,} of {sum(sizes):,} bytes{left}")
+
+    for name, size in zip(arguments.file, sizes, strict=True):
+        try:
+            table.add(_count_file(tokenizer, name, arguments, told), name)
+        finally:
+            line.clear()
+        done += size
+    if len(sizes) > 1:
+        table.add_total()
+
+
+def _count_file(
+    tokenizer: Tokenizer, name: str, arguments: argparse.Namespace, told: Callable[[str, int], None]
+) -> int:
+    """How many tokens a file has, in little memory however long it is; one more than the limit where that is enough."""
+    limit: int | None = arguments.limit
+    if arguments.bytes:
+        found = len(tokenizer.encode_bytes(Path(name).read_bytes()))
+        return found if limit is None else min(found, limit + 1)
+    total = 0
+    chunk_bytes = 1 << 20 if limit is None else min(1 << 20, max(1 << 12, 8 * limit))
+    special = not arguments.no_special
+    try:
+        for chunk in tokenizer.encode_file(name, chunk_bytes=chunk_bytes, add_special_tokens=special):
+            total += len(chunk.ids)
+            if limit is not None and total > limit:
+                return limit + 1
+            told(name, chunk.end)
+    except InvalidUtf8Error as error:
+        raise InvalidUtf8Error(f"{name}: {error} (--bytes takes any bytes)") from error
+    return total
+
+
+def _counts(tokenizer: Tokenizer, batch: list[bytes], arguments: argparse.Namespace) -> list[int]:
+    limit: int | None = arguments.limit
+    if arguments.bytes:
+        found = [len(tokenizer.encode_bytes(data)) for data in batch]
+        return found if limit is None else [min(tokens, limit + 1) for tokens in found]
+    return tokenizer.count_tokens([utf8(data) for data in batch], not arguments.no_special, limit=limit)
