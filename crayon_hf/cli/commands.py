@@ -218,7 +218,7 @@ def _texts(arguments: argparse.Namespace) -> Iterator[bytes]:
 
 def _check_one_input(texts: Sequence[str], file: object) -> None:
     if texts and file is not None:
-        raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
+        raise UsageError("a text and -f cannot be combined: give the text, or the file that has it")
 
 
 def _note_files(texts: Sequence[str]) -> None:
