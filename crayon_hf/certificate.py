@@ -58,7 +58,7 @@ def of_report(report: Report) -> dict[str, Any]:
     if not report.agreed:
         raise CertificateError(
             f"no certificate for {report.target.name}: {report.differing} of {report.inputs} inputs differ from "
-            f"{report.reference.name}, or something was not compared; a certificate is of full agreement alone"
+            f"{report.reference.name}, or something was not compared; a certificate needs full agreement"
         )
     if report.ours.details.partition(",")[0] != "native":
         raise CertificateError(f"no certificate for {report.target.name}: the engine was not the native one")

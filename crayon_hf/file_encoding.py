@@ -139,7 +139,7 @@ def read_into(file: Any, view: memoryview) -> int:
         if data and len(data) <= len(view):
             view[: len(data)] = data
     if count is None:
-        raise BlockingIOError("the file has nothing to read now, and does not wait until it has")
+        raise BlockingIOError("the file has nothing to read now and does not block")
     if not 0 <= count <= len(view):
         raise OSError(f"the file says that it read {count} bytes, of {len(view)} that it was asked for")
     return int(count)

@@ -604,7 +604,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
             with state.lock:
                 parts = self._state
                 if parts.mode != EXACT:
-                    raise UnsupportedError("the library has no such mode")
+                    raise UnsupportedError("the tokenizers library has no such mode")
                 document, source, added = parts.without_vocabulary(), parts.source, parts.added()
             return represent(document | self._sizes_as_json(), source.read(), added, how)
         except Exception:  # the library's have no class of their own

@@ -58,7 +58,7 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
             py::error_already_set error;
             if (!error.matches(PyExc_UnicodeEncodeError)) throw error;
             if (!replace_surrogates_)
-                throw py::type_error(what + " has a lone surrogate, which is no text: " + error.what());
+                throw py::type_error(what + " has a lone surrogate, which is not valid text: " + error.what());
             keep = keep.attr("encode")("utf-16", "surrogatepass").attr("decode")("utf-16", "replace");
             data = PyUnicode_AsUTF8AndSize(keep.ptr(), &size);
             if (data == nullptr) throw py::error_already_set();
@@ -76,7 +76,7 @@ Bytes Texts::add(py::handle object, const std::string& what, bool allow_bytes) {
         return bytes;
     }
     std::string hint;
-    if (PyBytes_Check(object.ptr())) hint = " (decode it, or use encode_bytes for bytes that are no text)";
+    if (PyBytes_Check(object.ptr())) hint = " (decode it, or use encode_bytes for bytes that are not text)";
     throw py::type_error(what + " is " + type_name(object) + ", expected str" + (allow_bytes ? " or bytes" : "") +
                          hint);
 }
@@ -106,7 +106,7 @@ static int64_t any_int(PyObject* item, size_t i) {
         value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
     }
     if (overflow != 0)
-        throw Error(ErrorKind::token_id, "id " + std::string(py::str(py::handle(item))) + " is no token id");
+        throw Error(ErrorKind::token_id, "id " + std::string(py::str(py::handle(item))) + " is not a token id");
     return value;
 }
 
@@ -142,7 +142,7 @@ Ids ids_from(py::handle object) {
         const auto unsigned_ids = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>::ensure(array);
         for (py::ssize_t i = 0; i < unsigned_ids.size(); ++i)
             if (unsigned_ids.data()[i] > uint64_t(INT64_MAX))
-                throw Error(ErrorKind::token_id, "id " + std::to_string(unsigned_ids.data()[i]) + " is no token id");
+                throw Error(ErrorKind::token_id, "id " + std::to_string(unsigned_ids.data()[i]) + " is not a token id");
     }
     const auto keep = [&](const auto& ids, IdView::Kind kind) {
         if (!ids) throw py::error_already_set();

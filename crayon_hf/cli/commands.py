@@ -145,7 +145,7 @@ def texts_of(arguments: argparse.Namespace) -> Iterator[bytes]:
 def check_one_input(texts: Sequence[str], file: object) -> None:
     """Refuse texts where a file has them."""
     if texts and file is not None:
-        raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
+        raise UsageError("a text and -f cannot be combined: give the text, or the file that has it")
 
 
 def note_files(texts: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ def info(arguments: argparse.Namespace) -> int:
     from crayon_hf import _core
 
     if arguments.target is not None and arguments.tokenizer is not None:
-        raise UsageError("a TARGET and -t say the same thing: give one of them")
+        raise UsageError("a TARGET and -t are alternatives: give one of them")
     target = arguments.target or arguments.tokenizer or "lite"
     tokenizer = open_named(target)
     facts = _facts(target, tokenizer)

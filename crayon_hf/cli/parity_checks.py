@@ -39,7 +39,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         if os.path.isdir(real):
             raise UsageError(f"{said} is a directory; --output takes one")
         if os.path.lexists(real) and not os.path.isfile(real):
-            raise UsageError(f"{said} is no regular file")
+            raise UsageError(f"{said} is not a regular file")
     for name in _FORMS:
         path = getattr(arguments, name)
         if path is not None and path != "-":
@@ -49,7 +49,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         while not os.path.lexists(place):  # it is made
             place = os.path.dirname(place)
         if not os.path.isdir(place):
-            raise UsageError(f"--output {arguments.output} is no directory")
+            raise UsageError(f"--output {arguments.output} is not a directory")
         _check_place(f"--output {arguments.output}", place)
 
 

@@ -186,7 +186,7 @@ def unescaped(text: str) -> str:
     r"""What `text` means: ``\n``, ``\r``, ``\t``, ``\f``, ``\v``, ``\0``, ``\\``, ``\xHH``, ``\uHHHH``, ``\UHHHHHHHH``.
 
     ValueError for any other escape, for ``\x80`` and above, which may be meant as a byte or as a character, and for
-    what is no character of UTF-8.
+    what is not a character of UTF-8.
     """
     return _ESCAPE.sub(lambda match: _character(match[1]), text)
 
@@ -196,14 +196,14 @@ def _character(escape: str) -> str:
         return _CHARACTERS[escape]
     if len(escape) < 3:
         raise ValueError(
-            rf"separator: \{escape} is no escape; there are \n \r \t \f \v \0 \\ \xHH \uHHHH \UHHHHHHHH "
+            rf"separator: \{escape} is not an escape; use one of \n \r \t \f \v \0 \\ \xHH \uHHHH \UHHHHHHHH "
             r"(\\ is one backslash)"
         )
     code = int(escape[1:], 16)
     if escape[0] == "x" and code >= 0x80:
-        raise ValueError(rf"separator: \{escape} is no ASCII; for the character write \u{code:04x}")
+        raise ValueError(rf"separator: \{escape} is not ASCII; for the character write \u{code:04x}")
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        raise ValueError(rf"separator: \{escape} is no character of UTF-8")
+        raise ValueError(rf"separator: \{escape} is not a character of UTF-8")
     return chr(code)
 
 

@@ -116,7 +116,7 @@ def _bpe(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -> 
         try:
             values["pattern"] = Regex(arguments.regex)
         except Exception as error:  # the library raises Exception itself
-            raise CrayonError(f"--regex is no regular expression: {error}") from error
+            raise CrayonError(f"--regex is not a regular expression: {error}") from error
     elif arguments.pattern is not None:
         values["pattern"] = arguments.pattern
     if arguments.no_byte_alphabet:
@@ -150,7 +150,7 @@ def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[st
             files = [file.address for file in find_inputs([name], format)]
             kept = [file for file in files if not os.path.realpath(file).startswith(written)]
             if not kept:
-                raise CorpusError(f"{name}: no file there but those in {output}")
+                raise CorpusError(f"{name}: no other file there than those in {output}")
             yield from kept
             continue
         if os.path.lexists(name) or not glob.has_magic(name):

@@ -59,7 +59,7 @@ def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
     document = _document(_converted(vocabulary))
     model, added = document["model"], _added_tokens(document)
     if model.get("type", "BPE") != "BPE" or not _is_byte_level(document):
-        raise UnsupportedError("ranks are those of a byte-level BPE vocabulary, and this is none")
+        raise UnsupportedError("only a byte-level BPE vocabulary has ranks")
     for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
         if model.get(option):
             raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not")
@@ -116,7 +116,7 @@ def _document(converted: Converted) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise VocabularyError(f"the tokenizer.json is malformed: {error!r}") from error
     if not all(type(id) is int and 0 <= id < 2**31 for id in ids):
-        raise VocabularyError("the tokenizer.json has ids that are none")
+        raise VocabularyError("the tokenizer.json has ids that are not integers")
     result: dict[str, Any] = document
     return result
 

@@ -177,7 +177,7 @@ def read_tokens(metadata: Metadata, default_ids: Mapping[str, int]) -> Tokens:
     kinds = [Kind.NORMAL.value] * len(texts) if numbers is None else [int(kind) for kind in numbers]
     scores = _numbers(metadata, "scores", [np.float32, np.int32], len(texts))
     if scores is not None and not np.isfinite(scores).all():
-        raise VocabularyError(f"{PREFIX}scores has a score that is no finite number")
+        raise VocabularyError(f"{PREFIX}scores has a score that is not a finite number")
     special = _special_ids(metadata, default_ids, len(texts))
     _correct(kinds, ids, special)
     stripping = dict(_stripping(metadata, ids, kinds))

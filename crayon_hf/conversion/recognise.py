@@ -64,7 +64,7 @@ def recognise(path: str | os.PathLike[str]) -> Kind:
         return kind
     if (damage := damage_of(head)) is not None:
         raise VocabularyError(f"{name} {damage}")
-    raise VocabularyError(f"{name} is no vocabulary that is known here: {LOOKED_FOR} was looked for")
+    raise VocabularyError(f"{name} is not a vocabulary of a known format; supported: {LOOKED_FOR}")
 
 
 def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
@@ -75,7 +75,7 @@ def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
         path = os.path.join(folder, name)
         return recognise(path), path
     looked_for = f"tokenizer.json, tekken.json, {_MODELS[0]}, vocab.json with merges.txt, vocab.txt, "
-    raise VocabularyError(f"{folder} has no vocabulary: {looked_for}*.model, *.gguf, *.tiktoken, *.dat was looked for")
+    raise VocabularyError(f"{folder} has no vocabulary: {looked_for}*.model, *.gguf, *.tiktoken, *.dat was expected")
 
 
 def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str]:
@@ -88,7 +88,7 @@ def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str
     other = _other_file(name, kind)
     if other is None:
         missing = "vocab.json" if kind is Kind.MERGES else "merges.txt"
-        raise VocabularyError(f"{name} is one file of two: {missing} is not beside it")
+        raise VocabularyError(f"{name} needs a second file: {missing} is not beside it")
     return (other, name) if kind is Kind.MERGES else (name, other)
 
 
@@ -140,7 +140,7 @@ def _recognise(head: bytes, file: IO[bytes], path: str) -> Kind | None:
     if start == b"{":
         return _json_object(head, file, path)
     if _STRINGS.match(head):
-        raise VocabularyError(f"{path} is a list of strings, as it is beside a .dat of CRAYON: give that one")
+        raise VocabularyError(f"{path} is the list of strings of a CRAYON cartridge: give the .dat beside it")
     return _lines(head, file, path)
 
 
@@ -187,9 +187,7 @@ def _json_object(head: bytes, file: IO[bytes], path: str) -> Kind | None:
             elif key == b'"vocab"' and value == b"[":
                 return Kind.TEKKEN
             elif key == b'"vocab"' and value == b"{":
-                raise VocabularyError(
-                    f"{path} has strings and ids alone, as it is beside a .dat of CRAYON: give that one"
-                )
+                raise VocabularyError(f"{path} is the vocabulary of a CRAYON cartridge: give the .dat beside it")
         more = file.read(len(data)) if len(data) < _MOST else b""
         if not more:
             # Any settings may be some numbers alone.

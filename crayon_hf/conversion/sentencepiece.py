@@ -51,7 +51,7 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
         elif field.number == 5:
             denormalizer |= _fields(message.message(field), _NORMALIZER)
     if not pieces:
-        raise VocabularyError("this is no SentencePiece model: it has no pieces")
+        raise VocabularyError("not a SentencePiece model: it has no pieces")
     kind = trainer.pop("model_type", 1)
     if kind not in _MODELS:
         raise VocabularyError(f"the model is of an unknown type ({kind})")

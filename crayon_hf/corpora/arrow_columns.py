@@ -96,7 +96,7 @@ def tokenizer_of(tokenizer: Any) -> Tokenizer:
             f"tokenizer is {type(tokenizer).__name__}, expected a Tokenizer or a tokenizer of crayon_hf.AutoTokenizer"
         )
     if not getattr(tokenizer, "_crayon_plain_calls", True):
-        raise UnsupportedError(f"{type(tokenizer).__name__} encodes with code of its own, which no column goes through")
+        raise UnsupportedError(f"{type(tokenizer).__name__} overrides encoding, so it cannot process Arrow columns")
     return inner
 
 

@@ -192,8 +192,8 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
         Raises:
             TypeError: `tokenize_shard` has no such argument.
-            ValueError: There is no such format, the output is no directory of this machine, or the input's file system
-                was made with options that its addresses do not tell another process.
+            ValueError: There is no such format, the output is not a directory of this machine, or the input's file
+                system was made with options that its addresses do not tell another process.
         """
         super().__init__()
         if format not in FORMATS:

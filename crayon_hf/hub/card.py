@@ -78,7 +78,7 @@ def _placed(body: str, ours: str, newline: str) -> str:
         return body[: begins[0].start()] + ours + body[ends[0].end() :]
     if begins or ends:
         raise CrayonError(
-            "README.md: the comments around our part are not one pair: remove them, or what is left of them "
+            "README.md: the comments around crayon-hf's part are not one pair: remove them, or what is left of them "
             f"({len(begins)} of {BEGIN[:25]}..., {len(ends)} of {END})"
         )
     text = body.rstrip()

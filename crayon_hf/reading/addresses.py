@@ -95,7 +95,7 @@ def _local_files(address: str, format: str | None) -> list[InputFile]:
 def _file(path: str) -> InputFile:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
-        raise CorpusError(f"{path} is no file: what is read must be there to be read again")
+        raise CorpusError(f"{path} is not a regular file: the input is read more than once")
     open(path, "rb").close()  # whether it may be read is known before anything is
     return InputFile(path, status.st_size, mark_of_status(status))
 

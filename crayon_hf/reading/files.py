@@ -42,9 +42,9 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
             pyarrow_for(file.address, kind)
             break
     if reading.separator is not None and kinds and "text" not in kinds:
-        raise CorpusError(f"a separator is for text files, and there are {' and '.join(sorted(kinds))} files alone")
+        raise CorpusError(f"a separator is for text files, and there are only {' and '.join(sorted(kinds))} files")
     if reading.column != DEFAULT_COLUMN and kinds == {"text"}:
-        raise CorpusError(f"the column {reading.column!r} is for files with columns, and there are text files alone")
+        raise CorpusError(f"the column {reading.column!r} is for files with columns, and there are only text files")
 
 
 def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
@@ -52,9 +52,9 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
     said, packing = format_of(file.address)
     kind = reading.format or said
     if kind is None:
-        raise CorpusError(f"{file.address}: its name does not say what it is: give the format")
+        raise CorpusError(f"{file.address}: its name does not say its format: give the format")
     if kind in ("parquet", "arrow") and packing:
-        raise CorpusError(f"{file.address}: a {kind} file is packed within; unpack this one first")
+        raise CorpusError(f"{file.address}: it holds a {kind} file: unpack it first")
     if kind == "text" and reading.template is not None:
         raise CorpusError(f"{file.address}: a template is for files with columns, and this one is text")
     return kind, packing

@@ -43,5 +43,5 @@ def check_text(text: Any, column: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise CorpusError(f"{column!r} has a lone surrogate, which is no text") from None
+        raise CorpusError(f"{column!r} has a lone surrogate, which is not valid text") from None
     return text

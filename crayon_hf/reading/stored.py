@@ -67,7 +67,7 @@ class Stored:
             if not self._packing and self.raw.seekable():
                 if 0 <= self.file.size < size:
                     raise CorpusError(
-                        f"{self.file.address} has {self.file.size} bytes, and is to be read from {size} on"
+                        f"{self.file.address} has {self.file.size} bytes, and reading should go on at {size}"
                     )
                 self.raw.seek(size)
                 return

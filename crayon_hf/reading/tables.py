@@ -73,7 +73,7 @@ def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int, start
             done = max(size, 0) * (before + at) // metadata.num_rows
             yield Rows([batch.column(name) for name in columns], len(batch), group, at - len(batch), done)
         if at != count:
-            raise CorpusError(f"{address}: no readable parquet file: {at} rows where {count} are said to be")
+            raise CorpusError(f"{address}: not a readable parquet file: {at} rows where {count} are said to be")
         before += count
     source.check("while it was read")
 
@@ -126,7 +126,7 @@ def arrow_rows(source: Stored, columns: Sequence[str], start: Position) -> Itera
         number += 1
     source.check("while it was read")
     if not random and 0 <= size != file.tell() and any(file.read(8)):
-        raise CorpusError(f"{address}: no readable Arrow file: it goes on behind the end of its stream")
+        raise CorpusError(f"{address}: not a readable Arrow file: data follows the end of its stream")
 
 
 def _forget(mapped: mmap.mmap) -> None:
@@ -155,11 +155,11 @@ def readable(address: str, kind: str) -> Iterator[None]:
     except (pyarrow.ArrowException, ValueError, LookupError, MemoryError) as error:  # names that are not UTF-8...
         if (damage := damage_in(local_path(address)) if is_local(address) else None) is not None:
             raise CorpusError(f"{address} {damage}") from error
-        raise CorpusError(f"{address}: no readable {kind} file: {error}") from error
+        raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
     except OSError as error:
         if error.errno is not None:
             raise CorpusError(f"{address}: {error.strerror or error}") from error
-        raise CorpusError(f"{address}: no readable {kind} file: {error}") from error
+        raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
 
 
 def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:

@@ -186,7 +186,7 @@ def _token_of(token: Any, special: bool, index: int) -> Token:
         try:
             token.encode()
         except UnicodeEncodeError as error:
-            raise TypeError(f"token {index} has a lone surrogate, which is no text: {error}") from None
+            raise TypeError(f"token {index} has a lone surrogate, which is not valid text: {error}") from None
         return Token(str(token), normalized=not special, special=special)
     from crayon_hf.util.added_token import is_added_token
 

@@ -394,7 +394,7 @@ def _piece(piece: str) -> dict[str, Any]:
     if name[1:].isdecimal() and not type_id:
         return {"Sequence": {"id": "A", "type_id": int(name[1:])}}
     if name[1:].upper() not in ("", "A", "B"):
-        raise ValueError(f"{piece!r} is no part of a template: expected $A, $B, $A:1, a token or a token with :1")
+        raise ValueError(f"{piece!r} is not a part of a template: expected $A, $B, $A:1, a token or a token with :1")
     return {"Sequence": {"id": name[1:].upper() or "A", "type_id": number}}
 
 

@@ -63,7 +63,7 @@ class Source:
                 message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
                 raise SourceMissingError(message) from error
         if sha256(data).hexdigest() != self._digest:
-            raise SourceMissingError(f"{self._where.path} is not the file that this cartridge was compiled from")
+            raise SourceMissingError(f"{self._where.path} is not the file this cartridge was compiled from")
         return data
 
     def document(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _batches(path: str, size: int, column: str, format: str | None) -> Iterator[
     kind = format or said or "text"
     if kind in ("parquet", "arrow"):
         if packed:
-            raise CorpusError(f"{path}: a {kind} file is packed within; unpack this one first")
+            raise CorpusError(f"{path}: it holds a {kind} file: unpack it first")
         from crayon_hf.training.columns import arrow_batches, parquet_batches
 
         yield from (parquet_batches if kind == "parquet" else arrow_batches)(path, size, column)

@@ -117,7 +117,7 @@ def run_bpe(asked: BpeTraining) -> Run:
     """`train_bpe`, and what is to be told about it."""
     begun = time.monotonic()
     if sum(choice is not None for choice in (asked.tokenizer, asked.pattern, asked.pre_tokenizer)) > 1:
-        raise ValueError("tokenizer, pattern and pre_tokenizer say the same thing: give one of them")
+        raise ValueError("tokenizer, pattern and pre_tokenizer are alternatives: give one of them")
     if asked.tokenizer is None:
         start = templates.Start(templates.byte_level(asked.pattern, asked.pre_tokenizer), [])
     else:

@@ -33,10 +33,10 @@ def check(output: str, sources: Iterable[str] = ()) -> None:
         if os.path.isdir(target):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
         if os.path.lexists(target) and not os.path.isfile(target):
-            raise FileExistsError(errno.EEXIST, "exists, and is no file that could be replaced", target)
+            raise FileExistsError(errno.EEXIST, "exists and is not a regular file", target)
         for source in sources:
             if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
-                raise ValueError(f"{target} would be replaced, and is trained on: choose another output")
+                raise ValueError(f"{target} is an input of the training and would be replaced: choose another output")
 
 
 def _targets(path: str) -> list[str]:

@@ -33,7 +33,7 @@ def kind_refusal(text: Any, what: str) -> TypeError | None:
     """The error for what is not str."""
     if isinstance(text, str):
         return None
-    hint = " (decode it, or use encode_bytes for bytes that are no text)" if isinstance(text, bytes) else ""
+    hint = " (decode it, or use encode_bytes for bytes that are not text)" if isinstance(text, bytes) else ""
     return TypeError(f"{what} is {kind(text)}, expected str{hint}")
 
 
@@ -132,7 +132,7 @@ def _text_refusal(text: Any, what: str) -> TypeError | None:
     position = _surrogate_at(text)
     if position is None:
         return None
-    return TypeError(f"{what} has a lone surrogate, which is no text: U+{ord(text[position]):04X} at {position}")
+    return TypeError(f"{what} has a lone surrogate, which is not valid text: U+{ord(text[position]):04X} at {position}")
 
 
 def _surrogate_at(text: str) -> int | None:

@@ -173,7 +173,7 @@ def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
             raise TypeError(f"token {i} is {type(token).__name__}, expected str")
         data = bytes_of(token)
         if data is None:
-            raise VocabularyError(f"token {i} is {token!r}, which is no text")
+            raise VocabularyError(f"token {i} is {token!r}, which is not valid text")
         ids[data] = i
     ids.pop(b"", None)
     if not ids:

@@ -220,7 +220,7 @@ def test_files_are_counted_as_by_wc(run, lite, tmp_path):
 def test_a_text_beside_a_file_is_refused(run, tmp_path):
     (tmp_path / "x.txt").write_text("x")
     for command in ("encode", "count", "inspect"):
-        assert "exclude each other" in failure(run(command, "text", "-f", tmp_path / "x.txt"), 2)
+        assert "cannot be combined" in failure(run(command, "text", "-f", tmp_path / "x.txt"), 2)
 
 
 def test_the_name_of_a_file_given_as_a_text_is_noted(run, lite, tmp_path):

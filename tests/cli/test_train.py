@@ -131,7 +131,7 @@ def test_what_is_wrong(here: Path) -> None:
     (here / "bad.jsonl").write_text('{"text": "ok"}\n{"text": 5}\n')
     (here / "bad.txt").write_bytes(b"ok\n\xff\n")
     before = sorted(os.listdir(here))
-    no_regex = "--regex is no regular expression"
+    no_regex = "--regex is not a regular expression"
     if IS_BESIDE_1:  # which reads none: the engine does
         no_regex = 'the regular expression "(" has a group without an end'
     cases = (

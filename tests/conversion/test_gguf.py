@@ -226,7 +226,7 @@ JOINED = ["a", "b", "ab"]
         ("gpt2", JOINED, {"merges": ["a b"], "types": [1, 1, 1, 1]}, None),
         ("gpt2", JOINED, {"merges": ["a b"], "types": [1]}, "token_type has 1 elements for 3 tokens"),
         ("llama", ["a", "b"], {"scores": [1.0]}, "scores has 1 elements"),
-        ("llama", ["a", "b"], {"scores": [1.0, float("inf")]}, "no finite number"),
+        ("llama", ["a", "b"], {"scores": [1.0, float("inf")]}, "not a finite number"),
         ("gpt2", ["a"], {"keys": {"merges": "a b"}}, "merges is not an array of strings"),
         ("gpt2", ["a"], {"keys": {"merges": [1, 2]}}, "merges is not an array of strings"),
         ("gpt2", JOINED, {"merges": ["a b"], "keys": {"token_type": [0.5]}}, "token_type is not an array of int32"),

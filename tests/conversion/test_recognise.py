@@ -71,7 +71,7 @@ def test_real_cartridge(gpt2_like, tmp_path):
 
 def test_vocabulary_of_two_files(tmp_path):
     (tmp_path / "a-vocab.json").write_bytes(VOCAB)
-    with pytest.raises(VocabularyError, match=r"a-vocab\.json is one file of two: merges\.txt is not beside it"):
+    with pytest.raises(VocabularyError, match=r"a-vocab\.json needs a second file: merges\.txt is not beside it"):
         recognise(tmp_path / "a-vocab.json")
     (tmp_path / "a-merges.txt").write_bytes(MERGES)
     pair = (str(tmp_path / "a-vocab.json"), str(tmp_path / "a-merges.txt"))
@@ -80,7 +80,7 @@ def test_vocabulary_of_two_files(tmp_path):
     assert recognise(tmp_path / "a-merges.txt") is Kind.MERGES
     assert vocab_and_merges(pair[1], Kind.MERGES) == pair
     (tmp_path / "other").write_bytes(MERGES)
-    with pytest.raises(VocabularyError, match=r"other is one file of two: vocab\.json"):
+    with pytest.raises(VocabularyError, match=r"other needs a second file: vocab\.json"):
         recognise(tmp_path / "other")
     (tmp_path / "vocab.json").write_bytes(b'{"a": 0}')  # few tokens, but merges.txt is there
     (tmp_path / "merges.txt").write_bytes(b"a b\n")  # and it need not say its version
@@ -114,7 +114,9 @@ def test_vocabulary_of_two_files(tmp_path):
 def test_nothing_known(data, tmp_path):
     path = tmp_path / "something"
     path.write_bytes(data)
-    with pytest.raises(VocabularyError, match=r"^\S*something is .*was looked for$") as caught:
+    with pytest.raises(
+        VocabularyError, match=r"^\S*something is not a vocabulary of a known format; supported: "
+    ) as caught:
         recognise(path)
     assert "\n" not in str(caught.value)
     assert "GGUF" in str(caught.value)
@@ -124,8 +126,8 @@ def test_nothing_known(data, tmp_path):
     ("data", "message"),
     [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n", "Git LFS pointer"),
-        (b'["a", "b"]', r"beside a \.dat"),
-        (b'{"vocab": {"a": 0}}', r"beside a \.dat"),
+        (b'["a", "b"]', r"the \.dat beside it"),
+        (b'{"vocab": {"a": 0}}', r"the \.dat beside it"),
     ],
 )
 def test_what_is_known_and_no_source(data, message, tmp_path):
@@ -178,7 +180,7 @@ def test_directory(tmp_path):
     for name, (_, kind) in DIRECTORY.items():
         assert look_into(tmp_path) == (kind, str(tmp_path / name))
         (tmp_path / name).unlink()
-    with pytest.raises(VocabularyError, match=r"has no vocabulary: tokenizer\.json, .* was looked for"):
+    with pytest.raises(VocabularyError, match=r"has no vocabulary: tokenizer\.json, .* was expected"):
         look_into(tmp_path)
     (tmp_path / "merges.txt").unlink()
     (tmp_path / "vocab.json").write_bytes(VOCAB)

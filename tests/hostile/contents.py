@@ -121,7 +121,7 @@ def _counts(data: bytes) -> Iterator[Case]:
 def _models(data: bytes) -> Iterator[Case]:
     for id in (plain.Cartridge(data).n_ids, 2**32):
         changed = rewritten(data, {"components": components(data, "model", "unk_id", value=id)})
-        yield _case(f"unk_id {id}", f"Unigram's unk_id is {id}", changed, "the model's unk_id is no token")
+        yield _case(f"unk_id {id}", f"Unigram's unk_id is {id}", changed, "the model's unk_id is not a token")
 
 
 def _added(data: bytes) -> Iterator[Case]:

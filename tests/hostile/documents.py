@@ -10,7 +10,7 @@ from tests.hostile import good
 from tests.hostile.case import VOCABULARY, Case, file_of
 
 INVALID = "invalid JSON at byte N (line N, column N): ..."
-UNKNOWN = "PATH is no vocabulary that is known here: ... was looked for"
+UNKNOWN = "PATH is not a vocabulary of a known format; supported: ..."
 BLANK = "PATH is blank: the download did not end well, so download it again"
 
 

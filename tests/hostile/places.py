@@ -116,7 +116,7 @@ def _sizes() -> Iterator[Case]:
     yield Case("a terabyte of version 2", "a sparse file", _sparse("hostile.dat", second), VOCABULARY, TOO_MANY)
     document = good.byte_source()
     yield Case("a terabyte of tokenizer.json", "a sparse file", _sparse("hostile.json", document), VOCABULARY, TOO_MANY)
-    unknown = "PATH is no vocabulary that is known here: ... was looked for"
+    unknown = "PATH is not a vocabulary of a known format; supported: ..."
     damaged = "PATH is {}: the download did not end well, so download it again"
     yield Case(
         "a terabyte of zeros", "a sparse file", _sparse("hostile.json", b""), VOCABULARY, damaged.format("blank")

@@ -81,7 +81,7 @@ def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("**/*.txt")[-3:] == ["en/1.txt", "en/x/2.txt", "ü ?.txt"]
     assert found("**/[12].txt") == ["de/1.txt", "en/1.txt", "en/x/2.txt"]
     assert found("de/*") == ["de/1.txt", "de/note"]  # a pattern means all that it matches
-    with pytest.raises(CorpusError, match=r"de/note: its name does not say what it is"):
+    with pytest.raises(CorpusError, match=r"de/note: its name does not say its format"):
         read_documents(find_inputs(["de/*"])[1], Reading())
 
 
@@ -102,7 +102,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     """A pipe cannot be read again when a job goes on."""
     os.mkfifo(tmp_path / "pipe.txt")
     for name in (tmp_path / "pipe.txt", tmp_path, "/dev/null"):
-        with pytest.raises(CorpusError, match="is no file"):
+        with pytest.raises(CorpusError, match="is not a regular file"):
             find_inputs([name])
 
 

@@ -206,7 +206,7 @@ def test_damaged_files(packing: str, tmp_path: Path) -> None:
         (b'{"text": null}', r"'text' is None, expected str"),
         (b'{"text": 5}', r"'text' is int, expected str"),
         (b'{"text": "\xff"}', r"is not UTF-8: invalid byte at offset 10 of the line"),
-        (b'{"text": "\\ud800"}', r"'text' has a lone surrogate, which is no text"),
+        (b'{"text": "\\ud800"}', r"'text' has a lone surrogate, which is not valid text"),
         (b"[" * 100_000, r"is not JSON: "),
         (b'{"text": "' + b"x" * 200_000 + b'"}', r"has 200012 bytes, more than max_document_bytes \(150000\)"),
     ],
@@ -323,11 +323,11 @@ def test_settings_that_make_no_sense(tmp_path: Path) -> None:
     for setting, error, message in cases:
         with pytest.raises(error, match=message):
             read_documents(file, Reading(**setting))
-    with pytest.raises(CorpusError, match=r"a\.xml: its name does not say what it is"):
+    with pytest.raises(CorpusError, match=r"a\.xml: its name does not say its format"):
         read_documents(InputFile("a.xml", 0), Reading())
-    with pytest.raises(CorpusError, match=r"a\.parquet\.gz: a parquet file is packed within"):
+    with pytest.raises(CorpusError, match=r"a\.parquet\.gz: it holds a parquet file"):
         read_documents(InputFile("a.parquet.gz", 0), Reading())
-    with pytest.raises(CorpusError, match=r"a\.jsonl.* from 5 on"):
+    with pytest.raises(CorpusError, match=r"a\.jsonl.* go on at 5"):
         list(read_documents(file, Reading(), Position(5, 0, 1)))
 
 

@@ -30,15 +30,15 @@ def test_escapes(text: str, means: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (r"a\q", r"\\q is no escape; there are"),
-        ("a\\", "is no escape"),
-        (r"\x1", r"\\x is no escape"),
-        (r"\u12", r"\\u is no escape"),
-        (r"\012", r"\\01 is no escape"),
-        ("\\\n", "is no escape"),
-        (r"\xff", r"\\xff is no ASCII; for the character write \\u00ff"),
-        (r"\ud800", "is no character"),
-        (r"\U00110000", "is no character"),
+        (r"a\q", r"\\q is not an escape; use one of"),
+        ("a\\", "is not an escape"),
+        (r"\x1", r"\\x is not an escape"),
+        (r"\u12", r"\\u is not an escape"),
+        (r"\012", r"\\01 is not an escape"),
+        ("\\\n", "is not an escape"),
+        (r"\xff", r"\\xff is not ASCII; for the character write \\u00ff"),
+        (r"\ud800", "is not a character"),
+        (r"\U00110000", "is not a character"),
     ],
 )
 def test_what_is_no_escape(text: str, message: str) -> None:
@@ -54,11 +54,15 @@ def test_settings_and_the_files_that_they_are_for() -> None:
     check_files([lines], Reading(template="{a}{b}"))
     check_files([InputFile("a", 1)], Reading(format="text", separator=b"\n"))
     for files, reading, message in (
-        ([lines, table], Reading(separator=b"\n"), "a separator is for text files, and there are jsonl and parquet"),
-        ([text], Reading(column="body"), "the column 'body' is for files with columns, and there are text files"),
+        (
+            [lines, table],
+            Reading(separator=b"\n"),
+            "for text files, and there are only jsonl and parquet",
+        ),
+        ([text], Reading(column="body"), "the column 'body' is for files with columns, and there are only text files"),
         ([lines, text], Reading(template="{a}"), r"a\.txt\.gz: a template is for files with columns"),
-        ([lines, InputFile("z.bin", 1)], Reading(), r"z\.bin: its name does not say what it is"),
-        ([InputFile("c.parquet.gz", 1)], Reading(), "unpack this one first"),
+        ([lines, InputFile("z.bin", 1)], Reading(), r"z\.bin: its name does not say its format"),
+        ([InputFile("c.parquet.gz", 1)], Reading(), "unpack it first"),
     ):
         with pytest.raises(CorpusError, match=message):
             check_files(files, reading)

@@ -94,9 +94,9 @@ def suite_with(report: Report, **change: Any) -> Report:
     ("change", "says"),
     [
         (lambda report: suite_with(report, differing=1), "1 of 6 inputs differ"),
-        (lambda report: suite_with(report, failure="crashed"), "full agreement alone"),
-        (lambda report: suite_with(report, inputs=0), "full agreement alone"),
-        (lambda report: replace(report, suites=()), "full agreement alone"),
+        (lambda report: suite_with(report, failure="crashed"), "needs full agreement"),
+        (lambda report: suite_with(report, inputs=0), "needs full agreement"),
+        (lambda report: replace(report, suites=()), "needs full agreement"),
         (lambda report: replace(report, ours=Library("crayon-hf", "1", "delegated")), "not the native one"),
         (lambda report: replace(report, ours=Library("crayon-hf", "1")), "not the native one"),
         (lambda report: replace(report, target=replace(report.target, source_digest="")), "does not say"),

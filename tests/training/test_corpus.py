@@ -109,10 +109,10 @@ def test_columns(kind: str, tmp_path: Path) -> None:
         with pytest.raises(CorpusError, match=rf"{name}: column 'id' is int64, expected string"):
             texts(tmp_path / name, column="id")
         (tmp_path / f"bad-{name}").write_bytes(b"nothing of the kind")
-        with pytest.raises(CorpusError, match=rf"bad-{name}: no readable"):
+        with pytest.raises(CorpusError, match=rf"bad-{name}: not a readable"):
             texts(tmp_path / f"bad-{name}")
     (tmp_path / "a.parquet.gz").write_bytes(b"")
-    with pytest.raises(CorpusError, match="packed within"):
+    with pytest.raises(CorpusError, match="it holds a parquet file"):
         texts(tmp_path / "a.parquet.gz")
 
 

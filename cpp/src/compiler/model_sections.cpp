@@ -109,7 +109,7 @@ void check_trie(const Cartridge& c) {
         keys += uint32_t(found) == id;
     }
     for (uint32_t i = 0; i < c.trie.size; ++i) values += c.trie.values[i] >= 0 && (i == 0 || c.trie.check[i] >= 0);
-    check(keys == values, "section trie has a key that is no token");
+    check(keys == values, "section trie has a key that is not a token");
 }
 
 // A search ends at an empty place, so there must be one, and soon.
@@ -165,7 +165,7 @@ void check_scores(const Cartridge& c, const ModelOptions& options) {
         check(bool(c.token_flags[id] & kModel) == (id < n), "section scores does not have just the model's tokens");
     for (const double score : c.scores) check(!std::isnan(score), "section scores has no number");
     check(c.scores[n] == least_of(c.scores.data, n), "section scores does not end with the least score");
-    check(!options.unk_id || *options.unk_id < n, "the model's unk_id is no token");
+    check(!options.unk_id || *options.unk_id < n, "the model's unk_id is not a token");
 }
 
 ModelOptions options_of(const Cartridge& c) {

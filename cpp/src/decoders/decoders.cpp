@@ -317,7 +317,7 @@ std::optional<std::string> character_field(const Value& component, std::string_v
 std::optional<uint64_t> count_field(const Value& component, std::string_view name) {
     const Value* value = component.find(name);
     if (value == nullptr) return std::nullopt;
-    if (value->type() == Type::large) unsupported("Strip with a count that is no small integer");
+    if (value->type() == Type::large) unsupported("Strip with a count that is not a small integer");
     if (value->type() != Type::integer || value->as_integer("a count") < 0) return std::nullopt;
     return uint64_t(value->as_integer("a count"));
 }
@@ -350,7 +350,7 @@ Made make_metaspace(const Value& c) {
         return nullptr;
     std::string scheme = "always";
     if (const Value* given = c.find("prepend_scheme")) {
-        if (given->is_object()) unsupported("Metaspace with a prepend_scheme that is no string");
+        if (given->is_object()) unsupported("Metaspace with a prepend_scheme that is not a string");
         if (!given->is_string()) return nullptr;
         scheme = given->as_string("prepend_scheme");
     }
@@ -428,7 +428,7 @@ constexpr Maker kMakers[] = {
 
 Made make(const Value& component) {
     const Value* type = component.find("type");
-    if (type != nullptr && type->is_object()) unsupported("with a type that is no string");
+    if (type != nullptr && type->is_object()) unsupported("with a type that is not a string");
     if (type != nullptr && type->is_string())
         for (const Maker& maker : kMakers)
             if (maker.type == type->as_string("type")) return maker.make(component);

@@ -200,7 +200,7 @@ std::unique_ptr<Normalizer> read_replace(const Value& component) {
 std::unique_ptr<Normalizer> read_precompiled(const Value& component) {
     std::string charsmap;
     if (!from_base64(text_field(component, "Precompiled", "precompiled_charsmap"), &charsmap))
-        refuse("Precompiled: precompiled_charsmap is no base64");
+        refuse("Precompiled: precompiled_charsmap is not base64");
     return make_precompiled(charsmap);
 }
 

@@ -137,7 +137,7 @@ Encoding read_encoding(const Value& value) {
               [](const Value& v) { return v.is_null() ? kNoWord : number_of<int32_t>(v, "words"); });
     read_list(value, "offsets", size, &out.offsets, [](const Value& v) {
         const json::Items<Value> ends = v.as_array("offsets");
-        if (ends.size() != 2) fail("offsets has an element that is no pair");
+        if (ends.size() != 2) fail("offsets has an element that is not a pair");
         return Offset{number_of<uint32_t>(ends[0], "offsets"), number_of<uint32_t>(ends[1], "offsets")};
     });
     read_list(value, "special_tokens_mask", size, &out.special,

@@ -52,7 +52,8 @@ TrainingSymbols::TrainingSymbols(const std::vector<CountedWord>& words, const Bp
         });
     }
     for (const uint32_t c : options.initial_alphabet) {
-        if (c >= kCodePoints) throw Error(ErrorKind::argument, "the initial alphabet has what is no code point");
+        if (c >= kCodePoints)
+            throw Error(ErrorKind::argument, "the initial alphabet has something that is not a code point");
         counts[c] = ~uint64_t(0);
     }
     std::vector<uint32_t> alphabet;

@@ -57,9 +57,7 @@ class Directory:
             return
         if {_JOB, _REMOVING}.isdisjoint(self._inside()) and self.manifest() is None:
             names = ", ".join(sorted(there)[:3])
-            raise JobError(
-                f"{self.path} has files that are no job's of ours ({names}): give an empty or a new directory"
-            )
+            raise JobError(f"{self.path} has files of others ({names}): give an empty or a new directory")
 
     def manifest(self) -> dict[str, Any] | None:
         """What is said of a job that is done. JobError where that is no whole manifest."""
@@ -204,7 +202,7 @@ def _listed(manifest: dict[str, Any]) -> list[str]:
     format = manifest["settings"]["format"]
     merged = [file["name"] for file in manifest["merged"]]
     if not set(merged) <= set(FORMATS[format].merged_files):
-        raise ValueError(f"{merged} are no files of {format}")
+        raise ValueError(f"{merged} are not files of the format {format}")
     return merged + listed([shard for task in manifest["tasks"] for shard in task["shards"]], format, r"\d{5,}")
 
 

@@ -64,10 +64,9 @@ def _known(tokenizer: Tokenizer) -> int:
         return next(iter(found.values()))
     if not found:
         raise JobError(
-            "which token ends a document is not known: there is no eos_token beside the tokenizer, and none of the "
+            "the end-of-text token is unknown: there is no eos_token beside the tokenizer, and none of the "
             "usual names in its vocabulary: name it with --eos TOKEN (eos=)"
         )
     raise JobError(
-        f"which token ends a document is not clear: the tokenizer has {' and '.join(found)}: name it with --eos TOKEN "
-        "(eos=)"
+        f"the end-of-text token is ambiguous: the tokenizer has {' and '.join(found)}: name it with --eos TOKEN (eos=)"
     )

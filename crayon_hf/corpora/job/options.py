@@ -80,7 +80,7 @@ def _text(value: Any, name: str) -> str:
     try:
         return validation.text(value, name)
     except UnicodeEncodeError:
-        raise ValueError(f"{name} is {value!r}, which is no text: it cannot be written as UTF-8") from None
+        raise ValueError(f"{name} is {value!r}, which cannot be written as UTF-8") from None
 
 
 def _one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[
     for shard in shards:
         name = shard["name"]
         if not re.fullmatch(rf"(?:{outputs})(?:_\d{{5,}})?", name) or not _is_plain(name):
-            raise ValueError(f"{name!r} is no shard's name")
+            raise ValueError(f"{name!r} is not the name of a shard")
         expected = FORMATS[format].files(name)
         for file in shard["files"]:
             place, _, rest = file["name"].rpartition("/")
@@ -40,10 +40,10 @@ def remove_listed(directory: str, names: Sequence[str]) -> None:
     places = dict.fromkeys(place for name in names if (place := name.rpartition("/")[0]))
     for name in names:
         if not all(_is_plain(part) for part in name.split("/")) or name.count("/") > 1:
-            raise JobError(f"{directory}: {name!r} is no file that a job writes; nothing is removed")
+            raise JobError(f"{directory}: {name!r} is not a file that a job writes; nothing was removed")
     for place in places:
         if os.path.islink(os.path.join(directory, place)):
-            raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing is removed")
+            raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing was removed")
     remove_files(os.path.join(directory, name) for name in names)
     for place in places:
         with contextlib.suppress(OSError):  # somebody else's file is in it, or it is gone

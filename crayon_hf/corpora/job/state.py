@@ -92,6 +92,6 @@ def load(path: str) -> State | None:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise JobError(
-            f"{path} is no state of crayon-hf tokenize ({error}): remove it, and what was written there, or give "
-            "--overwrite (overwrite=True)"
+            f"{path} is not a state file of crayon-hf tokenize ({error}): remove it, and what was written there, "
+            "or give --overwrite (overwrite=True)"
         ) from error

@@ -40,7 +40,7 @@ def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str
 def run(arguments: Sequence[str], said: str | None = None) -> int:
     """Run ``python ARGUMENTS`` so, in place of this process where the system can do that; else its exit code."""
     if sys.flags.ignore_environment or sys.flags.no_site:
-        raise ValueError("this Python was told to ignore its environment (-E, -I) or site (-S), which this takes")
+        raise ValueError("this needs the environment and site, which Python was told to ignore (-E, -I, -S)")
     command = [sys.executable, *subprocess._args_from_interpreter_flags(), *arguments]  # type: ignore[attr-defined]
     environment = {**os.environ, **variables(said, os.environ)}
     if os.name != "posix":  # elsewhere the caller would not wait for it

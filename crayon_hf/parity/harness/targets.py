@@ -81,7 +81,7 @@ def _locate(target: str, directory: str) -> tuple[str, str]:
     elif _HUB_ID.fullmatch(target) and not target.endswith((".json", ".dat", ".model", ".gguf", ".tiktoken")):
         return target, _downloaded(target)
     raise TargetError(
-        f"no vocabulary {target!r}: it is no file, no directory, no profile, no tiktoken encoding and no repository of "
+        f"no vocabulary {target!r}: it is not a file, a directory, a profile, a tiktoken encoding or a repository of "
         "the Hub (user/name)" + ("" if shared_directory() else "; CRAYON_SHARED, which has others, is not set")
     )
 

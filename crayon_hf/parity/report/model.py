@@ -200,12 +200,10 @@ class Report:
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ReportError(f"this is no parity report: {error}") from error
+            raise ReportError(f"not a parity report: {error}") from error
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             found = plain.get("schema") if isinstance(plain, dict) else None
-            raise ReportError(
-                f"this is no parity report of schema {SCHEMA} (schema: {found!r:.60}); run `parity` again"
-            )
+            raise ReportError(f"not a parity report of schema {SCHEMA} (schema: {found!r:.60}); run `parity` again")
         said = {name: plain.pop(name, None) for name in ("schema", *_SUMMARY)}
         try:
             report: Report = read(Report, plain, "")

@@ -61,7 +61,7 @@ def test_names_and_vocabularies_are_checked_first(inputs: Path, gpt2_like: Path,
     job(inputs, tmp_path / "out", gpt2_like)
     was = tree(tmp_path / "out")
     (tmp_path / "z.bin").write_bytes(b"x")
-    with pytest.raises(CorpusError, match=r"z\.bin: its name does not say what it is"):
+    with pytest.raises(CorpusError, match=r"z\.bin: its name does not say its format"):
         job([inputs, tmp_path / "z.bin"], tmp_path / "out", gpt2_like, overwrite=True)
     wide = json.loads(gpt2_like.read_bytes())
     wide["added_tokens"].append({**wide["added_tokens"][0], "id": 70_000, "content": "<far>"})
@@ -205,7 +205,7 @@ def test_a_forged_list_of_what_is_removed(inputs: Path, gpt2_like: Path, tmp_pat
     (tmp_path / "victim" / "f").write_text("precious")
     (out / "_crayon").mkdir(parents=True)
     (out / "_crayon" / "removing.json").write_text(json.dumps({"names": [name]}))
-    with pytest.raises(JobError, match="no file that a job writes"):
+    with pytest.raises(JobError, match="not a file that a job writes"):
         job(inputs, out, gpt2_like, overwrite=True)
     assert (tmp_path / "victim" / "f").exists()
 
@@ -217,7 +217,7 @@ def test_a_forged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     state = json.loads((out / "_crayon" / "x.json").read_bytes())
     state["shards"][0]["files"][0]["name"] = "../victim.bin"
     (out / "_crayon" / "x.json").write_text(json.dumps(state))
-    with pytest.raises(JobError, match="is no state of crayon-hf tokenize"):
+    with pytest.raises(JobError, match="is not a state file of crayon-hf tokenize"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like))
     with pytest.raises(JobError, match=r"x\.bin is there"):
         crayon_hf.tokenize_shard(inputs, out / "x", "bin", tokenizer=str(gpt2_like), overwrite=True)

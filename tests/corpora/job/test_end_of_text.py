@@ -22,7 +22,7 @@ def test_a_known_name(gpt2_like: Path, roberta_like: Path) -> None:
 
 def test_none_and_too_many(template_like: Path) -> None:
     tokenizer = Tokenizer.from_file(template_like)
-    with pytest.raises(JobError, match="is not known"):
+    with pytest.raises(JobError, match="token is unknown"):
         find_eos(tokenizer, None, None)
     tokenizer.add_special_tokens(["</s>", "<eos>"])
     with pytest.raises(JobError, match="</s> and <eos>"):

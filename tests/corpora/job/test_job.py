@@ -138,7 +138,7 @@ def test_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     out.mkdir()
     (out / "notes.txt").write_bytes(b"mine")
     for overwrite in (False, True):
-        with pytest.raises(JobError, match=r"no job's of ours \(notes\.txt\)"):
+        with pytest.raises(JobError, match=r"files of others \(notes\.txt\)"):
             job(inputs, out, gpt2_like, overwrite=overwrite)
     assert tree(out) == {"notes.txt": b"mine"}
     (out / "notes.txt").rename(tmp_path / "notes.txt")

@@ -304,7 +304,7 @@ def test_a_damaged_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     shard(inputs, tmp_path / "x", gpt2_like)
     for data in (b"", b"{}", b"[1]", b'{"schema": "other"}'):
         (tmp_path / "_crayon" / "x.json").write_bytes(data)
-        with pytest.raises(JobError, match=r"x\.json is no state of crayon-hf tokenize"):
+        with pytest.raises(JobError, match=r"x\.json is not a state file of crayon-hf tokenize"):
             shard(inputs, tmp_path / "x", gpt2_like)
 
 
