@@ -23,7 +23,7 @@ class TokenIndex:
     True
     """
 
-    __slots__ = ("_index", "text")
+    __slots__ = ("_index", "_text")
 
     def __init__(self, tokenizer: Any, text: str) -> None:
         """`tokenizer` is a `Tokenizer`, what `AutoTokenizer` opened, or an encoding of `crayon_hf.tiktoken`."""
@@ -31,8 +31,13 @@ class TokenIndex:
         refused = validation.kind_refusal(text, "text")
         if refused is not None:
             raise refused
-        self.text = text
+        self._text = text
         self._index = engine.token_index(text, as_text)
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self._text
 
     def count(self, start: int = 0, end: int | None = None) -> int:
         """How many tokens ``text[start:end]`` has."""
@@ -60,5 +65,5 @@ class TokenIndex:
         return self._index.longest_before(end, budget(max_tokens, "max_tokens"))
 
     def _range(self, start: int, end: int | None) -> tuple[int, int]:
-        begin, stop, _ = slice(start, end).indices(len(self.text))
+        begin, stop, _ = slice(start, end).indices(len(self._text))
         return begin, max(begin, stop)

@@ -66,6 +66,7 @@ OF_PACKAGES = {
     "awkward": "gigatoken",
     "crayon": "xerv_crayon",
     "tiktoken_ext": "tiktoken",
+    "markdown_it": "markdown-it-py",
     "yaml": "pyyaml",
 }
 """Modules that are not called as what brings them is."""
