@@ -45,6 +45,7 @@ def test_paragraphs():
     ]
     assert parts("a\r\r b\r\n\r\nc\n", "paragraph") == ["a\r\r", " b\r\n\r\n", "c\n"]
     assert places("", "paragraph") == [0]
+    assert parts("a\n\x0b \u2028\n\n  b\n c\n\n\n", "paragraph") == ["a\n\x0b \u2028\n\n", "  b\n c\n\n\n"]
 
 
 def test_sentences_and_words_are_those_of_unicode():
