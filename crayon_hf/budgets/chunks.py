@@ -83,16 +83,14 @@ class Splitter:
         strip: bool = False,
     ) -> None:
         validation.check_flags(add_special_tokens=add_special_tokens, strip=strip)
-        self.tokenizer = tokenizer
         self._engine, self._as_text = engine_of(tokenizer)
         self._special = add_special_tokens
         added = self._engine.num_special_tokens_to_add(False) if add_special_tokens else 0
         self.room = budget(max_tokens, "max_tokens") - added
         self.overlap = budget(overlap, "overlap")
         if self.room < 1:
-            raise ValueError(
-                f"max_tokens is {max_tokens}, expected at least {added + 1}: one token beside {added} added"
-            )
+            beside = f": one beside the {added} special tokens around a text" if added else ""
+            raise ValueError(f"max_tokens is {max_tokens}, expected at least {added + 1}{beside}")
         if self.overlap >= self.room:
             raise ValueError(f"overlap is {overlap}, expected less than the {self.room} tokens that a chunk has")
         self.needs_whole = need_whole_texts(boundaries)

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
-from crayon_hf.budgets import chunks, files
-
 if TYPE_CHECKING:
     from crayon_hf.budgets.boundaries import Boundaries
     from crayon_hf.budgets.chunks import Chunk
@@ -52,7 +50,9 @@ class SplitMethods:
         >>> [chunk.text for chunk in tokenizer.split_text(text, 8, boundaries=["paragraph"])]
         ['It rained. We stayed.\\n\\n', 'Then the sun came out.']
         """
-        return chunks.split_text(
+        from crayon_hf.budgets.chunks import split_text
+
+        return split_text(
             self, text, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )
 
@@ -67,7 +67,9 @@ class SplitMethods:
         strip: bool = False,
     ) -> list[list[Chunk]]:
         """`split_text` of each of many texts."""
-        return chunks.split_batch(
+        from crayon_hf.budgets.chunks import split_batch
+
+        return split_batch(
             self, texts, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )
 
@@ -88,6 +90,8 @@ class SplitMethods:
         at a time, a megabyte or more, which begins with a line. Markdown, JSON and code are read whole.
         InvalidUtf8Error says which byte is none of UTF-8.
         """
-        return files.split_file(
+        from crayon_hf.budgets.files import split_file
+
+        return split_file(
             self, file, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )

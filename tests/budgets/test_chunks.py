@@ -184,6 +184,23 @@ def test_batches_and_other_holders_of_tokenizers(llama3_like):
     assert [chunk.text for chunk in crayon_hf.budgets.split_text(encoding, "<s>ab", 3, 0, None)] == ["<s>", "ab"]
 
 
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_a_delegated_tokenizer(gpt2_like):
+    stock = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    pattern = tokenizers.Regex(r"\w+|\X")
+    stock.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.Split(pattern, "isolated"),
+            tokenizers.pre_tokenizers.ByteLevel(False, use_regex=False),
+        ]
+    )
+    tokenizer = crayon_hf.Tokenizer.from_tokenizers(stock)
+    assert tokenizer.engine == "delegated"
+    text = random_text(random.Random(14), 150)
+    for overlap in (0, 4):
+        check(tokenizer.split_text(text, 14, overlap, ["paragraph", WORDS]), text, stock, 14, overlap)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
