@@ -132,7 +132,7 @@ def _icu() -> Any:
         with needed("finding sentences and words", "chunks"):
             from icu4py import breakers
     except MissingExtraError as error:
-        advice = "Python 3.11 or later; without it boundaries can be a pattern, a function or ['paragraph']"
+        advice = "without it boundaries can be a pattern, a function or ['paragraph']"
         raise MissingExtraError(f"{error} ({advice})", name=error.name, path=error.path) from error
     return breakers
 
