@@ -39,7 +39,7 @@ class SplitMethods:
 
         With `overlap` a chunk begins with up to so many of the last tokens of the one before, from a boundary on. With
         `add_special_tokens` the special tokens around a chunk count and are in its ids. With `strip` chunks have no
-        white space around them, and there are none of nothing else.
+        white space around them, and there are none of nothing else. Truncation and padding that are set play no part.
 
         ValueError for sizes that cannot be, and where a single character has more tokens than a chunk. Sentences and
         words need ``pip install 'crayon-hf[chunks]'``, MissingExtraError says so.
