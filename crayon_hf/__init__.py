@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import budgets, decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__, trim
-from crayon_hf.budgets import Appender, Chat, TokenIndex
+from crayon_hf.budgets import Appender, TokenIndex
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.errors import (
     BadRecordError,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
+    from crayon_hf.budgets.chat import Chat
     from crayon_hf.installing import install, installed, uninstall
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast
@@ -169,6 +170,7 @@ __all__ = [
 # What needs other libraries, or is not for everybody, is imported when it is first used. A module is its own home.
 _LAZY = {
     "AutoTokenizer": "crayon_hf.transformers_face",
+    "Chat": "crayon_hf.budgets.chat",
     "CrayonTokenizerFast": "crayon_hf.transformers_face",
     "CrayonVocab": "crayon_hf.xerv.vocab",
     "Pipeline": "crayon_hf.xerv.pipeline",
