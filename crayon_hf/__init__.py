@@ -79,10 +79,10 @@ if TYPE_CHECKING:
         tools,
         trainers,
     )
+    from crayon_hf.budgets.chat import Chat
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
-    from crayon_hf.budgets.chat import Chat
     from crayon_hf.installing import install, installed, uninstall
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
     from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast

@@ -108,4 +108,4 @@ def test_what_truncate_refuses(llama3_like: Path, tmp_path: Path) -> None:
     assert "special tokens around a text alone are 1" in run("truncate", "-n", 0, "-t", llama3_like, "a", code=2)
     (tmp_path / "x").write_bytes(b"\xff")
     assert "the input is not UTF-8" in run("truncate", "-n", 1, "-f", tmp_path / "x", code=1)
-    assert "exclude each other" in run("truncate", "-n", 1, "a", "-f", os.devnull, code=2)
+    assert "cannot be combined" in run("truncate", "-n", 1, "a", "-f", os.devnull, code=2)

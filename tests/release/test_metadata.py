@@ -70,7 +70,6 @@ OF_PACKAGES = {
     "llama_index": "llama_index_core",
     "markdown_it": "markdown_it_py",
     "tiktoken_ext": "tiktoken",
-    "markdown_it": "markdown-it-py",
     "yaml": "pyyaml",
 }
 """Modules that are not called as what brings them is."""
