@@ -10,13 +10,13 @@ repeated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.budgets.boundaries import Boundaries, levels, need_whole_texts
 from crayon_hf.budgets.calls import budget
 from crayon_hf.budgets.finders import Finder
 from crayon_hf.budgets.holders import engine_of
-from crayon_hf.budgets.token_index import TokenIndex
+from crayon_hf.budgets.near_index import NearIndex
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
@@ -36,13 +36,8 @@ class Chunk(NamedTuple):
     ids: list[int]
 
 
-class Index(Protocol):
-    """What is asked of a `TokenIndex`."""
-
-    def count(self, start: int, end: int) -> int: ...
-    def ids(self, start: int, end: int) -> list[int]: ...
-    def longest(self, start: int, max_tokens: int) -> int: ...
-    def longest_before(self, end: int, max_tokens: int) -> int: ...
+LEAST_PART, PART_OF_A_TOKEN = 4096, 16
+"""How many characters are indexed at a time, at least, and for each token of a chunk."""
 
 
 def split_text(
@@ -88,16 +83,14 @@ class Splitter:
         strip: bool = False,
     ) -> None:
         validation.check_flags(add_special_tokens=add_special_tokens, strip=strip)
-        self.tokenizer = tokenizer
         self._engine, self._as_text = engine_of(tokenizer)
         self._special = add_special_tokens
         added = self._engine.num_special_tokens_to_add(False) if add_special_tokens else 0
         self.room = budget(max_tokens, "max_tokens") - added
         self.overlap = budget(overlap, "overlap")
         if self.room < 1:
-            raise ValueError(
-                f"max_tokens is {max_tokens}, expected at least {added + 1}: one token beside {added} added"
-            )
+            beside = f": one beside the {added} special tokens around a text" if added else ""
+            raise ValueError(f"max_tokens is {max_tokens}, expected at least {added + 1}{beside}")
         if self.overlap >= self.room:
             raise ValueError(f"overlap is {overlap}, expected less than the {self.room} tokens that a chunk has")
         self.needs_whole = need_whole_texts(boundaries)
@@ -116,7 +109,10 @@ class Splitter:
 
     def window(self, text: str) -> Window:
         """A text, or a part of one, that chunks are cut from."""
-        index = TokenIndex(self.tokenizer, text)
+        refused = validation.kind_refusal(text, "text")
+        if refused is not None:
+            raise refused
+        index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
         return Window(text, index, found, self.room, self.overlap)
 
@@ -157,7 +153,7 @@ class Position(NamedTuple):
 class Window:
     """A text with what is known of its tokens and its boundaries."""
 
-    def __init__(self, text: str, index: Index, finders: list[Finder], room: int, overlap: int) -> None:
+    def __init__(self, text: str, index: NearIndex, finders: list[Finder], room: int, overlap: int) -> None:
         self.text = text
         self.index = index
         self._finders = finders
@@ -173,6 +169,7 @@ class Window:
 
     def next_span(self, start: int, end: int) -> tuple[int, int]:
         """The chunk behind the one from `start` to `end`."""
+        self.index.hold(start)
         reach = self.index.longest(end, self._room)
         begin, piece = end, 0
         if self._overlap and start < end:

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
-from crayon_hf.budgets import chunks, files
-
 if TYPE_CHECKING:
     from crayon_hf.budgets.boundaries import Boundaries
     from crayon_hf.budgets.chunks import Chunk
@@ -41,7 +39,7 @@ class SplitMethods:
 
         With `overlap` a chunk begins with up to so many of the last tokens of the one before, from a boundary on. With
         `add_special_tokens` the special tokens around a chunk count and are in its ids. With `strip` chunks have no
-        white space around them, and there are none of nothing else.
+        white space around them, and there are none of nothing else. Truncation and padding that are set play no part.
 
         ValueError for sizes that cannot be, and where a single character has more tokens than a chunk. Sentences and
         words need ``pip install 'crayon-hf[chunks]'``, MissingExtraError says so.
@@ -52,7 +50,9 @@ class SplitMethods:
         >>> [chunk.text for chunk in tokenizer.split_text(text, 8, boundaries=["paragraph"])]
         ['It rained. We stayed.\\n\\n', 'Then the sun came out.']
         """
-        return chunks.split_text(
+        from crayon_hf.budgets.chunks import split_text
+
+        return split_text(
             self, text, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )
 
@@ -67,7 +67,9 @@ class SplitMethods:
         strip: bool = False,
     ) -> list[list[Chunk]]:
         """`split_text` of each of many texts."""
-        return chunks.split_batch(
+        from crayon_hf.budgets.chunks import split_batch
+
+        return split_batch(
             self, texts, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )
 
@@ -88,6 +90,8 @@ class SplitMethods:
         at a time, a megabyte or more, which begins with a line. Markdown, JSON and code are read whole.
         InvalidUtf8Error says which byte is none of UTF-8.
         """
-        return files.split_file(
+        from crayon_hf.budgets.files import split_file
+
+        return split_file(
             self, file, max_tokens, overlap, boundaries, add_special_tokens=add_special_tokens, strip=strip
         )

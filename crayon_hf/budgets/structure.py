@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,8 @@ from crayon_hf.util.extras import needed
 
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 _HEADINGS = 6
+_BODIES = ("body", "consequence")
+"""What grammars call the field of a block that belongs to what is before it."""
 _DEEPEST = 16
 """Nodes of a syntax tree that are deeper count as this deep: each depth is a list of all places up to it."""
 
@@ -52,7 +55,8 @@ def markdown() -> Callable[[str], list[Finder]]:
 
 
 def code(language: str) -> Callable[[str], list[Finder]]:
-    """Finders of the nodes of a syntax tree, those at its top first: of functions and classes, then of their parts.
+    """Finders of the nodes of a syntax tree, those at its top first: of functions and classes, then of methods, and so
+    on, down to statements and to elements of lists.
 
     `language` is that of a package of tree-sitter: ``"python"`` of tree-sitter-python.
     """
@@ -68,11 +72,11 @@ def code(language: str) -> Callable[[str], list[Finder]]:
     def found(text: str) -> list[Finder]:
         data = text.encode()
         places: dict[int, list[int]] = {}
-        for depth, start in _nodes(parser.parse(data)):
-            places.setdefault(min(depth, _DEEPEST), []).append(start)
+        for depth, place in _nodes(parser.parse(data), data):
+            places.setdefault(min(depth, _DEEPEST), []).append(place)
         if len(data) != len(text):
-            places = {depth: _characters(data, starts) for depth, starts in places.items()}
-        return _by_depth(text, {depth: [_of_line(text, at) for at in starts] for depth, starts in places.items()})
+            places = {depth: _characters(data, found) for depth, found in places.items()}
+        return _by_depth(text, places)
 
     return found
 
@@ -92,25 +96,45 @@ def _lines(text: str) -> list[int]:
     return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
 
 
-def _nodes(tree: Any) -> Iterator[tuple[int, int]]:
-    """How deep the named nodes of a tree are, and where each begins, in bytes; but one right below a comment."""
+def _nodes(tree: Any, data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the nodes of a tree begin that have one of their kind before them, and how deep they are, in bytes.
+
+    They are those that begin a line, and those behind a comma or a semicolon; not the first one in something, which a
+    cut would part from what it is in, as it would a body from its head, or from the comment above it.
+    """
     cursor = tree.walk()
-    depth = 0
-    comments: dict[int, int] = {}
+    before: list[_Before] = [_Before()]
     while True:
-        node = cursor.node
-        if depth and node.is_named:
-            if comments.get(depth) != node.start_point[0] - 1:
-                yield depth, node.start_byte
+        node, last = cursor.node, before[-1]
+        if not node.is_named:
+            last.token = node.type
+        else:
+            start, begins_line = _of_line(data, node.start_byte)
+            is_separate = begins_line or last.token in (",", ";")
+            is_parted = cursor.field_name in _BODIES or last.comment == node.start_point[0] - 1
+            if last.has_node and is_separate and not is_parted:
+                yield len(before), start
+            last.has_node, last.token = True, ""
             if "comment" in node.type:
-                comments[depth] = node.end_point[0]
+                last.comment = node.end_point[0]
         if cursor.goto_first_child():
-            depth += 1
+            before.append(_Before())
             continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return
-            depth -= 1
+            before.pop()
+
+
+@dataclass
+class _Before:
+    """What was before a node in what it is in."""
+
+    has_node: bool = False
+    token: str = ""
+    """The last one, if no node is behind it."""
+    comment: int = -2
+    """The line that the last comment ends in."""
 
 
 def _characters(data: bytes, places: list[int]) -> list[int]:
@@ -122,9 +146,10 @@ def _characters(data: bytes, places: list[int]) -> list[int]:
     return characters
 
 
-def _of_line(text: str, place: int) -> int:
-    """The beginning of the line, where nothing but blanks is before this place."""
+def _of_line(data: bytes, place: int) -> tuple[int, bool]:
+    """The beginning of the line and True, where nothing but blanks is before this place; the place and False."""
     start = place
-    while start and text[start - 1] in " \t":
+    while start and data[start - 1] in b" \t":
         start -= 1
-    return start if start == 0 or text[start - 1] in "\r\n" else place
+    begins = start == 0 or data[start - 1] in b"\r\n"
+    return (start if begins else place), begins

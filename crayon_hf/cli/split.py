@@ -8,17 +8,18 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crayon_hf.budgets.boundaries import Boundaries
-from crayon_hf.budgets.chunks import Chunk, Splitter
-from crayon_hf.budgets.files import chunks_of
 from crayon_hf.cli.arguments import UsageError, add_command, add_mode, add_tokenizer, number
 from crayon_hf.cli.commands import note_files, utf8
 from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.util.progress import Line, time_left
+
+if TYPE_CHECKING:
+    from crayon_hf.budgets.boundaries import Boundaries
+    from crayon_hf.budgets.chunks import Chunk, Splitter
 
 _DESCRIPTION = """\
 Prints an object on a line of its own for each chunk: text, start and end in characters, byte_start and byte_end in
@@ -75,6 +76,9 @@ def add_split(subparsers: Any) -> None:
 
 def split(arguments: argparse.Namespace) -> int:
     """Print the chunks of each text, or of each file."""
+    from crayon_hf.budgets.chunks import Splitter
+    from crayon_hf.budgets.files import chunks_of
+
     if arguments.text and arguments.file is not None:
         raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
     boundaries = _boundaries(arguments)
@@ -108,6 +112,8 @@ def _boundaries(arguments: argparse.Namespace) -> Boundaries:
 
 
 def _files(splitter: Splitter, names: list[str], sizes: list[int], no_ids: bool) -> None:
+    from crayon_hf.budgets.files import chunks_of
+
     line, begun, done = Line(), time.monotonic(), 0
 
     def told(name: str, chunks: Iterator[Chunk]) -> Iterator[Chunk]:

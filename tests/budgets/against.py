@@ -8,6 +8,7 @@ from typing import Any
 
 import crayon_hf
 from crayon_hf.fallback import budgets as plain
+from tests.budgets import against_splits
 
 Ids = Callable[[str], list[int]]
 Spans = Callable[[str], list[tuple[int, int]]]
@@ -33,6 +34,9 @@ class Against:
         self.done += 1
         if ours != wanted:
             raise Different(f"{call} is {ours!r}, expected {wanted!r}, of {text!r}")
+
+    def ids(self, text: str) -> list[int]:
+        return self._ids(text)
 
     def count(self, text: str) -> int:
         return len(self.ids(text))
@@ -71,12 +75,8 @@ class Against:
         self._check_place(text, len(text) - len(left), most, True, f"truncate_text({most}, 'left')")
 
     def split(self, rng: random.Random, text: str) -> None:
-        """A text in pieces of so many tokens."""
-        index, most, start = crayon_hf.TokenIndex(self.ours, text), rng.choice((1, 2, 5, 20, 100)), 0
-        while start < len(text):
-            end = index.longest(start, most)
-            self.same(self.count(text[start:end]) <= most, True, f"the piece [{start}:{end}] of {most}", text)
-            start = max(end, start + 1)  # where a character is more than that
+        """One text in chunks."""
+        against_splits.check(self, rng, text)
 
     def append(self, rng: random.Random, text: str, changes: int) -> None:
         """A text that comes in pieces at both ends, and shrinks again."""

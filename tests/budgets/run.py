@@ -1,6 +1,6 @@
 """Random cuts, ranges, appends and splits beside encoding anew with the reference library.
 
-    python tests/budgets/run.py [--calls 100000] [--minutes M] [VOCABULARY ...]
+    python tests/budgets/run.py [--calls 100000] [--minutes M] [--only split] [VOCABULARY ...]
 
 A vocabulary is what `crayon-hf parity` takes; without any all below $CRAYON_SHARED/vocab. Texts are hostile strings,
 text where there is a corpus, and added tokens between them; a megabyte of one letter, one digit, one emoji and one
@@ -98,7 +98,7 @@ def reference_of(vocabulary: Vocabulary) -> tuple[Ids, Spans | None]:
     return ids, spans
 
 
-def check(vocabulary: Vocabulary, calls: int, seconds: float, seed: int) -> tuple[int, float]:
+def check(vocabulary: Vocabulary, calls: int, seconds: float, seed: int, only: str = "") -> tuple[int, float]:
     """How many results were compared, and in how long."""
     begun = time.monotonic()
     rng = random.Random(f"{seed} {vocabulary.name}")
@@ -111,10 +111,14 @@ def check(vocabulary: Vocabulary, calls: int, seconds: float, seed: int) -> tupl
     source = texts(rng, specials, pool)
     while against.done < calls and time.monotonic() - begun < seconds:
         text = next(source)
-        against.index(rng, text, ranges=20)
-        against.cut(rng, text)
-        against.split(rng, text[:1000])
-        against.append(rng, text, changes=8)
+        if only in ("", "index"):
+            against.index(rng, text, ranges=20)
+        if only in ("", "cut"):
+            against.cut(rng, text)
+        if only in ("", "split"):
+            against.split(rng, text[:1000])
+        if only in ("", "append"):
+            against.append(rng, text, changes=8)
     for unit in LONG.values():
         check_long(rng, against, unit, 1_000_000)
     return against.done, time.monotonic() - begun
@@ -135,6 +139,11 @@ def check_long(rng: random.Random, against: Against, unit: str, size: int) -> No
             part = against.ours.truncate_text(text, most, side=side, add_special_tokens=False)  # type: ignore[arg-type]
             against.same(len(part) > 0 and against.count(part) <= most, True, f"truncate_text({most}, {side!r})", unit)
         against.same(against.ours.count_tokens(text, False, limit=most), min(whole, most + 1), f"limit={most}", unit)
+    chunks = against.ours.split_text(text, 1000, 10, None)
+    sizes = {len(chunk.ids) for chunk in chunks}
+    against.same((chunks[-1].end, max(sizes) <= 1000), (len(text), True), "split_text(1000, 10)", unit)
+    for chunk in rng.choices(chunks, k=5):
+        against.same(chunk.ids, against.ids(chunk.text), "a chunk of 1000", unit)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -143,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--calls", type=int, default=100_000, help="results to compare per vocabulary")
     parser.add_argument("--minutes", type=float, default=60, help="at most so many per vocabulary")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", choices=("index", "cut", "split", "append"), help="one kind of calls")
     given = parser.parse_args(arguments)
     shared = shared_directory()
     names = given.vocabulary or (sorted(path.name for path in (shared / "vocab").iterdir()) if shared else ["lite"])
@@ -153,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             vocabulary = find_target(name, "", directory).vocabulary
             try:
-                done, seconds = check(vocabulary, given.calls, 60 * given.minutes, given.seed)
+                done, seconds = check(vocabulary, given.calls, 60 * given.minutes, given.seed, given.only)
             except Different as difference:
                 failed += 1
                 print(f"{name}: {difference}", flush=True)

@@ -6,6 +6,7 @@ import random
 import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_paragraphs():
     ]
     assert parts("a\r\r b\r\n\r\nc\n", "paragraph") == ["a\r\r", " b\r\n\r\n", "c\n"]
     assert places("", "paragraph") == [0]
+    assert parts("a\n\x0b \u2028\n\n  b\n c\n\n\n", "paragraph") == ["a\n\x0b \u2028\n\n", "  b\n c\n\n\n"]
 
 
 def test_sentences_and_words_are_those_of_unicode():
@@ -107,3 +109,24 @@ def test_the_missing_package_is_named(monkeypatch):
         with pytest.raises(MissingExtraError, match=r"crayon-hf\[chunks\].*\['paragraph'\]"):
             levels(boundaries)
     levels(["paragraph"])
+
+
+UNICODE = Path("/usr/share/unicode/auxiliary")
+"""Unicode's own tests, in Debian's package unicode-data."""
+
+
+@pytest.mark.parametrize(("name", "file"), [("sentence", "SentenceBreakTest.txt"), ("word", "WordBreakTest.txt")])
+def test_boundaries_are_those_of_unicodes_own_tests(name, file):
+    """Each case of theirs; but U+2701, which has been no pictograph since another version of Unicode than Debian's."""
+    pytest.importorskip("icu4py")
+    if not UNICODE.is_dir():
+        pytest.skip("Debian's package unicode-data is not installed")
+    cases = 0
+    for line in (UNICODE / file).read_text(encoding="utf-8").splitlines():
+        marks = line.partition("#")[0].split()
+        text = "".join(chr(int(mark, 16)) for mark in marks if mark not in ("\u00f7", "\u00d7"))
+        if text and "\u2701" not in text:
+            expected = [number // 2 for number, mark in enumerate(marks) if mark == "\u00f7"]
+            assert places(text, name) == expected, line
+            cases += 1
+    assert cases > 400

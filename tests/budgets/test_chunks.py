@@ -184,6 +184,23 @@ def test_batches_and_other_holders_of_tokenizers(llama3_like):
     assert [chunk.text for chunk in crayon_hf.budgets.split_text(encoding, "<s>ab", 3, 0, None)] == ["<s>", "ab"]
 
 
+@pytest.mark.filterwarnings("ignore::crayon_hf.DelegatedWarning")
+def test_a_delegated_tokenizer(gpt2_like):
+    stock = tokenizers.Tokenizer.from_file(str(gpt2_like))
+    pattern = tokenizers.Regex(r"\w+|\X")
+    stock.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.Split(pattern, "isolated"),
+            tokenizers.pre_tokenizers.ByteLevel(False, use_regex=False),
+        ]
+    )
+    tokenizer = crayon_hf.Tokenizer.from_tokenizers(stock)
+    assert tokenizer.engine == "delegated"
+    text = random_text(random.Random(14), 150)
+    for overlap in (0, 4):
+        check(tokenizer.split_text(text, 14, overlap, ["paragraph", WORDS]), text, stock, 14, overlap)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
@@ -211,3 +228,27 @@ def test_arguments_are_checked_before_a_file_is_opened(gpt2_like, tmp_path):
     with pytest.raises(TypeError, match="expected a path or a binary file"):
         tokenizer.split_file(io.StringIO("a"), 5, boundaries=None)
     assert Splitter(tokenizer, 5, boundaries=None).split("") == []
+
+
+def test_an_index_of_parts_gives_the_chunks_of_one_of_the_whole(llama3_like, monkeypatch):
+    tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
+    drawn = random.Random(13)
+    for _ in range(20):
+        text = random_text(drawn, 500)
+        for overlap in (0, 5):
+            expected = tokenizer.split_text(text, 12, overlap, [WORDS])
+            with monkeypatch.context() as patch:
+                patch.setattr("crayon_hf.budgets.chunks.LEAST_PART", 400)
+                patch.setattr("crayon_hf.budgets.chunks.PART_OF_A_TOKEN", 1)
+                assert tokenizer.split_text(text, 12, overlap, [WORDS]) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["a", "7", "👩\u200d🚀", "e\u0301", " ", "word, ", "<|endoftext|>", "\r"], ids=repr)
+def test_a_megabyte_of_one_thing(unit, qwen_like):
+    path = str(qwen_like)
+    tokenizer, stock = crayon_hf.Tokenizer.from_file(path), tokenizers.Tokenizer.from_file(path)
+    text = unit * (1_000_000 // len(unit))
+    for boundaries in (["paragraph"], None):
+        check(tokenizer.split_text(text, 1000, 10, boundaries), text, stock, 1000, 10)
+    check(list(tokenizer.split_file(io.BytesIO(text.encode()), 1000, 0, None)), text, stock, 1000, 0)

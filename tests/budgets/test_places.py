@@ -18,7 +18,7 @@ TEXT = (
     "he give him a stone?\n\n\u4e2d\u6587\u53e5\u5b50\u3002 naivet\u00e9 e\u0301 end"
 )
 HAS_ICU = find_spec("icu4py") is not None
-needs_icu = pytest.mark.skipif(not HAS_ICU, reason="icu4py is not installed: Python 3.11 or later has it")
+needs_icu = pytest.mark.skipif(not HAS_ICU, reason="icu4py is not installed")
 
 
 @pytest.fixture(scope="module")

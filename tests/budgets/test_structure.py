@@ -103,17 +103,21 @@ def test_code_from_functions_to_their_parts():
     pytest.importorskip("tree_sitter_python")
     top = parts(PYTHON, ["code:python"], 0)
     assert [each.splitlines()[0] for each in top] == ["import os", "# What it does.", "class Second:"]
-    methods = parts(PYTHON, ["code:python"], 2)
-    assert "    def third(self):\n        return 3\n\n" in methods
-    assert "    def fourth(self): pass\n" in methods
+    methods = parts(PYTHON, ["code:python"], 1)
+    # The head of a class stays with the first of its methods.
+    assert methods[2:] == ["class Second:\n    def third(self):\n        return 3\n\n", "    def fourth(self): pass\n"]
+    statements = parts("if x:\n    a = f(1, g(2), 3)\n    b = 2\n", ["code:python"], 0)
+    assert statements == ["if x:\n    a = f(1, g(2), 3)\n", "    b = 2\n"]
+    arguments = parts("if x:\n    a = f(1, g(2), 3)\n    b = 2\n", ["code:python"], -1)
+    assert arguments == ["if x:\n    a = f(1, ", "g(2), ", "3)\n", "    b = 2\n"]
 
 
 def test_json_and_lines_of_it():
     pytest.importorskip("tree_sitter_json")
     text = '{"é": [1, {"b": 2}], "c": "d, e"}\n{"f": null}\n'
     assert parts(text, ["json"], 0) == ['{"é": [1, {"b": 2}], "c": "d, e"}\n', '{"f": null}\n']
-    assert parts(text, ["json"], 1)[:3] == ["{", '"é": [1, {"b": 2}], ', '"c": "d, e"}\n']
-    assert '{"b": 2}], ' in parts(text, ["json"], 3)
+    assert parts(text, ["json"], 1) == ['{"é": [1, {"b": 2}], ', '"c": "d, e"}\n', '{"f": null}\n']
+    assert parts(text, ["json"], 2) == ['{"é": [1, ', '{"b": 2}], ', '"c": "d, e"}\n', '{"f": null}\n']
 
 
 @pytest.mark.parametrize("boundaries", ["markdown", "json", "code:python"])

@@ -65,6 +65,10 @@ def test_all_packages_are_named(said: dict[str, Any]) -> None:
 OF_PACKAGES = {
     "awkward": "gigatoken",
     "crayon": "xerv_crayon",
+    "haystack": "haystack_ai",
+    "langchain_core": "langchain_text_splitters",
+    "llama_index": "llama_index_core",
+    "markdown_it": "markdown_it_py",
     "tiktoken_ext": "tiktoken",
     "yaml": "pyyaml",
 }

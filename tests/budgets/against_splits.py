@@ -1,0 +1,94 @@
+"""`split_text` beside encoding anew: what holds of chunks, and on short texts the plain twin."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import crayon_hf
+from crayon_hf.budgets.boundaries import finders
+from tests.budgets.plain_chunks import spans
+
+if TYPE_CHECKING:
+    from tests.budgets.against import Against
+
+SPACES = re.compile(r"\s+")
+KINDS: tuple[Any, ...] = (None, SPACES, ["paragraph", SPACES], lambda text: range(0, len(text), 7))
+if find_spec("icu4py") is not None:
+    KINDS += ("paragraph", "sentence", "word")
+SHORT = 120
+
+
+class ReferenceIndex:
+    """`TokenIndex` by the reference, but for the longest ranges, which `Against` compares by themselves."""
+
+    def __init__(self, against: Against, text: str) -> None:
+        self._against = against
+        self.text = text
+
+    def count(self, start: int, end: int) -> int:
+        return self._against.count(self.text[start:end])
+
+    def longest(self, start: int, max_tokens: int) -> int:
+        part = self.text[start:]
+        return start + len(self._against.ours.truncate_text(part, max_tokens, add_special_tokens=False))
+
+    def longest_before(self, end: int, max_tokens: int) -> int:
+        part = self.text[:end]
+        return end - len(self._against.ours.truncate_text(part, max_tokens, "left", add_special_tokens=False))
+
+
+def check(against: Against, rng: random.Random, text: str) -> None:
+    """One text in chunks of a random size, at random boundaries."""
+    if rng.random() < 0.3:
+        text = text[: rng.randrange(SHORT)]
+    most, kind = rng.choice((1, 2, 5, 20, 100)), rng.choice(KINDS)
+    overlap = rng.choice((0, min(1, most - 1), most // 4, most - 1))
+    call = f"split_text({most}, {overlap}, {kind})"
+    try:
+        chunks = against.ours.split_text(text, most, overlap, kind)
+    except ValueError as error:
+        character = next(each for each in text if repr(each) in str(error))
+        against.same(against.count(character) > most, True, f"{call}: {error}", text)
+        return
+    check_chunks(against, chunks, text, most, overlap, call)
+    if len(text) <= SHORT:
+        expected = spans(ReferenceIndex(against, text), _places(text, kind), most, overlap)
+        against.same([(chunk.start, chunk.end) for chunk in chunks], expected, call, text)
+    elif rng.random() < 0.1:
+        files = list(against.ours.split_file(io.BytesIO(text.encode()), most, overlap, kind))
+        against.same(files, chunks, f"{call} of a file", text)
+
+
+def check_chunks(
+    against: Against, chunks: list[crayon_hf.budgets.Chunk], text: str, most: int, overlap: int, call: str
+) -> None:
+    """Each chunk is in its place, has the ids of its text and no more than it may; together they are the text."""
+    data = text.encode()
+    for chunk in chunks:
+        places = text[chunk.start : chunk.end], data[chunk.byte_start : chunk.byte_end].decode()
+        against.same((chunk.text, chunk.text), places, f"a place of {call}", text)
+        against.same((chunk.ids, len(chunk.ids) <= most), (against.ids(chunk.text), True), f"a chunk of {call}", text)
+    end = 0
+    for before, chunk in pairwise([crayon_hf.budgets.Chunk("", -1, 0, 0, 0, []), *chunks]):
+        in_order = before.start < chunk.start <= before.end < chunk.end
+        shared = against.count(text[chunk.start : before.end])
+        against.same((in_order, shared <= overlap), (True, True), f"an overlap of {call}", text)
+        end = chunk.end
+    against.same(end, len(text), f"the end of {call}", text)
+
+
+def _places(text: str, kind: Any) -> list[list[int]]:
+    """All boundaries of each kind, the coarsest first."""
+    found = []
+    for finder in finders(text, kind):
+        place, places = finder.first(0, len(text) + 1), []
+        while place is not None:
+            places.append(place)
+            place = finder.first(place + 1, len(text) + 1)
+        found.append(places)
+    return found

@@ -1,0 +1,91 @@
+"""Chunkers beside ours: the same texts, tokenizer and budget. It prints a table in Markdown.
+
+Chunkers take turns, so that a busy machine is busy for all; times are processor time, the median of the rounds. A
+chunker sees each text once, since some keep what they counted. Tokens are counted anew by the library tokenizers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from chunkers.candidates import candidates
+from chunkers.environment import VERSIONS
+from chunkers.measures import Measured, measure
+from clients import texts
+
+HEAD = """\
+| {kind} | chunks | tokens in each | over {budget} | largest | words cut | sentences cut | altered | s | times ours |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m chunkers.comparison", description=__doc__.partition("\n")[0])
+    parser.add_argument("--tokenizer", help="a tokenizer.json (default: llama3 of CRAYON_SHARED)")
+    parser.add_argument("--budget", type=int, default=512, help="tokens of a chunk (%(default)s)")
+    parser.add_argument("--documents", type=int, default=20, help="how many texts of a kind in a round (%(default)s)")
+    parser.add_argument("--size", type=int, default=50_000, help="characters of each (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is timed (%(default)s)")
+    options = parser.parse_args(arguments)
+    shared = os.environ.get("CRAYON_SHARED")
+    if options.tokenizer is None and not shared:
+        parser.error("--tokenizer, or CRAYON_SHARED with vocab/llama3/tokenizer.json")
+    path = options.tokenizer or str(Path(str(shared), "vocab", "llama3", "tokenizer.json"))
+    name = Path(path).absolute().parent.name
+    print(f"{options.rounds} rounds of {options.documents} texts of {options.size:,} characters, {name}, no overlap;")
+    print(f"{platform.machine()}, Python {platform.python_version()}, {', '.join(VERSIONS)}.\n")
+    for kind in ("english", "code", "multi"):
+        documents = texts.documents(kind, options.documents * options.rounds, options.size)
+        rounds = [documents[number :: options.rounds] for number in range(options.rounds)]
+        print(table(kind, rounds, path, options.budget), "\n", flush=True)
+    return 0
+
+
+def table(kind: str, rounds: list[list[str]], path: str, budget: int) -> str:
+    """The rows of one kind of texts."""
+    from tokenizers import Tokenizer
+
+    stock = Tokenizer.from_file(path)
+
+    def count(text: str) -> int:
+        return len(stock.encode(text, add_special_tokens=False).ids)
+
+    chunkers = dict(candidates(path, budget))
+    measured = {name: Measured() for name in chunkers}
+    seconds: dict[str, list[float]] = {name: [] for name in chunkers}
+    for chunker in chunkers.values():
+        chunker("What a chunker imports and makes when it is first used. It is no part of its time.")
+    for documents in rounds:
+        for name, chunker in chunkers.items():
+            begin = time.process_time()
+            made: list[Any] = [chunker(text) for text in documents]
+            seconds[name].append(time.process_time() - begin)
+            for text, chunks in zip(documents, made, strict=True):
+                measure(measured[name], text, chunks, count, budget)
+    times = {name: statistics.median(each) for name, each in seconds.items()}
+    first = next(iter(times.values()))
+    rows = [HEAD.format(kind=kind, budget=budget)]
+    for name, it in measured.items():
+        cells = (
+            name,
+            it.chunks,
+            f"{it.tokens / it.chunks:.0f}",
+            it.over,
+            it.largest,
+            it.words,
+            it.sentences,
+            it.altered,
+        )
+        rows.append(f"| {' | '.join(map(str, cells))} | {times[name]:.3f} | {times[name] / first:.1f} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
