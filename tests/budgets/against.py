@@ -35,9 +35,6 @@ class Against:
         if ours != wanted:
             raise Different(f"{call} is {ours!r}, expected {wanted!r}, of {text!r}")
 
-    def ids(self, text: str) -> list[int]:
-        return self._ids(text)
-
     def count(self, text: str) -> int:
         return len(self.ids(text))
 
