@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from crayon_hf import Tokenizer
+from crayon_hf import TokenIndex, Tokenizer
 from tests.support.stand_in_cases import trained
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -23,6 +23,10 @@ CALLS = {
     "encode_batch_fast": lambda tokenizer, texts, threads: tokenizer.encode_batch_fast(texts * 3, threads=threads),
     "encode_ragged": lambda tokenizer, texts, threads: tokenizer.encode_ragged(texts * 8, threads=threads),
     "count_tokens": lambda tokenizer, texts, threads: tokenizer.count_tokens(texts * 8, threads=threads),
+    "count_tokens with a limit": lambda tokenizer, texts, threads: tokenizer.count_tokens(
+        [" ".join(texts[:500])] * 200, threads=threads, limit=10**9
+    ),
+    "TokenIndex": lambda tokenizer, texts, threads: TokenIndex(tokenizer, "".join(texts) * 2),
     "encode_columns": lambda tokenizer, texts, threads: tokenizer.encode_columns(texts * 2, threads=threads),
     "decode_batch": lambda tokenizer, texts, threads: tokenizer.decode_batch([IDS] * 300_000, threads=threads),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf import DelegatedWarning, Tokenizer, VocabularyError, _core
+from crayon_hf import DelegatedWarning, TokenIndex, Tokenizer, VocabularyError, _core
 from crayon_hf.parity.components.cases import random_case, single_cases
 from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.budgets.against import Against
@@ -88,6 +88,17 @@ def test_texts_without_seams(shape: str) -> None:
         held.index(rng, text, ranges=10)
         held.cut(rng, text)
         held.append(rng, text[:400], changes=6)
+
+
+@pytest.mark.parametrize("shape", ["llama3", "cl100k", "o200k"])
+def test_ranges_that_begin_inside_a_number(shape: str) -> None:
+    """Digits go in threes from the start of their run, wherever that is in a range."""
+    held = against(encode_shapes.vocabulary(shape))
+    text = "".join(f" some words before a number {'12345678' * n}" for n in (10, 25, 7, 30) * 3)
+    index = TokenIndex(held.ours, text)
+    for start in range(0, len(text), 5):
+        for end in (start + 150, start + 500, len(text)):
+            held.same(index.ids(start, end), held.ids(text[start:end]), f"ids({start}, {end})", text)
 
 
 @pytest.mark.usefixtures("refusing")

@@ -6,7 +6,7 @@
 #include "bindings/inputs.h"
 #include "crayon/budgets/appender.h"
 #include "crayon/budgets/budgets.h"
-#include "crayon/budgets/token_index.h"
+#include "crayon/budgets/text_index.h"
 
 namespace crayon::python {
 namespace {
@@ -45,10 +45,10 @@ auto on_characters(const py::str& text, size_t units, Work&& work) {
 struct PyTokenIndex {
     PyTokenIndex(const EnginePtr& engine, const py::str& from, bool special_as_text)
         : text(from), index(on_characters(from, characters_of(from).size, [&] {
-              return std::make_unique<TokenIndex>(engine, characters_of(from), special_as_text);
+              return std::make_unique<TextIndex>(engine, characters_of(from), special_as_text);
           })) {}
     const py::str text;
-    const std::unique_ptr<TokenIndex> index;
+    const std::unique_ptr<TextIndex> index;
 };
 
 // What the calls of one thread at a time are made under.

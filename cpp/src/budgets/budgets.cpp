@@ -6,7 +6,7 @@
 #include "batch/task_runner.h"
 #include "budgets/text_parts.h"
 #include "crayon/batch/batch.h"
-#include "crayon/budgets/token_index.h"
+#include "crayon/budgets/text_index.h"
 #include "crayon/support/error.h"
 
 namespace crayon {
@@ -57,13 +57,13 @@ size_t truncation_place(const std::shared_ptr<const Engine>& engine, const TextV
                                              ": the special tokens around a text alone are " + std::to_string(added));
     most -= added;
     if (cut_off == Side::right) {
-        TokenIndex index(engine, text, options.special_as_text, false);
+        TextIndex index(engine, text, options.special_as_text, false);
         return index.grow(most) ? index.longest(0, most) : text.size;
     }
     const Seams& seams = engine->seams(options.special_as_text);
     for (size_t units = std::max(size_t(512), 6 * std::min(most, text.size));; units *= 4) {
         const size_t begin = units < text.size ? seam_before(seams, text, text.size - units) : 0;
-        const TokenIndex index(engine, text, options.special_as_text, true, begin);
+        const TextIndex index(engine, text, options.special_as_text, true, begin);
         if (begin == 0 || index.known_tokens() > most) return index.longest_before(text.size, most);
     }
 }

@@ -16,13 +16,13 @@ class StretchEncoder;
 // Between seams (seams.h) the tokens of a text are those of its parts; their running totals are kept. Ranges are units
 // of the text, which are characters: it must not be UTF-8, but where it is ASCII. Answers are those of encoding the
 // range by itself, with nothing around it. Immutable once it is made, but for grow().
-class TokenIndex {
+class TextIndex {
   public:
     // A view of the text, which must live as long. Error(unsupported) where a text has no one encoding (dropout).
     // `whole` reads all of the text, and throws NotUnicode. `begin` is 0, or a seam before which nothing is asked for.
-    TokenIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole = true,
-               size_t begin = 0);
-    ~TokenIndex();
+    TextIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole = true,
+              size_t begin = 0);
+    ~TextIndex();
 
     size_t count(size_t start, size_t end) const;
     void ids(size_t start, size_t end, IdBuffer* out) const;

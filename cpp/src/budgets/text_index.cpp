@@ -1,4 +1,4 @@
-#include "crayon/budgets/token_index.h"
+#include "crayon/budgets/text_index.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace crayon {
 namespace {
 
 // Smaller parts make answers quicker, and the pass over the text slower.
-constexpr size_t kPartUnits = 192;
+constexpr size_t kPlaceEvery = 192;
 
 bool is_digit(const TextView& text, size_t at) {
     const auto of = [&](const auto* units) { return units[at] - uint32_t('0') < 10u; };
@@ -23,7 +23,7 @@ bool is_digit(const TextView& text, size_t at) {
 
 // Where a stretch can be cut between its tokens, as units of the text: after `n` of them it ends at ends[n], and what
 // follows begins at starts[n].
-struct TokenIndex::Cuts {
+struct TextIndex::Cuts {
     Cuts(const std::vector<Offset>& spans, size_t from, size_t to) : ends(1, from), starts(spans.size() + 1, to) {
         for (const Offset& span : spans) ends.push_back(std::max(ends.back(), from + span.end));
         for (size_t n = spans.size(); n-- > 0;) starts[n] = std::min(starts[n + 1], from + spans[n].start);
@@ -35,8 +35,8 @@ struct TokenIndex::Cuts {
     std::vector<size_t> ends, starts;
 };
 
-TokenIndex::TokenIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole,
-                       size_t begin)
+TextIndex::TextIndex(std::shared_ptr<const Engine> engine, const TextView& text, bool special_as_text, bool whole,
+                     size_t begin)
     : engine_(std::move(engine)),
       text_(text),
       special_as_text_(special_as_text),
@@ -47,14 +47,14 @@ TokenIndex::TokenIndex(std::shared_ptr<const Engine> engine, const TextView& tex
     if (whole) grow(SIZE_MAX);
 }
 
-TokenIndex::~TokenIndex() = default;
+TextIndex::~TextIndex() = default;
 
-bool TokenIndex::grow(size_t tokens) {
+bool TextIndex::grow(size_t tokens) {
     InterruptWatch interrupts;
     StretchEncoder encoder(*engine_, special_as_text_);
     PartCutter cutter(seams_, text_, places_.back().at);
     while (known_tokens() <= tokens && !is_whole()) {
-        const size_t from = places_.back().at, to = cutter.next(kPartUnits);
+        const size_t from = places_.back().at, to = cutter.next(kPlaceEvery);
         places_.push_back({to, known_tokens() + encoder.count(text_, from, to, from > 0)});
         if (places_.size() % 64 == 0) interrupts.look_now_and_then();
     }
@@ -62,7 +62,7 @@ bool TokenIndex::grow(size_t tokens) {
 }
 
 // The beginning of the text stands for itself, and so does its end.
-TokenIndex::Edges TokenIndex::edges(size_t start, size_t end) const {
+TextIndex::Edges TextIndex::edges(size_t start, size_t end) const {
     const auto behind = [](size_t at, const Place& place) { return at < place.at; };
     const Place* const all = places_.data();
     const Place* const stop = all + places_.size();
@@ -80,13 +80,13 @@ TokenIndex::Edges TokenIndex::edges(size_t start, size_t end) const {
     return {first, last};
 }
 
-size_t TokenIndex::work(size_t start, size_t end) const {
+size_t TextIndex::work(size_t start, size_t end) const {
     const Edges inside = edges(start, end);
     if (inside.last <= inside.first) return end - start;
     return inside.first->at - start + (end - inside.last->at);
 }
 
-size_t TokenIndex::count(size_t start, size_t end, StretchEncoder* encoder) const {
+size_t TextIndex::count(size_t start, size_t end, StretchEncoder* encoder) const {
     if (start == end) return 0;
     const Edges inside = edges(start, end);
     if (inside.last <= inside.first) return encoder->count(text_, start, end, continues(start));
@@ -96,12 +96,12 @@ size_t TokenIndex::count(size_t start, size_t end, StretchEncoder* encoder) cons
     return n;
 }
 
-size_t TokenIndex::count(size_t start, size_t end) const {
+size_t TextIndex::count(size_t start, size_t end) const {
     StretchEncoder encoder(*engine_, special_as_text_);
     return count(start, end, &encoder);
 }
 
-void TokenIndex::ids(size_t start, size_t end, IdBuffer* out) const {
+void TextIndex::ids(size_t start, size_t end, IdBuffer* out) const {
     if (start == end) return;
     StretchEncoder encoder(*engine_, special_as_text_);
     InterruptWatch interrupts;
@@ -119,7 +119,7 @@ void TokenIndex::ids(size_t start, size_t end, IdBuffer* out) const {
     if (inside.last->at < end) encoder.encode(text_, inside.last->at, end, true, out);
 }
 
-size_t TokenIndex::longest(size_t start, size_t most) const {
+size_t TextIndex::longest(size_t start, size_t most) const {
     const size_t known = places_.back().at;
     if (start >= known) return start;
     StretchEncoder encoder(*engine_, special_as_text_);
@@ -147,7 +147,7 @@ size_t TokenIndex::longest(size_t start, size_t most) const {
     }
 }
 
-size_t TokenIndex::longest_before(size_t end, size_t most) const {
+size_t TextIndex::longest_before(size_t end, size_t most) const {
     const Place* const first = places_.data();
     if (end <= first->at) return end;
     StretchEncoder encoder(*engine_, special_as_text_);
