@@ -93,7 +93,7 @@ soak: ## an hour of mixed work in one process, every id compared (published voca
 faces: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
 	$(PYTHON) tests/faces/run.py --minutes 30
 
-budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; five minutes (needs CRAYON_SHARED)
+budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) tests/budgets/run.py
 
 huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
