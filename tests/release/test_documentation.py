@@ -102,4 +102,5 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
         assert tests
         for test in tests:
             runner.run(test)
+    crayon_hf.uninstall()  # what an example has installed
     assert runner.failures == 0
