@@ -9,18 +9,18 @@ from clients.measuring import NOISE, Outcome, Task
 
 HEAD = """# Libraries that use tokenizers
 
-`make clients` installs each of these libraries in an environment of its own, runs a script of it twice, with stock and
-with ours, and writes this page. The script is the same on both sides, in two processes; the one difference is how ours
-is put in. The scripts are in `tools/clients/scripts/`.
+`make clients` gives each of these libraries an environment of its own, runs a script of it twice, with the stock
+tokenizers and with ours, and writes this page. Both runs have the same script and a process of their own. The
+scripts are in `tools/clients/scripts/`.
 
 - *how*: what puts ours in. `install()` is `crayon_hf.install()` before anything else is imported.
-- *result*: "same" says that everything the script returns is equal: ids, texts, offsets, masks, logits, files. What
-  stock fails at as well is named.
+- *result*: "same" says that everything the script returns is equal: ids, texts, offsets, masks, logits, files. Tasks
+  that fail with stock, too, are named.
 - *times as fast*: processor time with stock divided by that with ours, of all threads, the median of three to six
-  rounds in turn; {noise} or less from 1 is "level", and so is what is slower in some rounds and faster in others. It is
-  the time of the whole call: model, batches, network objects and all. A call that spends its time elsewhere is level,
-  however fast the tokenizer is. On a busy machine, as this one was, calls of some milliseconds and those of models vary
-  by a third from one process to the next, either way.
+  rounds in turn. A value within {noise} of 1 is "level", and so is one that is slower in some rounds and faster in
+  others. It is the time of the whole call: model, batches, network objects and all. A call that spends its time
+  elsewhere is level, however fast the tokenizer is. On a busy machine, as this one was, calls of some milliseconds and
+  those of models vary by a third from one process to the next, either way.
 
 {machine}
 
