@@ -166,7 +166,12 @@ def add_tokenizer(command: argparse.ArgumentParser, default: str | None = "lite"
 
 def add_mode(command: argparse.ArgumentParser) -> None:
     """``--mode``."""
-    command.add_argument("--mode", choices=MODES, default="exact", help="greedy: longest match (default: %(default)s)")
+    command.add_argument(
+        "--mode",
+        choices=MODES,
+        default="exact",
+        help="exact: the reference's ids; greedy: longest match (default: %(default)s)",
+    )
 
 
 def add_special(command: argparse.ArgumentParser, takes_bytes: bool = True) -> None:
@@ -176,7 +181,9 @@ def add_special(command: argparse.ArgumentParser, takes_bytes: bool = True) -> N
         "--special-as-text", action="store_true", help="read special tokens inside the text as ordinary text"
     )
     if takes_bytes:
-        command.add_argument("--bytes", action="store_true", help="the input is any bytes, not UTF-8 text; lossless")
+        command.add_argument(
+            "--bytes", action="store_true", help="read the input as bytes, which need not be UTF-8; nothing is lost"
+        )
 
 
 def number(text: str) -> int:

@@ -69,7 +69,7 @@ def add_texts(command: argparse.ArgumentParser, many: bool = False, takes_bytes:
         command.add_argument("-f", "--file", nargs="+", action="extend", metavar="FILE", help="count the text of files")
     else:
         command.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
-    command.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
+    command.add_argument("--lines", action="store_true", help="take each line of the input as one text")
     add_special(command, takes_bytes)
     add_tokenizer(command)
     add_mode(command)

@@ -20,12 +20,13 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.progress import Line, time_left
 
 _DESCRIPTION = """\
-Prints the number of tokens of each text. Files are counted as wc counts them: each number is followed by the name of
-the file, and of more than one file there is a total.
+Prints the number of tokens of each text. Files are counted as wc does it: the name of the file follows each number, and
+several files get a total.
 
-With --limit what has more tokens is read no further, and shown as ">100"; the exit status is 1 then. With --prices
-each number is followed by what a call with that text costs. The table is CSV: the columns model and input, and output
-where --output-tokens are asked for, with the prices of a million tokens.
+With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is 1.
+
+With --prices each number is followed by what a call with that text costs. FILE is CSV with the columns model and input,
+and output for --output-tokens: prices of a million tokens.
 """
 
 
@@ -51,7 +52,7 @@ def add_count(subparsers: Any) -> None:
     command.add_argument("--prices", metavar="FILE", help="a table of prices: print what each text costs")
     command.add_argument("--model", metavar="NAME", help="the model in the table; not needed where it has but one")
     command.add_argument(
-        "--output-tokens", type=number, metavar="N", help="add the price of so many tokens of an answer to each text"
+        "--output-tokens", type=number, metavar="N", help="add the price of an answer of N tokens to each text"
     )
 
 

@@ -141,7 +141,7 @@ def _check_certify(arguments: argparse.Namespace) -> str:
     if (reason := _not_the_user_s(path)) is not None:
         raise UsageError(f"--certify: {path} {reason}: {_convert(arguments)}")
     if not os.access(path, os.W_OK):
-        raise UsageError(f"--certify: {path} cannot be written; copy it with its .json to where you may write")
+        raise UsageError(f"--certify: you may not write {path}: copy it and its .json to a directory where you may")
     _check_place(f"--certify: {path}", os.path.dirname(os.path.realpath(path)))
     try:
         certificate.check(path, arguments.against or ("tokenizers" if os.path.isdir(arguments.target) else ""))

@@ -23,8 +23,9 @@ def add_publish(subparsers: Any) -> None:
         "publish",
         publish,
         "a tokenizer to a repository on the Hub",
-        "Puts a tokenizer, its cartridge, a model card and its parity report into a repository, in one commit.\n\nThe "
-        "repository is made if there is none. The token is that of huggingface_hub (HF_TOKEN, or hf auth login).",
+        "Puts a tokenizer, its cartridge (the compiled vocabulary), a model card and its parity report into a "
+        "repository, in one commit.\n\nCreates the repository if it does not exist. Uses the token of huggingface_hub "
+        "(HF_TOKEN, or hf auth login). The plot of speeds needs matplotlib; --no-speed goes without.",
         (
             ("crayon-hf publish user/name --from my-model/", "one commit"),
             ("crayon-hf publish user/name --from my-model/ --dry-run card/", "look at it first"),
@@ -35,19 +36,19 @@ def add_publish(subparsers: Any) -> None:
         "--from",
         dest="source",
         metavar="SOURCE",
-        help="a directory, or whatever convert takes, or the name of a profile",
+        help="what convert reads, or the name of a profile (default: the tokenizer that REPO has)",
     )
-    command.add_argument("--report", metavar="FILE", help="the parity.json that crayon-hf parity wrote")
-    command.add_argument("--no-speed", action="store_true", help="leave speed out of the report that is made")
     command.add_argument(
-        "--private", action="store_true", default=None, help="make a private repository, if it is made"
+        "--report", metavar="FILE", help="use this parity.json of crayon-hf parity instead of comparing"
     )
-    command.add_argument("--revision", metavar="BRANCH", help="the branch that is committed to (default: main)")
+    command.add_argument("--no-speed", action="store_true", help="measure no speed, and draw no plot")
+    command.add_argument("--private", action="store_true", default=None, help="make a new repository private")
+    command.add_argument("--revision", metavar="BRANCH", help="commit to this branch (default: main)")
     command.add_argument("--create-pr", action="store_true", help="open a pull request instead")
-    command.add_argument("--message", help="the message of the commit")
+    command.add_argument("--message", help="the commit message")
     command.add_argument("--license", metavar="ID", help="the licence of the tokenizer (default: what its source says)")
-    command.add_argument("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer is from")
-    command.add_argument("--token", help="a token of the Hub that may write (default: the one that is found)")
+    command.add_argument("--base-tokenizer", metavar="REPO", help="the repository that the tokenizer comes from")
+    command.add_argument("--token", help="a Hub token that may write (default: that of huggingface_hub)")
     command.add_argument("--dry-run", metavar="DIR", help="write all files into a directory, and nothing to the Hub")
     command.add_argument("--json", action="store_true", help="print one JSON object")
 

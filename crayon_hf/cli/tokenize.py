@@ -25,11 +25,11 @@ def add_tokenize(subparsers: Any) -> None:
         "tokenize",
         tokenize,
         "a corpus to token files",
-        "Writes the token ids of files of text into a directory, as the tool that is to read them writes them.\n\n"
-        "It reads text, JSON lines, CSV, TSV, parquet and Arrow, packed or not. If it is killed, the same command goes "
-        "on where it was, to the same bytes.\n\n"
-        "The exit status is 0 when all is done, 1 when something is not (a bad record, a file, the disk, a worker), "
-        "2 for wrong usage, 128 and the number of a signal.",
+        "Writes the token ids of files of text into a directory, in the format of a training tool.\n\n"
+        "It reads text, JSON lines, CSV, TSV, Parquet and Arrow, compressed or not. If it is killed, run the same "
+        "command again: it continues where it stopped, and the files come out the same.\n\n"
+        "The exit status is 0 if all is done, 1 if something failed (a bad record, a file, the disk, a worker), 2 "
+        "for wrong usage, and 128 plus the number of the signal that ended it.",
         (
             ("crayon-hf tokenize data/ -o tokens/ -t lite --eos '<|endoftext|>'", "a directory, for Megatron-LM"),
             ("crayon-hf tokenize table.csv -o reviews/ -t lite --column review --format npy", ""),
@@ -45,46 +45,55 @@ def add_tokenize(subparsers: Any) -> None:
         "--format",
         choices=("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"),
         default="megatron",
-        help="what is written (default: %(default)s)",
+        help="the format of the files (default: %(default)s)",
     )
     read = command.add_argument_group("what is read")
-    read.add_argument("--input-format", choices=FORMATS, help="default: what the names' endings say")
+    read.add_argument(
+        "--input-format", choices=FORMATS, help="the format of the input (default: what the endings of names say)"
+    )
     text = read.add_mutually_exclusive_group()
     text.add_argument("--column", default="text", metavar="C", help="the column with the text (default: %(default)s)")
     text.add_argument("--template", metavar="T", help="the text of several columns instead: '{title}\\n{text}'")
     read.add_argument(
         "--separator",
         metavar="S",
-        help="what stands between the documents of a text file: \\n, \\t, \\0 (default: a file is one document)",
+        help="what separates the documents of a text file: \\n, \\t, \\0 (default: a file is one document)",
     )
     written = command.add_argument_group("what is written")
     written.add_argument("--append-eos", action="store_true", help="put the end-of-text token after each document")
-    written.add_argument("--eos", metavar="TOKEN", help="which token that is, where it is not known; appends it")
     written.add_argument(
-        "--add-special-tokens", action="store_true", help="add those that the tokenizer puts around a text"
+        "--eos", metavar="TOKEN", help="append this token after each document, if the tokenizer names none"
     )
     written.add_argument(
-        "--shuffle", action="store_true", help="shuffle files, and documents of those that go together"
+        "--add-special-tokens", action="store_true", help="add the special tokens that the tokenizer puts around a text"
     )
+    written.add_argument("--shuffle", action="store_true", help="shuffle the files, and the documents of each task")
     written.add_argument(
         "--seed", type=number, default=0, metavar="N", help="the seed of the shuffle (default: %(default)s)"
     )
     written.add_argument(
-        "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before there are more"
+        "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before one has more tokens"
     )
     read.add_argument(
         "--bad-records",
         choices=("stop", "skip", "replace"),
         default="stop",
-        help="what to do about them: they are counted and listed (default: %(default)s)",
+        help="end the job, or count and list bad records and go on (default: %(default)s)",
     )
     work = command.add_argument_group("how the work is done")
     work.add_argument(
-        "--workers", type=number, metavar="N", help="processes (default: half the cores; for packed files all)"
+        "--workers",
+        type=number,
+        metavar="N",
+        help="processes (default: half the cores; all of them for compressed files)",
     )
-    work.add_argument("--threads", type=number, metavar="N", help="of each worker (default: cores / workers)")
+    work.add_argument("--threads", type=number, metavar="N", help="threads of each worker (default: cores / workers)")
     work.add_argument(
-        "--batch-bytes", type=size, default=16 << 20, metavar="SIZE", help="so much text at a time (default: 16M)"
+        "--batch-bytes",
+        type=size,
+        default=16 << 20,
+        metavar="SIZE",
+        help="encode this much text at a time (default: 16M)",
     )
     read.add_argument(
         "--max-document-bytes",
@@ -98,10 +107,10 @@ def add_tokenize(subparsers: Any) -> None:
         type=size,
         default=64 << 20,
         metavar="SIZE",
-        help="small files go together up to so much (default: 64M)",
+        help="put small files together into tasks of this size (default: 64M)",
     )
     command.add_argument("--json", action="store_true", help="print the summary as one JSON object")
-    command.add_argument("--overwrite", action="store_true", help="begin anew; removes what another job wrote there")
+    command.add_argument("--overwrite", action="store_true", help="start anew, and remove what another job wrote there")
     command.add_argument("--quiet", action="store_true", help="no progress and no summary")
 
 

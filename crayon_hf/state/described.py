@@ -118,7 +118,7 @@ class Described:
 
     def _parts(self) -> list[Described]:
         if type(self).__name__ != "Sequence":
-            raise TypeError(f"{type(self).__name__} has no parts")
+            raise TypeError(f"{type(self).__name__} has no parts: only a Sequence has")
         (parts,) = self._values.values()
         return parts  # type: ignore[no-any-return]
 
