@@ -90,7 +90,10 @@ def _one(boundary: Any) -> Level:
 
 
 def _said(function: Callable[[str], Iterable[int]], text: str) -> Iterator[int]:
-    for place in function(text):
+    places = function(text)
+    if not isinstance(places, Iterable):
+        raise TypeError(f"the function of boundaries gave {kind(places)}, expected a list of offsets")
+    for place in places:
         if not hasattr(place, "__index__"):
             raise TypeError(f"the function of boundaries gave {kind(place)}, expected offsets, which are int")
         if not 0 <= place <= len(text):
@@ -104,7 +107,7 @@ def _named(name: str) -> Level:
     kind_of, _, language = ("code:json" if name == "json" else name).partition(":")
     if name == "markdown":
         return structure.markdown()
-    if kind_of == "code" and language:
+    if kind_of == "code" and re.fullmatch(r"[A-Za-z0-9_-]+", language):
         return structure.code(language)
     raise ValueError(f"boundaries is {name!r}, expected one of {', '.join(_KINDS)}, a compiled pattern or a function")
 

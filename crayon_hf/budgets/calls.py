@@ -124,7 +124,10 @@ def truncated(
             return fits_in(engine, part, most, add_special_tokens, special_as_text)
 
         find = places.end_at_boundary if side == "right" else places.begin_at_boundary
-        place = find(text, place, boundary, fits)
+        try:
+            place = find(text, place, boundary, fits)
+        except UnicodeEncodeError as error:  # of ICU, which looks at the whole line
+            raise (validation.refusal(text, False, "text") or error) from None
     return text[:place] if side == "right" else text[place:]
 
 

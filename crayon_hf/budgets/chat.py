@@ -7,6 +7,7 @@ from typing import Any
 
 from crayon_hf.budgets.appender import Appender
 from crayon_hf.budgets.calls import budget, count_tokens, truncate_text
+from crayon_hf.budgets.holders import engine_of
 
 Message = dict[str, Any]
 
@@ -47,6 +48,7 @@ class Chat:
             )
         self._tokenizer = tokenizer
         self._options = _rendering(options)
+        self._encoding = engine_of(tokenizer)
         self._appender = Appender(tokenizer)
 
     def render(self, messages: Sequence[Message], **options: Any) -> str:
@@ -147,6 +149,9 @@ class Chat:
         return count_tokens(self._tokenizer, text, add_special_tokens=False, limit=limit)
 
     def _set(self, text: str) -> None:
+        encoding = engine_of(self._tokenizer)
+        if encoding != self._encoding:  # the tokenizer has changed since the last call
+            self._encoding, self._appender = encoding, Appender(self._tokenizer)
         old = self._appender.text
         same = _common_prefix(old, text)
         self._appender.pop(len(old) - same)

@@ -67,7 +67,7 @@ def split_batch(
     """`split_text` of each of many texts."""
     validation.check_list(texts)
     splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
-    return [splitter.split(text) for text in texts]
+    return [splitter.split(text, f"text {i}") for i, text in enumerate(texts)]
 
 
 class Splitter:
@@ -97,8 +97,11 @@ class Splitter:
         self.levels: list[Level] = levels(boundaries)
         self._strip = strip
 
-    def split(self, text: str) -> list[Chunk]:
-        """All chunks of a text."""
+    def split(self, text: str, what: str = "text") -> list[Chunk]:
+        """All chunks of a text, which errors call `what`."""
+        refused = validation.refusal(text, False, what)  # of all of it, as it is looked at part by part
+        if refused is not None:
+            raise refused
         window = self.window(text)
         chunks: list[Chunk] = []
         position = Position()
@@ -109,9 +112,6 @@ class Splitter:
 
     def window(self, text: str) -> Window:
         """A text, or a part of one, that chunks are cut from."""
-        refused = validation.kind_refusal(text, "text")
-        if refused is not None:
-            raise refused
         index = NearIndex(self._engine, text, self._as_text, max(LEAST_PART, PART_OF_A_TOKEN * self.room))
         found = [finder for level in self.levels for finder in level(text)]
         return Window(text, index, found, self.room, self.overlap)

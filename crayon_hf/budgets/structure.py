@@ -18,6 +18,8 @@ _LINE_END = re.compile(r"\r\n|[\n\r]")
 _HEADINGS = 6
 _BODIES = ("body", "consequence")
 """What grammars call the field of a block that belongs to what is before it."""
+_LEADS = ("attribute_item", "decorator", "modifiers", "template_parameter_list")
+"""What grammars call the nodes that belong to the node behind them."""
 _DEEPEST = 16
 """Nodes of a syntax tree that are deeper count as this deep: each depth is a list of all places up to it."""
 
@@ -111,10 +113,10 @@ def _nodes(tree: Any, data: bytes) -> Iterator[tuple[int, int]]:
         else:
             start, begins_line = _of_line(data, node.start_byte)
             is_separate = begins_line or last.token in (",", ";")
-            is_parted = cursor.field_name in _BODIES or last.comment == node.start_point[0] - 1
+            is_parted = cursor.field_name in _BODIES or last.is_lead or last.comment == node.start_point[0] - 1
             if last.has_node and is_separate and not is_parted:
                 yield len(before), start
-            last.has_node, last.token = True, ""
+            last.has_node, last.token, last.is_lead = True, "", node.type in _LEADS
             if "comment" in node.type:
                 last.comment = node.end_point[0]
         if cursor.goto_first_child():
@@ -133,6 +135,8 @@ class _Before:
     has_node: bool = False
     token: str = ""
     """The last one, if no node is behind it."""
+    is_lead: bool = False
+    """Whether the last node belongs to the next."""
     comment: int = -2
     """The line that the last comment ends in."""
 

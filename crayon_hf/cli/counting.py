@@ -96,8 +96,9 @@ def count(arguments: argparse.Namespace) -> int:
     """How many tokens each text has, or each file."""
     if arguments.prices is None and (arguments.model is not None or arguments.output_tokens is not None):
         raise UsageError("--model and --output-tokens are about a table of prices: --prices names it")
-    price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model)
-    table = _Table(arguments.limit, price, arguments.output_tokens or 0)
+    reply = arguments.output_tokens or 0
+    price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model, reply > 0)
+    table = _Table(arguments.limit, price, reply)
     if arguments.file is None or arguments.lines:
         texts = texts_of(arguments)
         tokenizer = opened(arguments)

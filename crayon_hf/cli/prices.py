@@ -17,45 +17,58 @@ class Price:
     """What a million tokens of a model cost."""
 
     input: Decimal
-    output: Decimal
+    output: Decimal | None
 
     def of(self, tokens: int, reply: int) -> Decimal:
         """The cost of a call with so many tokens, and so many of the answer."""
-        return (tokens * self.input + reply * self.output) / _MILLION
+        return (tokens * self.input + reply * (self.output or 0)) / _MILLION
 
 
-def read_price(path: str, model: str | None) -> Price:
-    """The price of a model in a table: CSV with the columns model and input and, for answers, output.
+def read_price(path: str, model: str | None, with_answers: bool = False) -> Price:
+    """The price of a model in a table: CSV with the columns model and input and, `with_answers`, output.
 
     Without a name it is that of a table of one model. FormatError names the line that is wrong.
     """
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file, skipinitialspace=True)
-        missing = {"model", "input"} - set(rows.fieldnames or ())
-        if missing:
-            raise FormatError(f"{path}: the first line has no column {' and no '.join(sorted(missing))}")
-        prices = {row["model"]: _price(path, rows.line_num, row) for row in rows}
+    prices: dict[str, Price] = {}
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file, skipinitialspace=True)
+            missing = [name for name in ("model", "input") if name not in (rows.fieldnames or ())]
+            if missing:
+                raise FormatError(f"{path}: the first line has no column {' and no '.join(missing)}")
+            for row in rows:
+                if row["model"] in prices:
+                    raise FormatError(f"{path}: line {rows.line_num}: the model {row['model']!r} is there twice")
+                prices[row["model"]] = _price(path, rows.line_num, row)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path}: no table of CSV in UTF-8: {error}") from error
     if not prices:
         raise FormatError(f"{path}: the table has no model")
     if model is None and len(prices) > 1:
         raise UsageError(f"{path} has {len(prices)} models: --model says which ({', '.join(prices)})")
     if model is not None and model not in prices:
         raise UsageError(f"{path} has no model {model!r}; it has {', '.join(prices)}")
-    return prices[next(iter(prices)) if model is None else model]
+    name = next(iter(prices)) if model is None else model
+    if with_answers and prices[name].output is None:
+        raise FormatError(f"{path}: the model {name!r} has no price in a column output, which --output-tokens need")
+    return prices[name]
 
 
 def _price(path: str, line: int, row: dict[str, str]) -> Price:
-    values = []
-    for name in ("input", "output"):
-        text = row.get(name) or "0"
-        try:
-            value = Decimal(text)
-        except InvalidOperation:
-            value = Decimal("NaN")
-        if not value.is_finite() or value < 0:
-            raise FormatError(f"{path}: line {line}: {name} is {text!r}, expected the price of a million tokens")
-        values.append(value)
-    return Price(*values)
+    if None in row:  # as where a price has a comma and no quotes
+        raise FormatError(f"{path}: line {line} has more columns than the first line")
+    return Price(_number(path, line, row, "input"), _number(path, line, row, "output") if row.get("output") else None)
+
+
+def _number(path: str, line: int, row: dict[str, str], name: str) -> Decimal:
+    text = row[name] or ""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite() or value < 0:
+        raise FormatError(f"{path}: line {line}: {name} is {text!r}, expected the price of a million tokens")
+    return value
 
 
 def shown(cost: Decimal) -> str:

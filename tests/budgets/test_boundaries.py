@@ -95,6 +95,8 @@ def test_a_name_brings_the_finer_ones():
         (3, TypeError, "boundaries is int"),
         ([None], TypeError, "boundaries is None"),
         (lambda text: ["a"], TypeError, "gave str, expected offsets"),
+        (lambda text: None, TypeError, "gave None, expected a list of offsets"),
+        ("code:../python", ValueError, "boundaries is 'code:../python', expected one of"),
         (lambda text: [4], ValueError, "gave 4, expected 0 to 3"),
     ],
 )

@@ -202,6 +202,25 @@ def test_windows(name: str, cut: bool, tokenizer: Any, stock: Any) -> None:
     assert bool(cuts) == cut
 
 
+def test_a_tokenizer_that_changes(repository: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(repository)
+    chat = Chat(tokenizer)
+    messages = [{"role": "user", "content": "Hello, Hello the fox <|eot_id|>"}, {"role": "user", "content": "déjà"}]
+
+    def check() -> None:
+        wanted = tokenizer.apply_chat_template(messages)["input_ids"]
+        assert (chat.ids(messages), chat.count(messages)) == (wanted, len(wanted))
+        last = len(tokenizer.apply_chat_template(messages[1:])["input_ids"])
+        with pytest.raises(ValueError, match=f"the last messages alone have {last} tokens"):
+            chat.window(messages, last - 1)
+
+    check()
+    tokenizer.add_tokens(["fox", "éj"])
+    check()
+    tokenizer.split_special_tokens = True
+    check()
+
+
 def test_what_is_no_chat(tokenizer: Any, gpt2_like: Path) -> None:
     with pytest.raises(TypeError, match="Tokenizer, which has no chat template"):
         Chat(Tokenizer.from_file(gpt2_like))

@@ -230,6 +230,20 @@ def test_arguments_are_checked_before_a_file_is_opened(gpt2_like, tmp_path):
     assert Splitter(tokenizer, 5, boundaries=None).split("") == []
 
 
+@pytest.mark.parametrize("boundaries", [None, WORDS, "word"])
+def test_errors_say_which_text_and_where(llama3_like, boundaries):
+    tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
+    if boundaries == "word":
+        pytest.importorskip("icu4py")
+    text = "one two " * 5000 + "\ud800"
+    with pytest.raises(TypeError, match=r"text has a lone surrogate, .*U\+D800 at 40000"):
+        tokenizer.split_text(text, 100, 0, boundaries)
+    with pytest.raises(TypeError, match="text 1 has a lone surrogate"):
+        tokenizer.split_batch(["a", text], 100, 0, boundaries)
+    with pytest.raises(TypeError, match="text 1 is int, expected str"):
+        tokenizer.split_batch(["a", 3], 100, 0, boundaries)
+
+
 def test_an_index_of_parts_gives_the_chunks_of_one_of_the_whole(llama3_like, monkeypatch):
     tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
     drawn = random.Random(13)

@@ -84,7 +84,10 @@ def test_what_changes_or_copies_an_encoding_takes_all_of_it(request: pytest.Fixt
         assert not differences(found, reference)
 
 
-@pytest.mark.parametrize("padding", [{}, {"length": 500}, {"pad_to_multiple_of": 16}, {"direction": "left"}])
+@pytest.mark.parametrize(
+    "padding",
+    [{}, {"length": 500}, {"length": 100, "pad_to_multiple_of": 8}, {"pad_to_multiple_of": 16}, {"direction": "left"}],
+)
 @pytest.mark.parametrize("shape", ["roberta_like", "llama3_like"])
 def test_batches(request: pytest.FixtureRequest, shape: str, padding: dict[str, Any]) -> None:
     ours, stock = both(request, shape)

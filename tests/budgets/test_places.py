@@ -86,3 +86,11 @@ def test_other_boundaries_are_refused(tokenizer: crayon_hf.Tokenizer) -> None:
 def test_a_missing_extra_is_named(tokenizer: crayon_hf.Tokenizer) -> None:
     with pytest.raises(crayon_hf.MissingExtraError, match=r"crayon-hf\[chunks\]"):
         tokenizer.truncate_text(TEXT, 5, boundary="word")
+
+
+@needs_icu
+def test_a_surrogate_in_the_line_is_an_error_of_ours(tokenizer: crayon_hf.Tokenizer) -> None:
+    text = "a b " * 999 + "\ud800"
+    assert tokenizer.truncate_text(text, 3)
+    with pytest.raises(TypeError, match=r"text has a lone surrogate, .*U\+D800 at 3996"):
+        tokenizer.truncate_text(text, 3, boundary="word")

@@ -112,6 +112,13 @@ def test_code_from_functions_to_their_parts():
     assert arguments == ["if x:\n    a = f(1, ", "g(2), ", "3)\n", "    b = 2\n"]
 
 
+def test_decorators_stay_with_what_they_decorate():
+    pytest.importorskip("tree_sitter_python")
+    method = "    @p\n    def m(self):\n        return 1\n\n"
+    text = "import os\n\n@a\n@b(1)\nclass C:\n" + method + method
+    assert parts(text, ["code:python"], -1) == ["import os\n\n", "@a\n@b(1)\nclass C:\n" + method, method]
+
+
 def test_json_and_lines_of_it():
     pytest.importorskip("tree_sitter_json")
     text = '{"é": [1, {"b": 2}], "c": "d, e"}\n{"f": null}\n'

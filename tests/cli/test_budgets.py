@@ -74,13 +74,21 @@ def test_prices(lite: crayon_hf.Tokenizer, files: tuple[Path, Path], tmp_path: P
         ("model,input\na,1\n", ["--model", "c"], "has no model 'c'; it has a", 2),
         ("model,input\na,one\n", [], "line 2: input is 'one', expected the price of a million tokens", 1),
         ("model,input\na,-1\n", [], "line 2: input is '-1'", 1),
-        ("name,price\na,1\n", [], "the first line has no column input and no model", 1),
+        ("name,price\na,1\n", [], "the first line has no column model and no input", 1),
         ("model,input\n", [], "the table has no model", 1),
+        ("model,input\na,\n", [], "line 2: input is '', expected the price", 1),
+        ("model,input\na\n", [], "line 2: input is '', expected the price", 1),
+        ('model,input\n"a,1\n', [], "input is '', expected the price", 1),
+        ("model,input\na,0,10\n", [], "line 2 has more columns than the first line", 1),
+        ("model,input\na,1\na,2\n", [], "line 3: the model 'a' is there twice", 1),
+        ("model,input\na,1\n", ["--output-tokens", 5], "the model 'a' has no price in a column output", 1),
+        ("model,input,output\na,1,\n", ["--output-tokens", 5], "the model 'a' has no price in a column output", 1),
+        ("model,input\n\udcff,1\n", [], "prices.csv: no table of CSV in UTF-8: ", 1),
     ],
 )
 def test_tables_that_are_wrong(table: str, arguments: list[str], message: str, code: int, tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
-    path.write_text(table, encoding="utf-8")
+    path.write_bytes(table.encode("utf-8", "surrogateescape"))
     assert message in run("count", "a", "--prices", path, *arguments, code=code)
 
 

@@ -35,7 +35,7 @@ void PyEncoding::encode_whole() const {
             input.first.parts.push_back(bytes);
             full = std::make_unique<Encoding>(std::move(encode_batch(*engine, {input}, options, 0)[0]));
         }
-        if (padding) pad(full.get(), padded, *padding);
+        if (padding) pad(full.get(), padded_length(padded, *padding), *padding);
     }
     if (full_ != nullptr && waiting_ == nullptr) return;  // another thread was here meanwhile
     full_ = std::move(full);
