@@ -13,7 +13,7 @@ from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
 
 TERABYTE = 1 << 40
 NO_FILE = "PATH is not a file"
-NO_VOCABULARY = "PATH has no vocabulary: ... was looked for"
+NO_VOCABULARY = "PATH has no vocabulary: ... was expected"
 ERRNO = "[Errno N] ...: 'PATH'"
 TOO_MANY = "PATH has N bytes, too many for a vocabulary: N are the most"
 

@@ -45,6 +45,7 @@ def browser() -> Iterator[Any]:
 def test_every_page_is_readable(site: Path, browser: Any) -> None:
     """At three widths, in light and dark: no error, nothing over the edge, text that contrasts."""
     pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+    pages.remove(site / "index.html")  # leads to docs/index.html
     assert len(pages) > 25
     wrong: list[Any] = []
     page = browser.new_page()
@@ -57,7 +58,6 @@ def test_every_page_is_readable(site: Path, browser: Any) -> None:
                 page.set_viewport_size({"width": width, "height": 900})
                 if scheme == "light" and width == WIDTHS[0]:
                     page.goto(path.as_uri())
-                    page.wait_for_url("**/*.html")
                 wrong += [(path.name, width, what) for what in page.evaluate(WIDE)[:3]]
             weak = [each for each in page.evaluate(CONTRAST) if each[0] < LEAST_CONTRAST]
             wrong += [(path.name, scheme, *each) for each in weak[:3]]
