@@ -8,6 +8,21 @@ bool replaces_surrogates(const Engine& engine) {
     return Flavor(engine.cartridge().program().flavor) == Flavor::rust_regex;
 }
 
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text) {
+    EncodeOptions options;
+    options.add_special_tokens = add_special_tokens;
+    options.special_as_text = special_as_text;
+    return options;
+}
+
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
+                         const py::object& padding) {
+    EncodeOptions options = options_of(add_special_tokens, special_as_text);
+    options.truncation = truncation_of(truncation);
+    options.padding = padding_of(padding);
+    return options;
+}
+
 py::tuple items_of(py::handle object, const std::string& what) {
     if (PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || !PySequence_Check(object.ptr()))
         throw py::type_error(what + " is " + type_name(object) + ", expected a list");

@@ -17,6 +17,10 @@ std::optional<Truncation> truncation_of(const py::object& object);
 // (length or None, direction, multiple_of or None, pad_id, pad_type_id, pad_token), or None. The token may be left out.
 std::optional<Padding> padding_of(const py::object& object);
 
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text);
+EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
+                         const py::object& padding);
+
 // A list or tuple as a tuple: items stay alive whatever happens to the list.
 py::tuple items_of(py::handle object, const std::string& what);
 Sequence sequence_of(py::handle object, bool is_pretokenized, const std::string& what, Texts* texts);

@@ -13,13 +13,6 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-EncodeOptions options_of(bool add_special_tokens, bool special_as_text) {
-    EncodeOptions options;
-    options.add_special_tokens = add_special_tokens;
-    options.special_as_text = special_as_text;
-    return options;
-}
-
 // A str by its characters, where it lies.
 TextView characters_of(const py::str& text) {
 #if PY_VERSION_HEX < 0x030C0000

@@ -11,21 +11,6 @@ namespace {
 
 using EnginePtr = std::shared_ptr<const Engine>;
 
-EncodeOptions options_of(bool add_special_tokens, bool special_as_text) {
-    EncodeOptions options;
-    options.add_special_tokens = add_special_tokens;
-    options.special_as_text = special_as_text;
-    return options;
-}
-
-EncodeOptions options_of(bool add_special_tokens, bool special_as_text, const py::object& truncation,
-                         const py::object& padding) {
-    EncodeOptions options = options_of(add_special_tokens, special_as_text);
-    options.truncation = truncation_of(truncation);
-    options.padding = padding_of(padding);
-    return options;
-}
-
 // Gives take(text, ids, count) each text's ids, whole, under the GIL.
 template <typename Take>
 class TextTaker {

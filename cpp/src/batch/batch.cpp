@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <new>
-#include <optional>
 
 #include "batch/text_tasks.h"
 #include "crayon/support/cores.h"
@@ -163,7 +162,6 @@ size_t size_of(const Input& input) {
 std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::vector<Input>& inputs,
                                               const EncodeOptions& options, size_t threads, std::vector<CutText>* cut) {
     std::vector<EncodingTask> tasks;
-    std::optional<Seams> seams;  // once there is a text for it
     size_t begin = 0, bytes = 0;
     const auto close = [&](size_t end) {
         if (begin < end) tasks.push_back({begin, end});
@@ -176,12 +174,12 @@ std::vector<EncodingTask> make_encoding_tasks(const Engine& engine, const std::v
         bytes += size + 16;
         const bool is_large = size >= 2 * kPartUnits && size < UINT32_MAX - 2;
         if (is_large && threads > 1 && !input.is_pair && !input.first.is_pretokenized && !engine.is_random()) {
-            if (!seams) seams.emplace(Seams::of_encodings(engine.impl(), options.special_as_text));
+            const Seams& seams = engine.impl().seams.of_encodings(engine, options.special_as_text);
             const Bytes text = input.first.parts[0];
             std::vector<size_t> cuts{0};
-            for (size_t to = 0; seams->exist() && text.size - to > kPartUnits + kPartUnits / 2;) {
+            for (size_t to = 0; seams.exist() && text.size - to > kPartUnits + kPartUnits / 2;) {
                 to += kPartUnits;
-                const size_t at = seams->before(text, cuts.back(), to);
+                const size_t at = seams.before(text, cuts.back(), to);
                 if (at != cuts.back()) cuts.push_back(to = at);
             }
             if (cuts.size() > 1) {

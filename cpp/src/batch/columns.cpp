@@ -120,10 +120,8 @@ class RowEncoder {
         if (!options_.truncation) return encode_all(text, scratch, out);
         size_t step = std::max(size_t(1) << 12, 8 * std::min(most(), text.size));
         if (text.size / 4 < step || !engine_.impl().takes_any_text) return encode_all(text, scratch, out);
-        if (!seams_)
-            seams_.emplace(engine_.impl(), engine_.cartridge().program().max_token_bytes, options_.special_as_text,
-                           false);
-        if (!seams_->exist()) return encode_all(text, scratch, out);
+        const Seams& seams = engine_.seams(options_.special_as_text);
+        if (!seams.exist()) return encode_all(text, scratch, out);
         const size_t before = out->size();
         const auto is_enough = [&] {
             is_cut_ |= out->size() - before > most();
@@ -131,7 +129,7 @@ class RowEncoder {
         };
         if (options_.truncation->side == Side::left) {
             for (; step < text.size / 2; step *= 4) {
-                const size_t from = seams_->before(text, 0, text.size - step);
+                const size_t from = seams.before(text, 0, text.size - step);
                 if (from == 0) continue;
                 encode_part(text, from, text.size, scratch, out);
                 if (is_enough()) return out->size() - before;
@@ -141,7 +139,7 @@ class RowEncoder {
         }
         size_t from = 0;
         while (text.size - from > 2 * step) {
-            const size_t to = seams_->before(text, from, from + step);
+            const size_t to = seams.before(text, from, from + step);
             step *= 2;
             if (to == from) continue;
             encode_part(text, from, to, scratch, out);
@@ -158,8 +156,7 @@ class RowEncoder {
     bool is_pair_;
     size_t added_;
     mutable IdBuffer pair_ids_;
-    mutable std::optional<Seams> seams_;  // once there is a text for it
-    mutable bool is_cut_ = false;         // not all of a text was encoded
+    mutable bool is_cut_ = false;  // not all of a text was encoded
     mutable size_t encoded_bytes_ = 0;
 };
 

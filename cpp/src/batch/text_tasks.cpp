@@ -1,6 +1,5 @@
 #include "batch/text_tasks.h"
 
-#include <optional>
 #include <string>
 
 #include "crayon/support/error.h"
@@ -69,13 +68,10 @@ size_t bytes_of(const std::vector<TextView>& texts) {
 
 std::vector<TextTask> make_text_tasks(const Engine& engine, const std::vector<TextView>& texts,
                                       const EncodeOptions& options, size_t threads) {
-    std::optional<Seams> seams;  // once there is a text for it
     return cut_texts(texts, [&](const TextView& text) -> const Seams* {
         // Cutting is for more threads, and for texts that would be copied whole.
         if (threads == 1 && text.width == 0) return nullptr;
-        if (!seams)
-            seams.emplace(engine.impl(), engine.cartridge().program().max_token_bytes, options.special_as_text, false);
-        return &*seams;
+        return &engine.seams(options.special_as_text);
     });
 }
 

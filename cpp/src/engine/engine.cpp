@@ -232,9 +232,9 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
     const Impl& p = *impl_;
     // Places in pieces have 32 bits, and what a pre-tokenizer cuts is a copy of the text.
     if (p.pipeline.scan == nullptr && text.size > kLargeText) {
-        const Seams seams(p, cartridge_.program().max_token_bytes, special_as_text, false);
-        for (size_t to = kLargePart; seams.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
-            const size_t cut = seams.before(text, 0, to);
+        const Seams& cuts = seams(special_as_text);
+        for (size_t to = kLargePart; cuts.exist() && text.size > to + kLargePart / 2; to += kLargePart) {
+            const size_t cut = cuts.before(text, 0, to);
             if (cut == 0) continue;
             encode_inner_ids(text.slice(0, cut), special_as_text, s, out, continues);
             text = text.slice(cut, text.size);
