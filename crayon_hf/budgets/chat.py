@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 from crayon_hf.budgets.appender import Appender
@@ -115,16 +116,15 @@ class Chat:
 
         if fits(window(starts[0])):
             return window(starts[0])
-        first = _first(starts, lambda start: fits(window(start)))
+        first = bisect_left(starts, True, lo=1, key=lambda start: fits(window(start)))
         if cut:
-            before = starts[-1] if first is None else starts[starts.index(first) - 1]
-            shortened = self._with_end_of(window(before), head, most, options)
+            shortened = self._with_end_of(window(starts[first - 1]), head, most, options)
             if shortened is not None:
                 return shortened
-        if first is None:
+        if first == len(starts):
             least = self.count(window(starts[-1]), **options)
             raise ValueError(f"max_tokens is {most}: the last messages alone have {least} tokens")
-        return window(first)
+        return window(starts[first])
 
     def _with_end_of(
         self, conversation: list[Message], at: int, most: int, options: dict[str, Any]
@@ -164,18 +164,6 @@ def _rendering(options: dict[str, Any]) -> dict[str, Any]:
     if other:
         raise TypeError(f"{', '.join(other)}: no option of a Chat, which renders; apply_chat_template has it")
     return options
-
-
-def _first(starts: list[int], fits: Callable[[int], bool]) -> int | None:
-    """The first of which it is true, where it is true of all that follow one."""
-    low, high = 0, len(starts)
-    while low < high:
-        middle = (low + high) // 2
-        if fits(starts[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return starts[low] if low < len(starts) else None
 
 
 def _common_prefix(one: str, other: str) -> int:

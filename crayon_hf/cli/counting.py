@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,7 +16,7 @@ from crayon_hf.cli.commands import add_texts, batches, check_one_input, opened, 
 from crayon_hf.cli.output import print_line
 from crayon_hf.errors import InvalidUtf8Error
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.util.progress import Line, time_left
+from crayon_hf.util.progress import FilesLine
 
 _DESCRIPTION = """\
 Prints the number of tokens of each text. Files are counted as wc does it: the name of the file follows each number, and
@@ -117,19 +116,10 @@ def count(arguments: argparse.Namespace) -> int:
 def _count_files(table: _Table, arguments: argparse.Namespace) -> None:
     sizes = [os.stat(name).st_size for name in arguments.file]  # what is missing is found before anything is counted
     tokenizer = opened(arguments)
-    line, begun, done = Line(), time.monotonic(), 0
-
-    def told(name: str, here: int) -> None:
-        if line.is_live and line.is_due() and time.monotonic() - begun > 1:
-            left = time_left(begun, done + here, sum(sizes))
-            line.write(f"{name}: {done + here:,} of {sum(sizes):,} bytes{left}")
-
+    line = FilesLine(sizes)
     for name, size in zip(arguments.file, sizes, strict=True):
-        try:
-            table.add(_count_file(tokenizer, name, arguments, told), name)
-        finally:
-            line.clear()
-        done += size
+        with line.file(size):
+            table.add(_count_file(tokenizer, name, arguments, line.told), name)
     if len(sizes) > 1:
         table.add_total()
 

@@ -6,16 +6,14 @@ import argparse
 import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli.arguments import UsageError, add_command, add_mode, add_tokenizer, number
-from crayon_hf.cli.commands import note_files, utf8
+from crayon_hf.cli.commands import check_one_input, note_files, opened, utf8
 from crayon_hf.cli.output import as_json, print_line
-from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import InvalidUtf8Error
-from crayon_hf.util.progress import Line, time_left
+from crayon_hf.util.progress import FilesLine
 
 if TYPE_CHECKING:
     from crayon_hf.budgets.boundaries import Boundaries
@@ -79,12 +77,10 @@ def split(arguments: argparse.Namespace) -> int:
     from crayon_hf.budgets.chunks import Splitter
     from crayon_hf.budgets.files import chunks_of
 
-    if arguments.text and arguments.file is not None:
-        raise UsageError("a text and -f exclude each other: give the text, or the file that has it")
+    check_one_input(arguments.text, arguments.file)
     boundaries = _boundaries(arguments)
     sizes = [os.stat(name).st_size for name in arguments.file or ()]  # what is missing is found before anything is cut
-    tokenizer = open_named(arguments.tokenizer, arguments.mode)
-    tokenizer.encode_special_tokens = arguments.special_as_text
+    tokenizer = opened(arguments)
     try:
         splitter = Splitter(
             tokenizer, arguments.max_tokens, arguments.overlap, boundaries, arguments.special, arguments.strip
@@ -114,23 +110,20 @@ def _boundaries(arguments: argparse.Namespace) -> Boundaries:
 def _files(splitter: Splitter, names: list[str], sizes: list[int], no_ids: bool) -> None:
     from crayon_hf.budgets.files import chunks_of
 
-    line, begun, done = Line(), time.monotonic(), 0
+    line, is_seen = FilesLine(sizes), sys.stdout.isatty()
 
     def told(name: str, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
             yield chunk
-            if line.is_live and not sys.stdout.isatty() and line.is_due() and time.monotonic() - begun > 1:
-                here = done + chunk.byte_end
-                line.write(f"{name}: {here:,} of {sum(sizes):,} bytes{time_left(begun, here, sum(sizes))}")
+            if not is_seen:
+                line.told(name, chunk.byte_end)
 
     for name, size in zip(names, sizes, strict=True):
         try:
-            _print(told(name, chunks_of(splitter, name)), no_ids, name)
+            with line.file(size):
+                _print(told(name, chunks_of(splitter, name)), no_ids, name)
         except InvalidUtf8Error as error:
             raise InvalidUtf8Error(f"{name}: {error}") from error
-        finally:
-            line.clear()
-        done += size
 
 
 def _print(chunks: Iterable[Chunk], no_ids: bool, name: str | None = None) -> None:

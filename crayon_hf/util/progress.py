@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 
@@ -36,6 +38,29 @@ def time_left(begun: float, done: int, total: int) -> str:
     """
     spent = time.monotonic() - begun
     return f", {duration(spent * (total - done) / done)} left" if 0 < done < total and spent >= 0.5 else ""
+
+
+class FilesLine:
+    """How far a command is in several files, on a line that somebody watches, once it has taken a second."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._line, self._begun = Line(), time.monotonic()
+        self._before, self._all = 0, sum(sizes)
+
+    def told(self, name: str, here: int) -> None:
+        """So many bytes of this file are done."""
+        if self._line.is_live and self._line.is_due() and time.monotonic() - self._begun > 1:
+            done = self._before + here
+            self._line.write(f"{name}: {done:,} of {self._all:,} bytes{time_left(self._begun, done, self._all)}")
+
+    @contextlib.contextmanager
+    def file(self, size: int) -> Iterator[None]:
+        """While one of them is read; the line is gone behind it."""
+        try:
+            yield
+        finally:
+            self._line.clear()
+        self._before += size
 
 
 class Line:
