@@ -28,6 +28,7 @@ from typing import Any
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import crayon_hf
+from crayon_hf.parity.bench.machine import cpu_model
 from crayon_hf.parity.harness.targets import find_target
 from crayon_hf.parity.inputs.texts import find_text, read_text
 
@@ -149,11 +150,9 @@ def _shown(value: float | None) -> str:
 
 
 def machine() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if os.path.exists("/proc/cpuinfo") else []
-    cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
     packages = ("crayon-hf", "tiktoken", "tokenizers", "bpe-openai")
     known = [f"{name} {version(name)}" for name in packages if find_spec(name.replace("-", "_")) is not None]
-    return f"{cpu or platform.machine()}, Python {platform.python_version()}, {', '.join(known)}"
+    return f"{cpu_model()}, Python {platform.python_version()}, {', '.join(known)}"
 
 
 def plot(found: dict[str, dict[int, dict[str, float]]]) -> bytes:

@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import crayon_hf
-from crayon_hf.budgets.boundaries import finders
-from tests.budgets.plain_chunks import spans
+from tests.budgets.plain_chunks import PlainIndex, every_place, spans
 
 if TYPE_CHECKING:
     from tests.budgets.against import Against
@@ -23,23 +22,15 @@ if find_spec("icu4py") is not None:
 SHORT = 120
 
 
-class ReferenceIndex:
-    """`TokenIndex` by the reference, but for the longest ranges, which `Against` compares by themselves."""
+class ReferenceIndex(PlainIndex):
+    """Counts are the reference's; `Against` compares the longest ranges by themselves."""
 
     def __init__(self, against: Against, text: str) -> None:
+        super().__init__(against.ours, text)
         self._against = against
-        self.text = text
 
     def count(self, start: int, end: int) -> int:
         return self._against.count(self.text[start:end])
-
-    def longest(self, start: int, max_tokens: int) -> int:
-        part = self.text[start:]
-        return start + len(self._against.ours.truncate_text(part, max_tokens, add_special_tokens=False))
-
-    def longest_before(self, end: int, max_tokens: int) -> int:
-        part = self.text[:end]
-        return end - len(self._against.ours.truncate_text(part, max_tokens, "left", add_special_tokens=False))
 
 
 def check(against: Against, rng: random.Random, text: str) -> None:
@@ -57,7 +48,7 @@ def check(against: Against, rng: random.Random, text: str) -> None:
         return
     check_chunks(against, chunks, text, most, overlap, call)
     if len(text) <= SHORT:
-        expected = spans(ReferenceIndex(against, text), _places(text, kind), most, overlap)
+        expected = spans(ReferenceIndex(against, text), every_place(text, kind), most, overlap)
         against.same([(chunk.start, chunk.end) for chunk in chunks], expected, call, text)
     elif rng.random() < 0.1:
         files = list(against.ours.split_file(io.BytesIO(text.encode()), most, overlap, kind))
@@ -80,15 +71,3 @@ def check_chunks(
         against.same((in_order, shared <= overlap), (True, True), f"an overlap of {call}", text)
         end = chunk.end
     against.same(end, len(text), f"the end of {call}", text)
-
-
-def _places(text: str, kind: Any) -> list[list[int]]:
-    """All boundaries of each kind, the coarsest first."""
-    found = []
-    for finder in finders(text, kind):
-        place, places = finder.first(0, len(text) + 1), []
-        while place is not None:
-            places.append(place)
-            place = finder.first(place + 1, len(text) + 1)
-        found.append(places)
-    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from crayon_hf.budgets.boundaries import finders
+
 
 class PlainIndex:
     """`TokenIndex`, by encoding each range."""
@@ -26,6 +28,18 @@ class PlainIndex:
     def longest_before(self, end: int, max_tokens: int) -> int:
         part = self.text[:end]
         return end - len(self.tokenizer.truncate_text(part, max_tokens, "left", add_special_tokens=False))
+
+
+def every_place(text: str, boundaries: Any) -> list[list[int]]:
+    """All boundaries of each kind, the coarsest first."""
+    found = []
+    for finder in finders(text, boundaries):
+        place, places = finder.first(0, len(text) + 1), []
+        while place is not None:
+            places.append(place)
+            place = finder.first(place + 1, len(text) + 1)
+        found.append(places)
+    return found
 
 
 def spans(index: PlainIndex, kinds: list[list[int]], room: int, overlap: int) -> list[tuple[int, int]]:

@@ -12,25 +12,12 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf.budgets import files
-from crayon_hf.budgets.boundaries import finders
 from crayon_hf.budgets.chunks import Splitter
-from tests.budgets.plain_chunks import PlainIndex, spans
+from tests.budgets.plain_chunks import PlainIndex, every_place, spans
 from tests.support.random_texts import hostile_texts, random_text
 
 WORDS = re.compile(r"\s+")
 """A boundary that needs no extra."""
-
-
-def every_place(text, boundaries):
-    """All boundaries of each kind, the coarsest first."""
-    found = []
-    for finder in finders(text, boundaries):
-        place, places = finder.first(0, len(text) + 1), []
-        while place is not None:
-            places.append(place)
-            place = finder.first(place + 1, len(text) + 1)
-        found.append(places)
-    return found
 
 
 def check(chunks, text, stock, max_tokens, overlap, special=False):

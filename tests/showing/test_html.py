@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -15,6 +13,7 @@ import pytest
 
 from crayon_hf import AutoTokenizer, Tokenizer
 from crayon_hf.showing.html import MOST_TOKENS
+from tests.support.browser import started
 
 HOSTILE = (
     "</span><script>document.title='owned'</script>",
@@ -135,11 +134,6 @@ def test_the_page_of_inspect(gpt2_like: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_in_a_browser(gpt2_like: Path, tmp_path: Path) -> None:
     """No text runs, and every token is readable on both grounds: a contrast of 4.5 at least, as WCAG asks."""
-    browser = shutil.which(os.environ.get("CRAYON_BROWSER") or "chromium")
-    if browser is None:
-        pytest.skip("Chromium is not installed")
-    from playwright.sync_api import sync_playwright
-
     fragment = Tokenizer.from_file(gpt2_like).encode(" ".join(HOSTILE) + " plain words")._repr_html_()
     measure = """() => [...document.querySelectorAll('.crayon-hf span')].map(span => {
         const light = color => { const [r, g, b] = color.match(/\\d+/g).map(v => { const c = v / 255;
@@ -148,8 +142,7 @@ def test_in_a_browser(gpt2_like: Path, tmp_path: Path) -> None:
         return [span, ...span.querySelectorAll('u')].map(each => { const ink = light(getComputedStyle(each).color);
             return (Math.max(ink, ground) + .05) / (Math.min(ink, ground) + .05) }) }).flat()"""
     grounds = set()
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+    with started() as chromium:
         for scheme in ("light", "dark"):
             for attributes in (
                 *("", 'data-jp-theme-light="false"', 'data-jp-theme-light="true"', 'class="vscode-dark"'),
@@ -173,5 +166,4 @@ def test_in_a_browser(gpt2_like: Path, tmp_path: Path) -> None:
                 expected = dark or (scheme == "dark" and not attributes)
                 assert (ground == "rgb(29, 68, 104)") == expected, (scheme, attributes, ground)
                 grounds.add(ground)
-        chromium.close()
     assert len(grounds) == 2
