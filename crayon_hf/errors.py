@@ -35,6 +35,14 @@ class JobError(CrayonError):
     """A job over a corpus was refused or did not end well; the message says why, and what makes it go on."""
 
 
+class StoreError(JobError):
+    """An object store did not do what a job asked of it; the message names the address and says what to do."""
+
+
+class StoreCredentialsError(StoreError):
+    """The credentials for an object store have expired, or there are none; with new ones the same command goes on."""
+
+
 class FormatError(CrayonError, ValueError):
     """Tokens cannot be written as the format is: an id that its dtype does not hold, a document that is too long."""
 

@@ -183,7 +183,7 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
             input_folder: Where the files are; `glob_pattern` and `recursive` say which, as in datatrove's readers.
                 Without a pattern those whose endings `find_inputs` knows (with ``input_format``: all) and that are not
                 hidden.
-            output_folder: A directory, which all machines must have in common.
+            output_folder: A directory that all machines have in common, or an address of fsspec.
             tokenizer_name_or_path: As `tokenize_shard` takes it.
             format: One of ``crayon_hf.corpora.formats.FORMATS``.
             save_filename: What the names of the files begin with.
@@ -192,19 +192,17 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
 
         Raises:
             TypeError: `tokenize_shard` has no such argument.
-            ValueError: There is no such format, the output is not a directory of this machine, or the input's file
-                system was made with options that its addresses do not tell another process.
+            ValueError: There is no such format, or a file system was made with options that its addresses do not tell
+                another process.
         """
         super().__init__()
         if format not in FORMATS:
             raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
         self.input_folder = get_datafolder(input_folder)
         self.output_folder = get_datafolder(output_folder)
-        if not self.output_folder.is_local():
-            raise ValueError(f"output_folder is {self.output_folder.path}, expected a local directory")
-        if not self.input_folder.is_local():
-            address = self.input_folder.resolve_paths("")
-            if url_to_fs(address)[0] != self.input_folder.fs:
+        for folder in (self.input_folder, self.output_folder):
+            address = folder.resolve_paths("")
+            if not folder.is_local() and url_to_fs(address)[0] != folder.fs:
                 raise ValueError(f"{address}: the file system has options: put them into fsspec's configuration")
         unknown = settings.keys() - (inspect.signature(tokenize_shard).parameters.keys() - _GIVEN)
         if unknown:
@@ -231,7 +229,7 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
         with self.track_time(unit="task"):
             summary = tokenize_shard(
                 self.input_folder.resolve_paths(files),
-                os.path.join(self.output_folder.path, name),
+                self.output_folder.resolve_paths(name),
                 self.format,
                 tokenizer=self.tokenizer_name_or_path,
                 **{"threads": _threads()} | self.settings,

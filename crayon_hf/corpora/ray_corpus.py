@@ -50,7 +50,7 @@ def tokenize_corpus_on_ray(
 ) -> Summary:
     """`tokenize_corpus` by the nodes of the Ray cluster that this process is connected to: the same bytes in the end.
 
-    All nodes see `output`, and `inputs` that are no addresses of fsspec, in the same places; paths are made absolute.
+    All nodes see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
     The tokenizer need not be there: its cartridge is sent, once to a node. A task whose worker or node is lost is
     begun again and goes on after its last finished shard, `tries` times in all; the loss is said on stderr. After an
     error, or when this process is killed, the same call goes on, and so does `tokenize_corpus` with the same arguments.
@@ -69,7 +69,7 @@ def tokenize_corpus_on_ray(
     several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
     return tokenize_corpus(
         [_absolute(one) for one in several],
-        os.path.abspath(output),
+        _absolute(output),
         format,
         tokenizer=tokenizer,
         batch_bytes=batch_bytes,

@@ -264,6 +264,20 @@ def test_whole_files(rows: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: p
     }
 
 
+def test_whole_files_to_a_store(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    import fsspec
+
+    for output in (str(tmp_path / "out"), "memory://whole-files"):
+        for rank in range(2):
+            TokenizeShards(str(rows), output, str(gpt2_like), save_filename="x").run(None, rank, 2)
+    memory = fsspec.filesystem("memory")
+    names = sorted(path.name for path in (tmp_path / "out").glob("x_*"))
+    assert len(names) == 6
+    assert sorted(name.rpartition("/")[2] for name in memory.glob("/whole-files/x_*")) == names
+    for name in names:
+        assert memory.cat_file(f"/whole-files/{name}") == (tmp_path / "out" / name).read_bytes()
+
+
 def test_whole_files_that_cannot_be(rows: Path, gpt2_like: Path, tmp_path: Path) -> None:
     out, name = str(tmp_path / "out"), str(gpt2_like)
     with pytest.raises(TypeError, match="TokenizeShards has no argument colunm"):
@@ -274,8 +288,8 @@ def test_whole_files_that_cannot_be(rows: Path, gpt2_like: Path, tmp_path: Path)
     (tmp_path / "notes" / "README.md").write_text("# No input")
     with pytest.raises(CorpusError, match="or none with a known ending"):
         TokenizeShards(str(tmp_path / "notes"), out, name).run(None, 0, 1)
-    with pytest.raises(ValueError, match="output_folder is /out, expected a local directory"):
-        TokenizeShards(str(rows), "memory://out", name)
+    with pytest.raises(ValueError, match="put them into fsspec's configuration"):
+        TokenizeShards(str(rows), ("memory://out", {"anything": 1}), name)
     with pytest.raises(ValueError, match="put them into fsspec's configuration"):
         TokenizeShards(("memory://in", {"anything": 1}), out, name)
     with pytest.raises(CorpusError, match=r"no files in .*that fit '\*\.txt'"):

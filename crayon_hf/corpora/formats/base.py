@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora.formats.output import Output, Spool, remove, remove_leftovers
@@ -96,10 +96,10 @@ class Format(ABC):
     @abstractmethod
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter: ...
 
-    def written(self, prefix: str) -> list[str]:
+    def written(self, prefix: str, is_there: Callable[[str], bool] | None = None) -> list[str]:
         """Paths of a shard's files that are there (in the directory where the format is one), the one that readers
-        look for first."""
-        return [path for path in reversed(self.files(prefix)) if os.path.lexists(path)]
+        look for first. `is_there`: asked instead of the file system."""
+        return [path for path in reversed(self.files(prefix)) if (is_there or os.path.lexists)(path)]
 
     def remove(self, prefix: str) -> None:
         """Remove a shard's files and leftovers, the one that readers look for first."""

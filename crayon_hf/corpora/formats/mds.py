@@ -17,10 +17,11 @@ with its defaults. A shard of it is, little-endian::
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.formats.base import Format, ShardSettings, ShardWriter, Vocabulary, WrittenFile
@@ -63,7 +64,10 @@ class Mds(Format):
     def files(self, prefix: str) -> list[str]:
         return [prefix]
 
-    def written(self, prefix: str) -> list[str]:
+    def written(self, prefix: str, is_there: Callable[[str], bool] | None = None) -> list[str]:
+        if is_there is not None:  # files are numbered, and written in that order
+            index, row = os.path.join(prefix, INDEX), (os.path.join(prefix, _name(i)) for i in itertools.count())
+            return [*filter(is_there, [index]), *itertools.takewhile(is_there, row)]
         try:
             names = sorted(os.listdir(prefix)) if not os.path.islink(prefix) else []
         except (FileNotFoundError, NotADirectoryError):
@@ -139,7 +143,7 @@ class _Writer(ShardWriter):
         sizes = np.concatenate([np.zeros(1, np.int64), *self._sample_sizes])
         count = len(sizes) - 1
         offsets = np.cumsum(sizes) + 4 + 4 * (count + 1) + len(self._config_bytes)
-        name = f"shard.{len(self._shards):05}.mds"
+        name = _name(len(self._shards))
         head = [np.uint32(count).tobytes(), offsets.astype("<u4"), self._config_bytes]
         size = self._directory.write(name, [*head, *self._samples])
         raw = {"basename": name, "bytes": size, "hashes": {}}
@@ -163,6 +167,10 @@ class _Writer(ShardWriter):
         if self._directory.is_placed:
             remove(self.prefix)
         self._directory.discard()
+
+
+def _name(number: int) -> str:
+    return f"shard.{number:05}.mds"
 
 
 def _sizes(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

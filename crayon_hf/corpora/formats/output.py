@@ -209,8 +209,8 @@ class OutputDirectory:
         self._descriptor: int | None = None
         self._temporary: str | None = None
 
-    def make(self) -> None:
-        """Make the directory, under a temporary name."""
+    def make(self) -> str:
+        """Make the directory, under a temporary name: this one."""
         while True:
             temporary = temporary_path(self.path, ENDING)
             with _named(self.path):
@@ -226,6 +226,7 @@ class OutputDirectory:
                 self._descriptor = descriptor
                 break
             os.close(descriptor)
+        return temporary
 
     def write(self, name: str, pieces: Iterable[Any]) -> int:
         """A file in the directory, synced to the disk; its size in bytes."""

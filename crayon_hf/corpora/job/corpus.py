@@ -7,10 +7,11 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
+from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
@@ -104,7 +105,9 @@ def tokenize_corpus(
     from crayon_hf.corpora.job.encoder import job_tokenizer
 
     opened = job_tokenizer(tokenizer)
-    job = _Job(Directory(os.fspath(output)), inputs, options, opened, group_bytes, batch_bytes, progress)
+    place = storage.normal(os.fspath(output))
+    directory = Directory(place, lambda request: [task.name for task in _planned(request, place)])
+    job = _Job(directory, inputs, options, opened, group_bytes, batch_bytes, progress)
     finished = None if begin_anew else job.already_done()
     if finished is not None:
         return finished
@@ -129,6 +132,7 @@ class _Job:
         from crayon_hf.corpora.job.encoder import plan_encoding
 
         self._directory, self._options, self._tokenizer, self._report = directory, options, tokenizer, report
+        self._storage = storage.of(directory.path)
         directory.check()
         encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
@@ -178,8 +182,9 @@ class _Job:
         if not shards and differences(before, now):
             return None
         refuse(self._directory.path, before, now)
-        for shard in shards:
-            if not is_whole(self._directory.path, [shard]):
+        wholes = self._storage.map(lambda shard: is_whole(self._directory.path, [shard]), shards)
+        for shard, is_there in zip(shards, wholes, strict=True):
+            if not is_there:
                 path = os.path.join(self._directory.path, shard["name"])
                 raise JobError(
                     f"{path} was done, and is gone or has changed: --overwrite (overwrite=True) makes everything anew"
@@ -194,7 +199,7 @@ class _Job:
         ours = set(directory.belongings())
         outputs, is_limited = {task.name for task in self._tasks}, options.max_tokens_per_shard is not None
         names = [MANIFEST, BAD_RECORDS, *FORMATS[options.format].merged_files]
-        there = [name for name in names if os.path.lexists(os.path.join(directory.path, name))]
+        there = [name for name in names if self._storage.is_there(os.path.join(directory.path, name))]
         there += taken(directory.path, options.format, outputs, is_limited)
         refuse_taken(directory.path, (name for name in there if name not in ours))
         if ours:
@@ -237,8 +242,7 @@ class _Job:
         return True
 
     def _plan(self, request: dict[str, Any]) -> list[Task]:
-        files = [InputFile(*file) for file in request["inputs"]]
-        return plan(files, self._directory.path, self._group_bytes, self._options.shuffle, self._options.seed)
+        return _planned(request, self._directory.path)
 
     # -- tasks
 
@@ -247,12 +251,13 @@ class _Job:
     ) -> tuple[list[Failure], int]:
         """What failed, and how many tasks are not done."""
         left = []
-        for task in self._tasks:
-            state = self._state(task)
+        states = list(self._states(self._tasks))
+        finished = self._storage.map(self._is_finished, states)
+        for task, state, is_finished in zip(self._tasks, states, finished, strict=True):
             if state is not None:
                 self._counts[task.name] = state.counts
                 self._sum = self._sum.plus(state.counts)
-            if state is None or not state.done or not is_whole(self._directory.path, state.shards):
+            if not is_finished:
                 left.append(task)
         self._before = self._sum
         failures: list[Failure] = []
@@ -268,10 +273,17 @@ class _Job:
                     self._progress(task, result.counts)
                 else:
                     failures.append(result if isinstance(result, Failure) else failure_of(result))
-        undone = [task for task in left if (state := self._state(task)) is None or not state.done]
+        found = zip(left, self._states(left), strict=True)
+        undone = [task for task, state in found if state is None or not state.done]
         if undone and not failures:
             failures.append(Failure("error", f"task {undone[0].name} has no result"))
         return failures, len(undone)
+
+    def _is_finished(self, state: State | None) -> bool:
+        return state is not None and state.done and is_whole(self._directory.path, state.shards)
+
+    def _states(self, tasks: Sequence[Task]) -> Iterable[State | None]:
+        return self._storage.map(self._state, tasks)
 
     def _state(self, task: Task) -> State | None:
         return load(os.path.join(self._directory.place, f"{task.name}.json"))
@@ -292,13 +304,12 @@ class _Job:
         directory, format = self._directory, self._options.format
         tasks: list[dict[str, Any]] = []
         total = Counts()
-        for task in self._tasks:
-            state = self._state(task)
+        for task, state in zip(self._tasks, self._states(self._tasks), strict=True):
             assert state is not None
             tasks.append({"inputs": [list(file[:2]) for file in task.files], "shards": list(state.shards)})
             total = total.plus(state.counts)
         shards = [shard["name"] for task in tasks for shard in task["shards"]]
-        merged = [file._asdict() for file in FORMATS[format].merge(directory.path, shards)]
+        merged = [file._asdict() for file in self._storage.merge(FORMATS[format], directory.path, shards)]
         if total.bad_records:
             directory.place_file(BAD_RECORDS, self._bad_records())
         written = manifest(self._request, total, tasks, merged, self._facts)
@@ -307,12 +318,9 @@ class _Job:
         return self._summary(written, False)
 
     def _bad_records(self) -> Iterator[bytes]:
-        for task in self._tasks:
-            state = self._state(task)
+        for task, state in zip(self._tasks, self._states(self._tasks), strict=True):
             if state is not None and state.bad_bytes:
-                with open(os.path.join(self._directory.place, f"{task.name}.bad-records.jsonl"), "rb") as file:
-                    while part := file.read(1 << 20):
-                        yield part
+                yield self._storage.read(os.path.join(self._directory.place, f"{task.name}.bad-records.jsonl")) or b""
 
     def _summary(self, written: dict[str, Any], already_done: bool) -> Summary:
         counts = Counts(**written["counts"])
@@ -332,6 +340,12 @@ class _Job:
         )
 
 
+def _planned(request: dict[str, Any], directory: str) -> list[Task]:
+    """The tasks of what was asked for."""
+    files = [InputFile(*file) for file in request["inputs"]]
+    return plan(files, directory, request["group_bytes"], request["shuffle"], request["seed"])
+
+
 def _here(
     tasks: Sequence[Task],
     tokenizer: JobTokenizer,
@@ -343,7 +357,8 @@ def _here(
 ) -> Callable[[Callable[[Task, Counts], None]], Iterator[tuple[Task, Any]]]:
     """Tasks on this machine."""
     available = _core.usable_cores()
-    in_memory = any(file.address.startswith("memory:") for task in tasks for file in task.files)  # of this process
+    addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
+    in_memory = any(address.startswith("memory:") for address in addresses)  # of this process
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
 

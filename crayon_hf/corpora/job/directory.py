@@ -17,19 +17,29 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from crayon_hf.corpora.formats import FORMATS, remove_leftovers
-from crayon_hf.corpora.job.locks import Lock
+from crayon_hf.corpora import storage
+from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job.locks import lock
 from crayon_hf.corpora.job.owned_files import listed, remove_listed
 from crayon_hf.corpora.job.shard import written
 from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
-from crayon_hf.errors import JobError
-from crayon_hf.util.files import final_name, remove_files, sync_directory, write_atomic
+from crayon_hf.errors import JobError, StoreError
+from crayon_hf.util.files import final_name
 
-_OURS = re.compile(r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|manifest|bad-records")
+_OURS = re.compile(
+    r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|manifest|bad-records"
+    r"|\d{5,}\.lock\.[0-9a-f]{16}(\.beat)?"
+)
+_LEASE = re.compile(r"lock\.[0-9a-f]{16}(\.beat)?")
+
+if TYPE_CHECKING:
+    from crayon_hf.corpora.job.locks import Lock
+    from crayon_hf.corpora.storage.lease import Lease
+
 _PLANNED = ("group_bytes", "shuffle", "seed")
 _JOB, _LOCK, _REMOVING = "job.json", "lock", "removing.json"
 MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
@@ -38,31 +48,35 @@ MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
 class Directory:
     """An output directory, of a job or to become one's. Nothing in it is changed before `lock`."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, tasks_of: Callable[[dict[str, Any]], Iterable[str]]) -> None:
+        """`tasks_of`: the names of the tasks of a job, by what `job` says of it."""
+        self.path, self._tasks_of = path, tasks_of
         self.place = os.path.join(path, PLACE)
-        self._held: Lock | None = None
+        self._storage = storage.of(path)
+        self._held: Lock | Lease | None = None
 
     # -- whose it is
 
     def check(self) -> None:
         """JobError for a directory with files that are not a job's."""
+        if self._has(_JOB) or self._has(_REMOVING):
+            return
         try:
-            there = set(os.listdir(self.path))
+            there = set(self._storage.names(self.path))
         except FileNotFoundError:
             return
         except NotADirectoryError:
             raise JobError(f"{self.path} is not a directory: give another output") from None
         if there <= {PLACE} and all(self._is_ours(name) for name in self._inside()):
             return
-        if {_JOB, _REMOVING}.isdisjoint(self._inside()) and self.manifest() is None:
+        if self.manifest() is None:
             names = ", ".join(sorted(there)[:3])
             raise JobError(f"{self.path} has files of others ({names}): give an empty or a new directory")
 
     def manifest(self) -> dict[str, Any] | None:
         """What is said of a job that is done. JobError where that is no whole manifest."""
         path = os.path.join(self.path, MANIFEST)
-        found = _read(path)
+        found = self._read(path)
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             return None
         try:
@@ -78,23 +92,29 @@ class Directory:
     def job(self) -> dict[str, Any] | None:
         """What was asked for, while it is not done."""
         path = os.path.join(self.place, _JOB)
-        found = _read(path)
-        if not os.path.lexists(path):
+        found = self._read(path)
+        if found is None and not self._storage.is_there(path):
             return None
-        if not isinstance(found, dict) or not {"inputs", "tokenizer", "format", *_PLANNED} <= found.keys():
+        if not _is_job(found):
             raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
-        return found
+        return dict(found)
 
     def states(self) -> dict[str, State]:
         """Of the tasks that have begun, by their names; without those that are damaged."""
         found = {}
-        for name in sorted(self._inside()):
-            if re.fullmatch(r"\d{5,}\.json", name):
-                with contextlib.suppress(JobError):
-                    state = load(os.path.join(self.place, name))
-                    if state is not None:
-                        found[name.removesuffix(".json")] = state
+        names = [name for name in sorted(self._inside()) if re.fullmatch(r"\d{5,}\.json", name)]
+        for name, state in zip(names, self._storage.map(self._state, names), strict=True):
+            if state is not None:
+                found[name.removesuffix(".json")] = state
         return found
+
+    def _state(self, name: str) -> State | None:
+        try:
+            return load(os.path.join(self.place, name))
+        except StoreError:  # it may be there
+            raise
+        except JobError:
+            return None
 
     def belongings(self) -> list[str]:
         """The files in it that are ours, as they are to be removed."""
@@ -102,7 +122,7 @@ class Directory:
         if done is not None:
             lists = [BAD_RECORDS] if done["counts"]["bad_records"] else []
             return [MANIFEST, *lists, *_listed(done)]
-        if not os.path.lexists(os.path.join(self.place, _JOB)):
+        if not self._has(_JOB):
             return []
         states = self.states()
         files: list[str] = []
@@ -117,84 +137,107 @@ class Directory:
     @property
     def is_settled(self) -> bool:
         """True when nothing of a job at work is there."""
-        return not os.path.lexists(self.place)
+        return not self._has("") if self._storage.lists_all else not (self._has(_JOB) or self._has(_LOCK))
 
     def lock(self) -> int:
         """Make the directory, and be the only one who works in it; the descriptor of the lock."""
         self.check()
         busy = f"{self.path} is being written by another process: wait for it, or stop it"
-        self._held = Lock(os.path.join(self.place, _LOCK), busy)
+        self._held = lock(os.path.join(self.place, _LOCK), busy)
         self.check()
-        if os.path.lexists(os.path.join(self.place, _REMOVING)):
+        if self._has(_REMOVING):
             self._remove()
-        remove_leftovers(self.path)
+        self._storage.remove_leftovers(self.path)
         merged = {name for format in FORMATS.values() for name in format.merged_files}
-        remove_files(os.path.join(self.path, name) for name in os.listdir(self.path) if final_name(name) in merged)
+        self._storage.remove_halves(self.path, merged)
         return self._held.descriptor
 
     def unlock(self) -> None:
         """Let go of it, and leave nothing that workers left who were stopped."""
         if self._held is not None:
-            with contextlib.suppress(OSError):  # there may be an error to tell already
-                remove_leftovers(self.path)
-            self._held.release(remove=not os.path.lexists(os.path.join(self.place, _JOB)))
+            is_done = False
+            with contextlib.suppress(OSError, StoreError):  # there may be an error to tell already
+                self._storage.remove_leftovers(self.path)
+            with contextlib.suppress(StoreError):
+                is_done = not self._has(_JOB)
+            self._held.release(remove=is_done)
             with contextlib.suppress(OSError):  # something is in it
-                os.rmdir(self.place)
+                self._storage.drop(self.place)
             self._held = None
 
     # -- changing it, with the lock held
 
     def begin(self, request: dict[str, Any]) -> None:
         """From now on it is this job's."""
-        write_atomic(os.path.join(self.place, _JOB), json.dumps(request).encode())
-        sync_directory(self.path)
+        self._storage.write(os.path.join(self.place, _JOB), json.dumps(request).encode())
+        self._storage.sync(self.path)
 
     def clear(self) -> None:
         """Remove what a job of ours wrote. Once it has begun, it is ended by whoever locks the directory next."""
         names = self.belongings()
-        if names or os.path.lexists(os.path.join(self.place, _JOB)):
-            write_atomic(os.path.join(self.place, _REMOVING), json.dumps({"names": names}).encode())
+        if names or self._has(_JOB):
+            self._storage.write(os.path.join(self.place, _REMOVING), json.dumps({"names": names}).encode())
             self._remove()
 
     def place_file(self, name: str, parts: Iterable[bytes]) -> None:
         """Write a file of the directory, which is there whole or not at all."""
-        temporary = os.path.join(self.place, name.partition(".")[0])
-        with open(temporary, "wb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, os.path.join(self.path, name))
-        sync_directory(self.path)
+        self._storage.place(os.path.join(self.path, name), parts, os.path.join(self.place, name.partition(".")[0]))
 
     def settle(self) -> None:
         """The job is done and its manifest in place: remove what was needed to go on, `job.json` last."""
         self._tidy()
-        remove_files([os.path.join(self.place, _JOB)])
+        self._storage.remove([os.path.join(self.place, _JOB)])
 
     def _remove(self) -> None:
         path = os.path.join(self.place, _REMOVING)
-        removing = _read(path)
+        removing = self._read(path)
         names = removing.get("names") if isinstance(removing, dict) else None
         if not isinstance(names, list):
             raise JobError(f"{path} is damaged: remove {self.path} yourself")
         remove_listed(self.path, names)
-        remove_leftovers(self.path)
+        self._storage.remove_leftovers(self.path)
         self._tidy()
-        remove_files([os.path.join(self.place, _JOB)])
-        remove_files([path])
+        self._storage.remove([os.path.join(self.place, _JOB)])
+        self._storage.remove([path])
 
     def _tidy(self) -> None:
-        ours = (name for name in self._inside() if _OURS.fullmatch(name) or final_name(name) is not None)
-        remove_files(os.path.join(self.place, name) for name in ours)
+        held = self._held.keys if self._held is not None else ()
+        paths = [
+            os.path.join(self.place, name)
+            for name in self._inside()
+            if _OURS.fullmatch(name) or _LEASE.fullmatch(name) or final_name(name) is not None
+        ]
+        self._storage.remove([path for path in paths if path not in held])
 
-    def _inside(self) -> list[str]:
+    def _inside(self) -> Iterable[str]:
+        """What is beside the output, for a store with all that may be: what the job that has begun writes there."""
         try:
-            return os.listdir(self.place)
+            names = self._storage.names(self.place)
         except (FileNotFoundError, NotADirectoryError):
             return []
+        if self._storage.lists_all:
+            return names
+        job = self._read(os.path.join(self.place, _JOB))
+        if _is_job(job):
+            names += (f"{task}{ending}" for task in self._tasks_of(job) for ending in (".json", ".bad-records.jsonl"))
+        return set(names)
+
+    def _has(self, name: str) -> bool:
+        return self._storage.is_there(os.path.join(self.place, name) if name else self.place)
 
     def _is_ours(self, name: str) -> bool:
-        return name in (_JOB, _LOCK, _REMOVING) or final_name(name) in (_JOB, _REMOVING)
+        return name in (_JOB, _LOCK, _REMOVING) or final_name(name) in (_JOB, _REMOVING) or bool(_LEASE.fullmatch(name))
+
+    def _read(self, path: str) -> Any:
+        """The JSON in a file; None where there is none."""
+        try:
+            return json.loads(self._storage.read(path) or b"")
+        except ValueError:
+            return None
+
+
+def _is_job(found: Any) -> bool:
+    return isinstance(found, dict) and {"inputs", "tokenizer", "format", *_PLANNED} <= found.keys()
 
 
 def _listed(manifest: dict[str, Any]) -> list[str]:
@@ -204,12 +247,3 @@ def _listed(manifest: dict[str, Any]) -> list[str]:
     if not set(merged) <= set(FORMATS[format].merged_files):
         raise ValueError(f"{merged} are not files of the format {format}")
     return merged + listed([shard for task in manifest["tasks"] for shard in task["shards"]], format, r"\d{5,}")
-
-
-def _read(path: str) -> Any:
-    """The JSON in a file; None where there is none."""
-    try:
-        with open(path, "rb") as file:
-            return json.loads(file.read())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crayon_hf.errors import BadRecordError, CrayonError, FormatError, JobError
+from crayon_hf.errors import BadRecordError, CrayonError, FormatError, JobError, StoreCredentialsError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -16,13 +16,13 @@ class Failure(NamedTuple):
     """Of one task."""
 
     kind: str
-    """``bad-record``, ``full``, ``format``, ``died`` or ``error``."""
+    """``bad-record``, ``full``, ``format``, ``credentials``, ``died`` or ``error``."""
     message: str
 
     @property
     def stops_all(self) -> bool:
         """Whether the other tasks are given up, too: because that was asked for, or since they would fail likewise."""
-        return self.kind in ("bad-record", "full", "format")
+        return self.kind in ("bad-record", "full", "format", "credentials")
 
 
 def failure_of(error: Exception) -> Failure:
@@ -31,6 +31,8 @@ def failure_of(error: Exception) -> Failure:
         return Failure("bad-record", str(error))
     if isinstance(error, FormatError):
         return Failure("format", str(error))
+    if isinstance(error, StoreCredentialsError):
+        return Failure("credentials", str(error))
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror is not None
         message = f"{error.filename}: {error.strerror}" if named else str(error)
@@ -61,7 +63,8 @@ def death(task: str, code: int) -> Failure:
 
 
 def raise_for(failures: Sequence[Failure], undone: int, tasks: int) -> None:
-    """BadRecordError where that is all, else JobError with the reasons; nothing without failures."""
+    """BadRecordError or StoreCredentialsError where that is all, else JobError with the reasons; nothing without
+    failures."""
     if not failures:
         return
     reasons = list(dict.fromkeys(failure.message for failure in failures))
@@ -69,6 +72,8 @@ def raise_for(failures: Sequence[Failure], undone: int, tasks: int) -> None:
     what = "; ".join(reasons[:3]) + more
     if all(failure.kind == "bad-record" for failure in failures):
         raise BadRecordError(f"{what} (--bad-records skip or replace, bad_records=, goes on; what is done stays)")
+    if all(failure.kind == "credentials" for failure in failures):
+        raise StoreCredentialsError(what)
     raise JobError(
         f"{undone} of {tasks} tasks not done: {what}: what is done stays, the same command goes on from there"
     )

@@ -6,12 +6,22 @@ import contextlib
 import os
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from crayon_hf.corpora import storage
 from crayon_hf.errors import JobError
 from crayon_hf.util.files import try_lock
 
+if TYPE_CHECKING:
+    from crayon_hf.corpora.storage.lease import Lease
+
 _PATIENCE = 5.0
 """Seconds. Workers whose job was killed notice it and end within moments; until then they hold its lock."""
+
+
+def lock(path: str, busy: str) -> Lock | Lease:
+    """The lock of a path, or the lease where it is in a store: JobError `busy` when somebody else has it."""
+    return storage.of(path).lease(path, busy) or Lock(path, busy)
 
 
 class Lock:
@@ -26,6 +36,7 @@ class Lock:
     def __init__(self, path: str, busy: str, patience: float | None = None) -> None:
         """`busy` is what an error says."""
         self.path = path
+        self.keys = (path,)
         deadline = time.monotonic() + (_PATIENCE if patience is None else patience)
         while True:
             os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.errors import JobError
-from crayon_hf.util.files import remove_files
 
 
 def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[str]:
@@ -37,17 +36,10 @@ def listed(shards: Iterable[dict[str, Any]], format: str, outputs: str) -> list[
 def remove_listed(directory: str, names: Sequence[str]) -> None:
     """Remove files of a directory, durably, and directories in it that are empty then. JobError for names that are
     not plain ones, or one of a directory that is a link; then nothing was removed."""
-    places = dict.fromkeys(place for name in names if (place := name.rpartition("/")[0]))
     for name in names:
         if not all(_is_plain(part) for part in name.split("/")) or name.count("/") > 1:
             raise JobError(f"{directory}: {name!r} is not a file that a job writes; nothing was removed")
-    for place in places:
-        if os.path.islink(os.path.join(directory, place)):
-            raise JobError(f"{os.path.join(directory, place)} is a link, which no job makes; nothing was removed")
-    remove_files(os.path.join(directory, name) for name in names)
-    for place in places:
-        with contextlib.suppress(OSError):  # somebody else's file is in it, or it is gone
-            os.rmdir(os.path.join(directory, place))
+    storage.of(directory).remove_listed(directory, names)
 
 
 def taken(directory: str, format: str, outputs: Collection[str], is_limited: bool) -> Iterator[str]:
@@ -56,15 +48,15 @@ def taken(directory: str, format: str, outputs: Collection[str], is_limited: boo
     number = r"_\d{5,}" if is_limited else ""
     pattern = re.compile(rf"(?P<output>.+?){number}(?:{endings})", re.DOTALL)
     try:
-        there = sorted(os.listdir(directory or "."))
+        there = sorted(storage.of(directory).names(directory))
     except FileNotFoundError:
         return
     for name in there:
         match = pattern.fullmatch(name)
         if match and match["output"] in outputs:
-            path = os.path.join(directory, name)
-            if os.path.isdir(path) and not os.path.islink(path):  # an empty one is nobody's loss
-                yield from (f"{name}/{one}" for one in sorted(os.listdir(path)))
+            inside = storage.of(directory).inside(os.path.join(directory, name))
+            if inside is not None:  # an empty one is nobody's loss
+                yield from (f"{name}/{one}" for one in sorted(inside))
             else:
                 yield name
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crayon_hf.corpora import storage
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
-from crayon_hf.errors import JobError
+from crayon_hf.errors import JobError, StoreError
 from crayon_hf.reading.documents import InputFile
 from crayon_hf.util import validation
-from crayon_hf.util.files import final_name, remove_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from crayon_hf.corpora.job.encoder import Encoding
     from crayon_hf.corpora.job.task_batches import Batch
+    from crayon_hf.corpora.storage import Desk
     from crayon_hf.tokenizer import Tokenizer
 
 Progress = Callable[[Counts], None]
@@ -117,7 +118,7 @@ def tokenize_shard(
     overwrite = validation.flag(overwrite, "overwrite")
     check_files(files, options.reading(batch_bytes, threads))
     encoding = plan_encoding(opened, options, threads)
-    return run_shard(files, os.fspath(output), options, encoding, batch_bytes, overwrite, progress)
+    return run_shard(files, storage.normal(os.fspath(output)), options, encoding, batch_bytes, overwrite, progress)
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
@@ -142,19 +143,19 @@ def run_shard(
     progress: Progress | None = None,
 ) -> ShardSummary:
     """`tokenize_shard` of arguments that were checked."""
-    from crayon_hf.corpora.job.locks import Lock
+    from crayon_hf.corpora.job.locks import lock
 
     directory, name = os.path.split(output)
     if not name:
         raise ValueError(f"output is {output!r}, expected a directory and the beginning of names in it")
     place = os.path.join(directory, PLACE)
-    os.makedirs(place, exist_ok=True)
-    lock = Lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
+    storage.of(output).make(place)
+    held = lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
     try:
         work = _Work(files, output, options, encoding, batch_bytes, progress)
         return work.run(overwrite)
     finally:
-        lock.release(remove=True)
+        held.release(remove=True)
 
 
 class _Work:
@@ -171,6 +172,8 @@ class _Work:
     ) -> None:
         self._files, self._output, self._options, self._progress = files, output, options, progress
         self._directory, name = os.path.split(output)
+        self._storage = storage.of(output)
+        self._goes_on = False
         self._beside = os.path.join(self._directory, PLACE, name)
         self._path = f"{self._beside}.json"
         self._request = request_of(files, options, encoding.tokenizer)
@@ -178,28 +181,39 @@ class _Work:
         self._reading = options.reading(batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
-        from crayon_hf.corpora.job.shards import BadRecords, Shards
         from crayon_hf.corpora.job.shuffled import files_of
 
         state = self._begin(overwrite)
         if not state.done:
-            options = self._options
-            bad = BadRecords(self._bad_path, state.bad_bytes)
-            shards = Shards(
-                options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path
-            )
-            try:
-                (self._shuffle if options.shuffle else self._straight)(shards, bad)
-            except BaseException:
-                shards.abort()
-                raise
-            state = shards.state
+            with self._storage.desk(self._output, lambda: self._goes_on) as desk:
+                state = self._work(state, desk)
         if self._options.shuffle:
-            remove_files(files_of(self._beside))
+            self._storage.remove(files_of(self._beside) if self._storage.lists_all else ())
         if self._progress is not None:
             self._progress(state.counts)
         listed = self._bad_path if state.counts.bad_records else None
         return ShardSummary(self._output, state.shards, state.counts, listed)
+
+    def _work(self, state: State, desk: Desk) -> State:
+        """Do what is left; the state then."""
+        from crayon_hf.corpora.job.shards import BadRecords, Shards
+
+        options, bad_path = self._options, f"{desk.beside}.bad-records.jsonl"
+        if state.bad_bytes:
+            desk.fetch(bad_path)
+        shards = Shards(
+            options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path, desk
+        )
+        try:
+            if options.shuffle:
+                anew = not desk.keeps
+                self._shuffle(shards, BadRecords(bad_path, 0 if anew else state.bad_bytes, desk), desk)
+            else:
+                self._straight(shards, BadRecords(bad_path, state.bad_bytes, desk))
+        except BaseException:
+            shards.abort()
+            raise
+        return shards.state
 
     @property
     def _bad_path(self) -> str:
@@ -209,13 +223,15 @@ class _Work:
 
     def _begin(self, overwrite: bool) -> State:
         """The state to go on from; a new one is on the disk before anything else of the output is."""
+        from crayon_hf.corpora.formats import FORMATS
         from crayon_hf.corpora.job.owned_files import refuse_taken, taken
+        from crayon_hf.corpora.job.shards import prefix_of
 
         self._tidy()
         try:
             state = load(self._path)
-        except JobError:
-            if not overwrite:
+        except JobError as error:
+            if not overwrite or isinstance(error, StoreError):
                 raise
             state = None
         if state is not None and not overwrite:
@@ -229,11 +245,18 @@ class _Work:
                 and is_whole(self._directory, state.shards)
                 and self._is_resumable(state)
             ):
+                self._goes_on = True
+                if not state.done:
+                    next = prefix_of(self._output, self._options.max_tokens_per_shard, len(state.shards))
+                    names = [os.path.basename(path) for path in FORMATS[self._options.format].files(next)]
+                    self._storage.remove_leftovers(self._directory, names)
                 return state if state.request == now else self._noted(state._replace(request=now))
         options, name = self._options, os.path.basename(self._output)
-        names = taken(self._directory, options.format, {name}, options.max_tokens_per_shard is not None)
+        is_limited = options.max_tokens_per_shard is not None
         ours = [] if state is None else written(self._output, state)
-        refuse_taken(self._directory, (name for name in names if name not in ours))
+        if self._storage.lists_all:  # else each file is asked for when it is to be there
+            there = taken(self._directory, options.format, {name}, is_limited)
+            refuse_taken(self._directory, (name for name in there if name not in ours))
         if state is not None:
             forget_shard(self._output, state)
         return self._noted(State(self._request))
@@ -246,17 +269,18 @@ class _Work:
         """Whether the files that the state speaks of are there, with as much as it says."""
         from crayon_hf.corpora.job.shuffled import files_of
 
-        if state.bad_bytes > 0 and _size(self._bad_path) < state.bad_bytes:
+        size = self._storage.size
+        if state.bad_bytes > 0 and size(self._bad_path) < state.bad_bytes:
             return False
         if state.done or state.spooled == (0, 0):
             return True
         sizes = state.spooled[0] * self._encoder.dtype.itemsize, state.spooled[1] * 8
-        return all(_size(path) >= size for path, size in zip(files_of(self._beside), sizes, strict=True))
+        return all(size(path) >= least for path, least in zip(files_of(self._beside), sizes, strict=True))
 
     def _tidy(self) -> None:
         """Remove what `write_atomic` left of the state when it was killed."""
         place, name = os.path.split(self._path)
-        remove_files(os.path.join(place, other) for other in os.listdir(place) if final_name(other) == name)
+        self._storage.remove_halves(place, [name])
 
     # -- documents in their order
 
@@ -299,19 +323,19 @@ class _Work:
 
     # -- documents in another order
 
-    def _shuffle(self, shards: Any, bad: Any) -> None:
+    def _shuffle(self, shards: Any, bad: Any, desk: Desk) -> None:
         from crayon_hf.corpora.job.shuffled import Spool
 
-        spool = Spool(self._beside, self._encoder.dtype, *shards.state.spooled)
+        spool = Spool(desk.beside, self._encoder.dtype, *shards.state.spooled)
         with contextlib.closing(spool):
-            if shards.state.ordered is None:
-                self._spool(shards, spool, bad)
+            if shards.state.ordered is None or not desk.keeps:  # what was spooled elsewhere is spooled again
+                self._spool(shards, spool, bad, desk.keeps)
             for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
                 shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
             shards.finish({"ordered": spool.documents, "done": True})
 
-    def _spool(self, shards: Any, spool: Any, bad: Any) -> None:
-        done, noted = shards.state.counts, shards.state.counts
+    def _spool(self, shards: Any, spool: Any, bad: Any, is_kept: bool) -> None:
+        done = noted = shards.state.counts if is_kept else Counts()
 
         def write(encoded: _Encoded) -> None:
             nonlocal done, noted
@@ -325,16 +349,17 @@ class _Work:
                 batch.input_bytes,
                 done.bad_records + len(batch.bad),
             )
-            if done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
+            if is_kept and done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
                 noted = done
                 shards.save({"next": batch.after, "counts": done, "bad_bytes": bad.sync(), "spooled": spool.sync()})
             if self._progress is not None:
                 self._progress(done)
 
-        self._run(shards.state.next, write)
+        self._run(shards.state.next if is_kept else Checkpoint(), write)
         end, total = Checkpoint(len(self._files)), self._total(done)
+        spooled = {"spooled": spool.sync()} if is_kept else {}
         shards.save(
-            {"next": end, "counts": total, "bad_bytes": bad.sync(), "spooled": spool.sync(), "ordered": 0}
+            {"next": end, "counts": total, "bad_bytes": bad.sync(), **spooled, "ordered": shards.state.ordered or 0}
         )  # fmt: skip
 
     # -- both
@@ -376,12 +401,13 @@ def written(output: str, state: State) -> list[str]:
     if state.done or (limit is None and state.shards):
         return files
     next = prefix_of(output, limit, len(state.shards))
-    return files + [os.path.relpath(path, directory or ".") for path in FORMATS[format].written(next)]
+    there = storage.of(output).written(FORMATS[format], next)
+    return files + [os.path.relpath(path, directory or ".") for path in there]
 
 
 def forget_shard(output: str, state: State) -> None:
     """Remove all that was written for an output, the state last."""
-    from crayon_hf.corpora.formats import FORMATS, remove_leftovers
+    from crayon_hf.corpora.formats import FORMATS
     from crayon_hf.corpora.job.owned_files import remove_listed
     from crayon_hf.corpora.job.shards import prefix_of
     from crayon_hf.corpora.job.shuffled import files_of
@@ -390,20 +416,16 @@ def forget_shard(output: str, state: State) -> None:
     remove_listed(directory, written(output, state))
     format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
     prefixes = [prefix_of(output, limit, index) for index in range(len(state.shards) + 1)]
-    remove_leftovers(directory or ".", [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
+    place = storage.of(output)
+    place.remove_leftovers(directory, [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
     beside = os.path.join(directory, PLACE, name)
-    remove_files([*files_of(beside), f"{beside}.bad-records.jsonl", f"{beside}.json"])
+    place.remove([*files_of(beside), f"{beside}.bad-records.jsonl"])
+    place.remove([f"{beside}.json"])
 
 
 def is_whole(directory: str, shards: Sequence[dict[str, Any]]) -> bool:
     """Whether all files of finished shards are there, as large as they were."""
-    return all(
-        _size(os.path.join(directory, file["name"])) == file["bytes"] for shard in shards for file in shard["files"]
-    )
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return -1
+    place = storage.of(directory)
+    files = [file for shard in shards for file in shard["files"]]
+    sizes = place.map(lambda file: place.size(os.path.join(directory, file["name"])), files)
+    return all(size == file["bytes"] for size, file in zip(sizes, files, strict=False))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from crayon_hf.corpora.storage import Desk
     from crayon_hf.reading.documents import BadRecord
 
 
@@ -25,12 +26,12 @@ class Shards:
     """
 
     def __init__(
-        self, format: str, output: str, settings: ShardSettings, limit: int | None, state: State, path: str
+        self, format: str, output: str, settings: ShardSettings, limit: int | None, state: State, path: str, desk: Desk
     ) -> None:
-        """`state` is that of the file at `path`; its finished shards are there."""
+        """`state` is that of the file at `path`; its finished shards are there. Files are made on the `desk`."""
         self.state = state
         self._format, self._settings = FORMATS[format], settings
-        self._output, self._limit, self._path = output, limit, path
+        self._output, self._limit, self._path, self._desk = output, limit, path, desk
         self._writer: ShardWriter | None = None
 
     def write(
@@ -44,9 +45,8 @@ class Shards:
                 self._finish(before(first))
                 continue
             if self._writer is None:
-                self._writer = self._format.open(
-                    prefix_of(self._output, self._limit, len(self.state.shards)), self._settings
-                )
+                self._prefix = prefix_of(self._output, self._limit, len(self.state.shards))
+                self._writer = self._format.open(self._desk.prefix(self._prefix), self._settings)
             self._writer.write(ids, splits[first : last + 1])
             first = last
 
@@ -81,7 +81,9 @@ class Shards:
 
     def _finish(self, changes: dict[str, Any]) -> None:
         assert self._writer is not None
-        files = [file._asdict() for file in self._writer.finish()]
+        written = self._writer.finish()
+        self._desk.publish(self._prefix, written)
+        files = [file._asdict() for file in written]
         name = os.path.basename(self._writer.prefix)
         shard = {"name": name, "documents": self._writer.documents, "tokens": self._writer.tokens, "files": files}
         self._writer = None
@@ -99,9 +101,9 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make 
 class BadRecords:
     """The list of bad records, of which the state says how many bytes count."""
 
-    def __init__(self, path: str, size: int) -> None:
+    def __init__(self, path: str, size: int, desk: Desk) -> None:
         """Begin after `size` bytes; there is no file before there is a record."""
-        self._path, self.size = path, size
+        self._path, self.size, self._desk = path, size, desk
         self._unwritten: list[bytes] = []
         if os.path.exists(path):
             os.truncate(path, size)
@@ -122,5 +124,6 @@ class BadRecords:
                 file.flush()
                 os.fsync(file.fileno())
                 self.size = file.tell()
+            self._desk.keep(self._path)
             self._unwritten = []
         return self.size

@@ -19,11 +19,11 @@ import os
 import re
 from typing import Any, NamedTuple
 
+from crayon_hf.corpora import storage
 from crayon_hf.corpora.job.owned_files import listed
+from crayon_hf.corpora.storage.local import PLACE as PLACE
 from crayon_hf.errors import JobError
-from crayon_hf.util.files import write_atomic
 
-PLACE = "_crayon"
 SCHEMA = "crayon-hf/shard-state/1"
 
 
@@ -72,14 +72,16 @@ class State(NamedTuple):
     def save(self, path: str) -> None:
         """Replace the file, durably."""
         fields = {"schema": SCHEMA, **self._asdict(), "next": self.next._asdict(), "counts": self.counts._asdict()}
-        write_atomic(path, json.dumps(fields, separators=(",", ":")).encode())
+        storage.of(path).write(path, json.dumps(fields, separators=(",", ":")).encode())
 
 
 def load(path: str) -> State | None:
     """The state in a file; None when there is no file. JobError for one that is not ours, or lists what is not."""
+    data = storage.of(path).read(path)
+    if data is None:
+        return None
     try:
-        with open(path, "rb") as file:
-            fields = json.loads(file.read())
+        fields = json.loads(data)
         if fields.pop("schema") != SCHEMA:
             raise ValueError("of another version")
         fields["next"], fields["counts"] = Checkpoint(**fields["next"]), Counts(**fields["counts"])
@@ -88,8 +90,6 @@ def load(path: str) -> State | None:
         name = re.escape(os.path.basename(path).removesuffix(".json"))
         listed(state.shards, state.request["format"], name)
         return state
-    except FileNotFoundError:
-        return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise JobError(
             f"{path} is not a state file of crayon-hf tokenize ({error}): remove it, and what was written there, "

@@ -1,0 +1,156 @@
+"""What a store answers when it does not do what it was asked to: whether to ask again, and what to tell the user.
+
+Each driver has errors of its own. They agree on HTTP's status and on the names of errors in the stores' protocols.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from crayon_hf.errors import CrayonError, StoreCredentialsError, StoreError
+
+Result = TypeVar("Result")
+
+TRIES = 10
+_TRIES_OF_NOWHERE = 3
+_FIRST, _LONGEST = 0.1, 20.0
+"""Seconds before the second try, doubled before each next one; and at most. The half of each is left to chance, so that
+many processes that were sent away together do not come back together."""
+_ENOUGH = 300.0
+"""Seconds. The drivers wait, too: after that, no new try."""
+
+_EXPIRED = (
+    "ExpiredToken",
+    "TokenRefreshRequired",
+    "RequestExpired",
+    "InvalidToken",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "RequestTimeTooSkewed",
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "UnauthorizedSSOTokenError",
+    "TokenRetrievalError",
+    "DefaultCredentialsError",
+    "RefreshError",
+    "AuthenticationFailed",
+    "ClientAuthenticationError",
+    "CredentialUnavailableError",
+    "LocalTokenNotFoundError",
+)
+"""Names of errors, of S3's, Google's, Azure's and the Hub's."""
+_BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED,
+         errno.EPIPE, errno.EHOSTUNREACH, errno.ENETUNREACH, getattr(errno, "EREMOTEIO", errno.EBUSY))  # fmt: skip
+
+
+def patiently(address: str, call: Callable[[], Result], writes: bool = False) -> Result:
+    """What `call` returns. It is called again where that may help, so doing it twice has to be harmless.
+
+    With `writes` nothing has to be there: that something is not may be the answer to the last step of an upload, whose
+    first answer was lost. After some tries it means that the bucket is not there.
+
+    Raises:
+        FileNotFoundError, FileExistsError: As `call`.
+        StoreCredentialsError: The credentials have expired, or there are none.
+        StoreError: The store refuses, or does not answer.
+    """
+    began, wait = time.monotonic(), _FIRST
+    for number in range(1, TRIES + 1):
+        try:
+            return call()
+        except (FileExistsError, CrayonError):
+            raise
+        except Exception as error:
+            kind = _kind(error)
+            if kind == "gone":
+                if not writes:
+                    raise FileNotFoundError(errno.ENOENT, "not there", address) from error
+                if number == _TRIES_OF_NOWHERE:
+                    raise StoreError(f"{address}: there is no such bucket or container ({_said(error)})") from error
+            if kind == "credentials":
+                raise StoreCredentialsError(
+                    f"{address}: the store does not take the credentials ({_said(error)}): renew them, then the same "
+                    "command goes on"
+                ) from error
+            if kind == "refused":
+                raise StoreError(f"{address}: the store refuses: {_said(error)}") from error
+            waited = time.monotonic() - began
+            if number == TRIES or waited > _ENOUGH:
+                raise StoreError(
+                    f"{address}: {number} tries in {waited:.0f} s failed, the last one with: {_said(error)}: what is "
+                    "done stays, the same command goes on from there"
+                ) from error
+        time.sleep(wait * random.uniform(0.5, 1.0))
+        wait = min(2 * wait, _LONGEST)
+    raise AssertionError
+
+
+def _kind(error: Exception) -> str:
+    """``again``, ``gone``, ``credentials`` or ``refused``."""
+    chain = list(_causes(error))
+    names = {type(one).__name__ for one in chain} | {code for one in chain for code in _codes(one)}
+    if names & set(_EXPIRED):
+        return "credentials"
+    if isinstance(error, FileNotFoundError):
+        return "gone"
+    status = next((status for one in chain if (status := _status(one))), 0)
+    if status:
+        if status == 401:
+            return "credentials"
+        if status == 404:
+            return "gone"
+        return "again" if status in (408, 409, 423, 425, 429) or status >= 500 else "refused"
+    if any(isinstance(one, (ConnectionError, TimeoutError)) for one in chain):
+        return "again"
+    if isinstance(error, PermissionError):
+        return "refused"
+    if isinstance(error, OSError) and error.errno is not None:
+        return "again" if error.errno in _BUSY else "refused"
+    return "refused" if isinstance(error, (TypeError, ValueError, LookupError, AttributeError)) else "again"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        behind = error.__cause__ or error.__context__
+        if behind is None:
+            return
+        error = behind
+
+
+def _codes(error: BaseException) -> Iterator[str]:
+    """Names of the error, as the protocol has them."""
+    response: Any = getattr(error, "response", None)
+    if isinstance(response, dict):  # botocore
+        yield str(response.get("Error", {}).get("Code", ""))
+    code = getattr(error, "error_code", None)  # azure
+    if code is not None:
+        yield str(getattr(code, "value", code))
+
+
+def _status(error: BaseException) -> int:
+    """HTTP's; 0 where there is none."""
+    response: Any = getattr(error, "response", None)
+    found: Any = None
+    if isinstance(response, dict):  # botocore
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    elif response is not None:  # requests, httpx
+        found = getattr(response, "status_code", None)
+    for name in ("status_code", "status", "code"):  # azure, aiohttp, gcsfs
+        found = found or getattr(error, name, None)
+    try:
+        return int(found or 0)
+    except (TypeError, ValueError):
+        return 0
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__

@@ -1,0 +1,126 @@
+"""Servers of object stores, each a process of its own, and what is in them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.corpora.storage.proxy import Proxy
+
+BUCKET = "bkt"
+
+
+def serve(command: Callable[[int], list[str]], environment: dict[str, str] | None = None) -> Iterator[str]:
+    """The address of a server that runs meanwhile; `command` is what starts it at a port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        command(port), env={**os.environ, **(environment or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert server.poll() is None, "the server ended"
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """moto's server: S3, with a bucket."""
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    small = {"S3_UPLOAD_PART_MIN_SIZE": "256"}
+    yield from serve(lambda port: [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], small)
+
+
+class Bucket:
+    """A bucket as its owner sees it, past the proxy."""
+
+    def __init__(self, server: str) -> None:
+        import boto3
+
+        keys = {"aws_access_key_id": "x", "aws_secret_access_key": "y", "region_name": "us-east-1"}
+        self.client: Any = boto3.client("s3", endpoint_url=server, **keys)
+        self.client.create_bucket(Bucket=BUCKET)
+
+    def tree(self, prefix: str) -> dict[str, bytes]:
+        """Every object below a prefix, by its name there."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
+        keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+        return {key[len(prefix) + 1 :]: self.get(key) for key in keys}
+
+    def get(self, key: str) -> bytes:
+        data: bytes = self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
+        self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
+
+    def delete(self, key: str) -> None:
+        self.client.delete_object(Bucket=BUCKET, Key=key)
+
+    def unfinished(self) -> list[str]:
+        """Keys of uploads in parts that were not ended."""
+        return [upload["Key"] for upload in self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])]
+
+    def clear(self) -> None:
+        for key in self.tree_keys():
+            self.delete(key)
+
+    def tree_keys(self) -> list[str]:
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+
+
+@pytest.fixture(scope="session")
+def bucket(s3_server: str) -> Bucket:
+    return Bucket(s3_server)
+
+
+@pytest.fixture(scope="session")
+def serving_proxy(s3_server: str) -> Iterator[Proxy]:
+    with Proxy(s3_server) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(serving_proxy: Proxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Proxy]:
+    """A proxy before S3 that does nothing yet, and what makes a client, here and in child processes, go to it."""
+    for name, value in client_environment(serving_proxy.url).items():
+        monkeypatch.setenv(name, value)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    bucket.clear()
+    serving_proxy.fault = lambda request: None
+    serving_proxy.requests.clear()
+    yield serving_proxy
+    serving_proxy.fault = lambda request: None
+
+
+def client_environment(url: str) -> dict[str, str]:
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "y",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "CRAYON_STORE_LEASE": "20",
+    }

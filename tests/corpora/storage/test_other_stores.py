@@ -1,0 +1,128 @@
+"""The same jobs on other stores, with their own clients: Google's by an emulator in a process of its own, Azure's by
+Azurite, fsspec's memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from crayon_hf import JobError, tokenize_corpus
+from crayon_hf.corpora import storage
+from crayon_hf.corpora.storage.store import Store
+from tests.corpora.job.job_cases import corpus, tree
+from tests.corpora.storage.conftest import serve
+
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""Azurite's, which everybody knows."""
+
+
+@pytest.fixture(scope="session")
+def google() -> Iterator[str]:
+    os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # the emulator knows no gRPC
+    pytest.importorskip("gcsfs")
+    pytest.importorskip("gcp_storage_emulator")
+    start = [sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory", "--default-bucket", "bkt"]
+    yield from serve(lambda port: [*start, "--port", str(port)])
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[str]:
+    pytest.importorskip("adlfs")
+    command = os.environ.get("CRAYON_AZURITE") or shutil.which("azurite-blob")
+    if not command:
+        pytest.skip("no azurite-blob")
+    options = ["--skipApiVersionCheck", "--silent", "--inMemoryPersistence"]
+    yield from serve(lambda port: [command, "--blobPort", str(port), *options])
+
+
+@pytest.fixture(params=["gs", "az", "memory"])
+def output(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where a job may write, on each kind of store."""
+    if request.param == "gs":
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", request.getfixturevalue("google"))
+        monkeypatch.setitem(fsspec.config.conf, "gcs", {"token": "anon"})
+        monkeypatch.setenv("FSSPEC_GCS_TOKEN", "anon")
+    elif request.param == "az":
+        url = request.getfixturevalue("azure")
+        account = f"AccountName=devstoreaccount1;AccountKey={KEY};BlobEndpoint={url}/devstoreaccount1;"
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", f"DefaultEndpointsProtocol=http;{account}")
+        if not fsspec.filesystem("az").exists("bkt"):
+            fsspec.filesystem("az").mkdir("bkt")
+    return f"{request.param}://bkt/out"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("inputs")
+    corpus(directory, 2, 15)
+    return directory
+
+
+def objects(output: str) -> dict[str, bytes]:
+    system, path = fsspec.core.url_to_fs(output)
+    system.invalidate_cache()
+    found = system.find(path)
+    return {name[len(path.rstrip("/")) + 1 :]: system.cat_file(name) for name in found}
+
+
+@pytest.mark.slow
+def test_the_bytes_of_a_local_run(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
+    def job(place: Any, format: str, **more: Any) -> Any:
+        how = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400, **more}
+        return tokenize_corpus(inputs, place, format, tokenizer=str(gpt2_like), **how)
+
+    for format in ("megatron", "mds"):
+        job(tmp_path / format, format)
+        job(output, format, overwrite=True)
+        assert objects(output) == tree(tmp_path / format)
+        assert job(output, format).already_done
+    with pytest.raises(JobError, match="is of another job"):
+        job(output, "npy")
+    found = storage.of(output)
+    assert isinstance(found, Store)
+    assert found.has_conditions is not output.startswith("gs:")  # that emulator ignores them
+    system, path = fsspec.core.url_to_fs(output)
+    system.rm(path, recursive=True)
+
+
+KILLED = """
+import os, signal, sys
+from crayon_hf import tokenize_corpus
+from crayon_hf.corpora.storage import store
+real, left = store.Store.put, int(sys.argv[4])
+def put(self, path, source):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, path, source)
+store.Store.put = put
+tokenize_corpus(sys.argv[1], sys.argv[2], tokenizer=sys.argv[3], workers=1, group_bytes=2000, max_tokens_per_shard=400)
+"""
+
+
+@pytest.mark.slow
+def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> None:
+    """Before its third file is there, and again before the third of those that are left; then it goes on."""
+    if output.startswith("memory:"):
+        pytest.skip("it ends with its process")
+    command = [sys.executable, "-c", KILLED, str(inputs), output, str(gpt2_like)]
+    tokenize_corpus(
+        inputs, tmp_path / "out", tokenizer=str(gpt2_like), workers=1, group_bytes=2000, max_tokens_per_shard=400
+    )
+    for nth in ("3", "3"):
+        assert subprocess.run([*command, nth], check=False).returncode == -signal.SIGKILL
+        assert "manifest.json" not in objects(output)
+    assert subprocess.run([*command, "0"], check=False).returncode == 0
+    assert objects(output) == tree(tmp_path / "out")
+    system, path = fsspec.core.url_to_fs(output)
+    system.rm(path, recursive=True)

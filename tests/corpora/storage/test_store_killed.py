@@ -1,0 +1,253 @@
+"""Jobs that write to S3 and are killed: at each of their changes there, before it and after it, and at random moments.
+
+Whatever was left, the same call ends with the bytes of a local run, and nothing else is there: no object, no upload
+that was not ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import tokenize_corpus
+from tests.corpora.job.job_cases import corpus, tree
+from tests.corpora.storage.conftest import Bucket
+from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
+
+ROOT = Path(__file__).parents[3]
+
+# Jobs are forked from a process that has all imports, but no client of the store: its threads would not be forked.
+FORKING = f"""
+import sys; sys.path.append({str(ROOT)!r})
+import json, os
+import s3fs, numpy, crayon_hf
+from crayon_hf.corpora.job import corpus, encoder, prefetch, shuffled, shards
+from crayon_hf.corpora.storage import store
+from crayon_hf.reading import files, json_lines
+store._PART = 512
+tokenizer = crayon_hf.Tokenizer.from_file(sys.argv[1])
+tokenizer.encode("warm")
+for line in sys.stdin:
+    begin, go = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(go)
+        os.read(begin, 1)
+        code = 1
+        try:
+            crayon_hf.tokenize_corpus(tokenizer=tokenizer, workers=1, threads=1, **json.loads(line))
+            code = 0
+        except BaseException as error:
+            sys.stderr.write(f"{{type(error).__name__}}: {{error}}\\n")
+            sys.stderr.flush()
+        os._exit(code)
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.close(go)
+    os.close(begin)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Zygote:
+    """What makes a process for each job, in milliseconds."""
+
+    def __init__(self, tokenizer: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", FORKING, tokenizer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def begin(self, **arguments: Any) -> int:
+        """The number of a process that waits for `end`."""
+        self._say(json.dumps(arguments))
+        return int(self._hear())
+
+    def end(self) -> int:
+        """Let it go; the code that it exits with."""
+        self._say("")
+        return int(self._hear())
+
+    def run(self, **arguments: Any) -> int:
+        self.begin(**arguments)
+        return self.end()
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _hear(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def zygote(proxy: Proxy, gpt2_like: Path) -> Iterator[Zygote]:
+    made = Zygote(gpt2_like)
+    yield made
+    made.close()
+
+
+def killing(process: int, nth: int, after: bool) -> Any:
+    """At the nth change: before it, or when it is done and nobody has heard of that."""
+    seen = 0
+
+    def fault(request: Request) -> Fault:
+        nonlocal seen
+        seen += request.changes
+        if not request.changes or seen != nth:
+            return None
+        if after:
+            return LOST  # `Proxy.done` kills
+        os.kill(process, signal.SIGKILL)
+        return RESET
+
+    return fault
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "megatron": {"format": "megatron", "max_tokens_per_shard": 400, "bad_records": "replace"},
+    "shuffled": {"format": "npy", "shuffle": True, "seed": 3},
+    "mds": {"format": "mds"},
+}
+
+
+def small_corpus(home: Path, files: int) -> None:
+    corpus(home / "in", files, 9)
+    with open(home / "in" / "0.jsonl", "ab") as file:
+        file.write(b"{oops\n")
+
+
+def options_of(home: Path, case: str) -> dict[str, Any]:
+    common = {"inputs": str(home / "in"), "group_bytes": 3000, "batch_bytes": 900, "bad_records": "skip"}
+    return {**common, **CASES[case]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_killed_at_every_change(tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str) -> None:
+    """Before the first, after the second, and so on."""
+    small_corpus(tmp_path, 2 if case == "mds" else 1)
+    options = options_of(tmp_path, case)
+    assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
+    expected = tree(tmp_path / "whole")
+    nth, had_unfinished, rows = 0, False, []
+    while True:
+        nth += 1
+        after = nth % 2 == 0
+        bucket.clear()
+        process = zygote.begin(output="s3://bkt/out", **options)
+        proxy.fault = killing(process, nth, after)
+        proxy.done = (lambda request, process=process: os.kill(process, signal.SIGKILL)) if after else None
+        code = zygote.end()
+        proxy.fault, proxy.done = (lambda request: None), None
+        if code == 0:
+            break
+        had_unfinished |= bucket.unfinished() != []
+        again = zygote.run(output="s3://bkt/out", **options)
+        found = bucket.tree("out")
+        rows.append((nth, code, again, found == expected, bucket.unfinished()))
+    assert len(rows) > 15
+    assert had_unfinished
+    assert [row for row in rows if row[1:] != (-signal.SIGKILL, 0, True, [])] == []
+    assert bucket.tree("out") == expected
+    place = tmp_path / "temporary" / f"crayon-hf-{os.getuid()}"
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("old", ["done", "begun"])
+def test_killed_while_another_job_is_overwritten(
+    tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, old: str
+) -> None:
+    """The old job had other names; nothing of it is left."""
+    small_corpus(tmp_path, 2)
+    options = options_of(tmp_path, "megatron")
+    before = {**options_of(tmp_path, "mds"), "max_tokens_per_shard": 200}
+    assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
+    expected = tree(tmp_path / "whole")
+    nth, rows = 0, []
+    while True:
+        nth += 3
+        bucket.clear()
+        process = zygote.begin(output="s3://bkt/out", **before)
+        proxy.fault = killing(process, 25 if old == "begun" else 0, False)
+        assert zygote.end() == (0 if old == "done" else -signal.SIGKILL)
+        assert len(bucket.tree("out")) > 6
+        process = zygote.begin(output="s3://bkt/out", overwrite=True, **options)
+        proxy.fault = killing(process, nth, False)
+        code = zygote.end()
+        proxy.fault = lambda request: None
+        if code == 0:
+            break
+        again = zygote.run(output="s3://bkt/out", overwrite=True, **options)
+        rows.append((nth, code, again, bucket.tree("out") == expected, bucket.unfinished()))
+    assert len(rows) > 10
+    assert [row for row in rows if row[1:] != (-signal.SIGKILL, 0, True, [])] == []
+
+
+def start(home: Path, output: str, tokenizer: Path) -> subprocess.Popen[str]:
+    """The command, in a process group of its own."""
+    command = [
+        sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", output, "-t", tokenizer, "--append-eos",
+        "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
+        "--workers", "2", "--quiet",
+    ]  # fmt: skip
+    return subprocess.Popen(
+        list(map(str, command)), start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.slow
+def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
+    """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
+    corpus(tmp_path / "in", 4, 250)
+    tokenize_corpus(
+        tmp_path / "in", tmp_path / "whole", tokenizer=str(gpt2_like), append_eos=True, group_bytes=100 << 10,
+        max_tokens_per_shard=5000, bad_records="replace",
+    )  # fmt: skip
+    expected = tree(tmp_path / "whole")
+    began = time.monotonic()
+    whole = start(tmp_path, "s3://bkt/whole", gpt2_like)
+    assert whole.communicate()[1] == ""
+    seconds = time.monotonic() - began
+    assert bucket.tree("whole") == expected
+    kills = 0
+    for seed in range(1000):
+        output = f"out{kills % 2}"  # five kills of each, before it is let end
+        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like)
+        try:
+            job.communicate(timeout=random.Random(seed).uniform(0.2, 1.0) * seconds)
+            assert job.returncode == 0, seed
+            assert bucket.tree(output) == expected, seed
+            for key in bucket.tree(output):
+                bucket.delete(f"{output}/{key}")
+        except subprocess.TimeoutExpired:
+            if kills % 2:
+                job.kill()
+            else:
+                os.killpg(job.pid, signal.SIGKILL)
+            job.communicate()
+            kills += 1
+        if kills == 10:
+            break
+    for output in ("out0", "out1"):
+        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like)
+        assert job.communicate()[1] == ""
+        assert job.returncode == 0
+        assert bucket.tree(output) == expected
+    assert bucket.unfinished() == []
