@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from crayon_hf.corpora.job.end_of_text import find_eos
 from crayon_hf.errors import CorpusError
 from crayon_hf.loading.resolve import open_tokenizer
+from crayon_hf.reading.addresses import is_local
+from crayon_hf.reading.documents import InputFile
 from crayon_hf.tokenizer import Tokenizer
 
 
@@ -33,3 +36,12 @@ def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
         if (count := list(names).count(name)) != 1:
             there = "more than one column" if count else "no column"
             raise CorpusError(f"there is {there} {name!r}: the columns are {', '.join(names) or 'none'}")
+
+
+def absolute(one: Any) -> Any:
+    """A path as other processes find it, too."""
+    if isinstance(one, InputFile):
+        return one._replace(address=absolute(one.address))
+    if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
+        return os.path.abspath(address)
+    return one

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
+from crayon_hf.corpora.arguments import absolute
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
@@ -22,7 +23,6 @@ from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, run_shard
 from crayon_hf.corpora.job.workers import TRIES
 from crayon_hf.corpora.ray_data import cpus, unpack
-from crayon_hf.reading.addresses import is_local
 from crayon_hf.reading.documents import InputFile
 from crayon_hf.util.extras import need
 
@@ -68,8 +68,8 @@ def tokenize_corpus_on_ray(
     )
     several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
     return tokenize_corpus(
-        [_absolute(one) for one in several],
-        _absolute(output),
+        [absolute(one) for one in several],
+        absolute(output),
         format,
         tokenizer=tokenizer,
         batch_bytes=batch_bytes,
@@ -148,15 +148,6 @@ def _run(
         return run_shard(task.files, task.output, options, encoding, batch_bytes)
     except Exception as error:
         return failure_of(error)
-
-
-def _absolute(one: Any) -> Any:
-    """A path as other processes find it, too."""
-    if isinstance(one, InputFile):
-        return one._replace(address=_absolute(one.address))
-    if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
-        return os.path.abspath(address)
-    return one
 
 
 def _first_line(error: Exception) -> str:

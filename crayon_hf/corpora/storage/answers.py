@@ -44,6 +44,7 @@ _EXPIRED = (
     "LocalTokenNotFoundError",
 )
 """Names of errors, of S3's, Google's, Azure's and the Hub's."""
+_AGAIN = ("RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "OperationAborted", "ServerBusy")
 _BUSY = (errno.EBUSY, errno.EAGAIN, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED,
          errno.EPIPE, errno.EHOSTUNREACH, errno.ENETUNREACH, getattr(errno, "EREMOTEIO", errno.EBUSY))  # fmt: skip
 
@@ -98,6 +99,8 @@ def _kind(error: Exception) -> str:
         return "credentials"
     if isinstance(error, FileNotFoundError):
         return "gone"
+    if names & set(_AGAIN):
+        return "again"
     status = next((status for one in chain if (status := _status(one))), 0)
     if status:
         if status == 401:
@@ -119,10 +122,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while id(error) not in seen:
         seen.add(id(error))
         yield error
-        behind = error.__cause__ or error.__context__
-        if behind is None:
+        if error.__cause__ is None:  # the context may be an error that has nothing to do with this one
             return
-        error = behind
+        error = error.__cause__
 
 
 def _codes(error: BaseException) -> Iterator[str]:

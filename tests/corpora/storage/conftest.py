@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.corpora.storage.proxy import Proxy
 BUCKET = "bkt"
 
 
-def serve(command: Callable[[int], list[str]], environment: dict[str, str] | None = None) -> Iterator[str]:
+def serve(command: Callable[[int], list[str]], environment: dict[str, str] | None = None) -> Generator[str, None, None]:
     """The address of a server that runs meanwhile; `command` is what starts it at a port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -1,0 +1,116 @@
+"""`tokenize_corpus` on the executors of a Spark cluster: its tasks become Spark's, the rest is done where it is called.
+
+Needs ``pyspark``, the extra ``spark``. Spark decides where a task runs, and runs it again where its executor is lost.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora import distribute
+from crayon_hf.corpora.arguments import absolute
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
+from crayon_hf.corpora.job.failures import Failure, failure_of
+from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
+from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.shard import ShardSummary, run_shard
+from crayon_hf.reading.documents import InputFile
+from crayon_hf.util.extras import need
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from crayon_hf.corpora.job.state import Counts
+    from crayon_hf.corpora.job.summary import Summary
+    from crayon_hf.tokenizer import Tokenizer
+
+
+def tokenize_corpus_on_spark(
+    spark: SparkSession,
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    output: str | os.PathLike[str],
+    format: str = "megatron",
+    *,
+    tokenizer: str | Tokenizer,
+    threads: int = 1,
+    batch_bytes: int = BATCH_BYTES,
+    **settings: Any,
+) -> Summary:
+    """`tokenize_corpus` by the executors of a Spark cluster: the same bytes in the end.
+
+    All machines see `output` and `inputs` in the same places: addresses of fsspec, or paths, which are made absolute.
+    The tokenizer need not be there: its cartridge is broadcast. A task whose executor is lost is begun again by Spark,
+    and goes on after its last finished shard. After an error, or when this process is killed, the same call goes on,
+    and so does `tokenize_corpus` with the same arguments.
+
+    `threads` encode in each task: as many as ``spark.task.cpus``. `settings` are those of `tokenize_corpus`, but for
+    ``workers`` and ``runner``; `progress` is called when all tasks have ended. Errors are those of `tokenize_corpus`. A
+    session of Spark Connect is not supported: it has no broadcast variables.
+
+    >>> tokenize_corpus_on_spark(spark, "s3://bucket/web", "s3://bucket/tokens", tokenizer="lite")  # doctest: +SKIP
+    """
+    need("tokenize_corpus_on_spark", "spark", "pyspark", "pyarrow")
+    taken = {"workers", "runner"} & settings.keys()
+    if taken:
+        raise TypeError(f"tokenize_corpus_on_spark has no argument {', '.join(sorted(taken))}: see threads")
+    several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
+    return tokenize_corpus(
+        [absolute(one) for one in several],
+        absolute(output),
+        format,
+        tokenizer=tokenizer,
+        batch_bytes=batch_bytes,
+        runner=_Runner(spark, positive(threads, "threads"), positive(batch_bytes, "batch_bytes")),
+        **settings,
+    )
+
+
+class _Runner:
+    """What `tokenize_corpus` asks to do its tasks."""
+
+    def __init__(self, spark: SparkSession, threads: int, batch_bytes: int) -> None:
+        self._context, self._threads, self._batch_bytes = spark.sparkContext, threads, batch_bytes
+
+    def __call__(
+        self,
+        tasks: Sequence[Task],
+        tokenizer: JobTokenizer,
+        options: Options,
+        progress: Callable[[Task, Counts], None],
+    ) -> Iterator[tuple[Task, ShardSummary | Failure]]:
+        """What came of each task, when all have ended."""
+        label, parcel = distribute.pack(tokenizer.tokenizer)
+        sent = self._context.broadcast(tuple(parcel))
+        named = tokenizer.name, tokenizer.digest
+        run = functools.partial(_run, named, label, sent, options, self._batch_bytes, self._threads)
+        try:
+            yield from zip(tasks, self._context.parallelize(tasks, len(tasks)).map(run).collect(), strict=True)
+        finally:
+            sent.destroy()
+
+
+_planned = functools.lru_cache(maxsize=1)(plan_encoding)
+"""A Python worker gets one task after the other of a job, and has one tokenizer for all of them."""
+
+
+def _run(
+    named: tuple[str, str],
+    label: distribute.Label,
+    parcel: Any,
+    options: Options,
+    batch_bytes: int,
+    threads: int,
+    task: Task,
+) -> ShardSummary | Failure:
+    """What a worker of Spark does. An error is a result: Spark would do the task again."""
+    try:
+        opened = distribute.unpack(label, lambda: distribute.Parcel(*parcel.value))
+        return run_shard(
+            task.files, task.output, options, _planned(JobTokenizer(opened, *named), options, threads), batch_bytes
+        )
+    except Exception as error:
+        return failure_of(error)

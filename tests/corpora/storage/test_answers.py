@@ -1,0 +1,131 @@
+"""What is asked again, what is said at once: by the drivers' own errors."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import pytest
+
+from crayon_hf import StoreCredentialsError, StoreError
+from crayon_hf.corpora.storage import answers
+from crayon_hf.corpora.storage.answers import patiently
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "_FIRST", 0.0)
+
+
+def s3(code: str, status: int) -> Exception:
+    """As s3fs raises it: an error of Python, because of one of botocore."""
+    exceptions = pytest.importorskip("botocore.exceptions")
+    translate = pytest.importorskip("s3fs.errors").translate_boto_error
+    response = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    found: Exception = translate(exceptions.ClientError(response, "PutObject"))
+    return found
+
+
+def google(status: int) -> Exception:
+    found: Exception = pytest.importorskip("gcsfs.retry").HttpError({"code": status, "message": "so it is"})
+    return found
+
+
+def azure(status: int, name: str = "HttpResponseError") -> Exception:
+    exceptions = pytest.importorskip("azure.core.exceptions")
+    error: Any = getattr(exceptions, name)("so it is")
+    error.status_code = status
+    return error  # type: ignore[no-any-return]
+
+
+AGAIN = {
+    "s3 slow down": lambda: s3("SlowDown", 503),
+    "s3 internal": lambda: s3("InternalError", 500),
+    "s3 timeout": lambda: s3("RequestTimeout", 400),
+    "s3 conflict": lambda: s3("ConditionalRequestConflict", 409),
+    "google 429": lambda: google(429),
+    "google 503": lambda: google(503),
+    "azure 503": lambda: azure(503),
+    "reset": lambda: ConnectionResetError(errno.ECONNRESET, "reset"),
+    "timeout": lambda: TimeoutError(),
+    "unreachable": lambda: OSError(errno.ENETUNREACH, "unreachable"),
+    "busy": lambda: OSError(errno.EBUSY, "busy"),
+}
+CREDENTIALS = {
+    "s3 expired": lambda: s3("ExpiredToken", 400),
+    "s3 unknown key": lambda: s3("InvalidAccessKeyId", 403),
+    "s3 none": lambda: pytest.importorskip("botocore.exceptions").NoCredentialsError(),
+    "google 401": lambda: google(401),
+    "azure 401": lambda: azure(401),
+    "azure none": lambda: azure(0, "ClientAuthenticationError"),
+}
+REFUSED = {
+    "s3 denied": lambda: s3("AccessDenied", 403),
+    "s3 too large": lambda: s3("EntityTooLarge", 400),
+    "google 403": lambda: google(403),
+    "azure 403": lambda: azure(403),
+    "a mistake of ours": lambda: TypeError("no such argument"),
+    "a full disk": lambda: OSError(errno.ENOSPC, "full"),
+}
+
+
+class Failing:
+    """A request that fails so many times."""
+
+    def __init__(self, error: Exception, times: int) -> None:
+        self.error, self.times, self.calls = error, times, 0
+
+    def __call__(self) -> int:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise self.error
+        return 5
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_asked_again(name: str) -> None:
+    call = Failing(AGAIN[name](), 3)
+    assert patiently("s3://b/k", call, writes=True) == 5
+    assert call.calls == 4
+    call = Failing(AGAIN[name](), 99)
+    with pytest.raises(
+        StoreError, match=r"s3://b/k: 10 tries in \d+ s failed, the last one with: .*same command goes on"
+    ):
+        patiently("s3://b/k", call)
+    assert call.calls == answers.TRIES
+
+
+@pytest.mark.parametrize("name", CREDENTIALS)
+def test_credentials(name: str) -> None:
+    call = Failing(CREDENTIALS[name](), 99)
+    with pytest.raises(StoreCredentialsError, match=r"s3://b/k: .*renew them, then the same command goes on"):
+        patiently("s3://b/k", call)
+    assert call.calls == 1
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    call = Failing(REFUSED[name](), 99)
+    with pytest.raises(StoreError, match=r"s3://b/k: the store refuses: "):
+        patiently("s3://b/k", call)
+    assert call.calls == 1
+
+
+def test_what_is_not_there() -> None:
+    """A reader is told so. A writer asks again: it may be the answer to the end of an upload that had ended."""
+    for error in (FileNotFoundError("gone"), *(make() for make in (lambda: s3("NoSuchKey", 404), lambda: azure(404)))):
+        call = Failing(error, 1)
+        with pytest.raises(FileNotFoundError):
+            patiently("s3://b/k", call)
+        assert call.calls == 1
+        assert patiently("s3://b/k", Failing(error, 1), writes=True) == 5
+        with pytest.raises(StoreError, match="no such bucket or container"):
+            patiently("s3://b/k", Failing(error, 9), writes=True)
+
+
+def test_an_error_that_is_handled_says_nothing_of_the_next() -> None:
+    try:
+        raise CREDENTIALS["s3 expired"]()
+    except OSError:
+        call = Failing(ConnectionResetError(errno.ECONNRESET, "reset"), 2)
+        assert patiently("s3://b/k", call) == 5
