@@ -59,7 +59,7 @@ class Directory:
 
     def check(self) -> None:
         """JobError for a directory with files that are not a job's."""
-        if self._has(_JOB) or self._has(_REMOVING):
+        if self._has(_JOB) or self._has(_REMOVING) or self.manifest() is not None:
             return
         try:
             there = set(self._storage.names(self.path))
@@ -67,9 +67,7 @@ class Directory:
             return
         except NotADirectoryError:
             raise JobError(f"{self.path} is not a directory: give another output") from None
-        if there <= {PLACE} and all(self._is_ours(name) for name in self._inside()):
-            return
-        if self.manifest() is None:
+        if not there <= {PLACE} or not all(self._is_ours(name) for name in self._inside()):
             names = ", ".join(sorted(there)[:3])
             raise JobError(f"{self.path} has files of others ({names}): give an empty or a new directory")
 

@@ -1,5 +1,5 @@
 """The same jobs on other stores, with their own clients: Google's by an emulator in a process of its own, Azure's by
-Azurite, fsspec's memory."""
+Azurite, the Hub's by the tests' own, fsspec's memory."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from crayon_hf.corpora import storage
 from crayon_hf.corpora.storage.store import Store
 from tests.corpora.job.job_cases import corpus, tree
 from tests.corpora.storage.conftest import serve
+from tests.hub.local_hub import LocalHub
 
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Azurite's, which everybody knows."""
@@ -126,3 +127,22 @@ def test_killed(inputs: Path, gpt2_like: Path, tmp_path: Path, output: str) -> N
     assert objects(output) == tree(tmp_path / "out")
     system, path = fsspec.core.url_to_fs(output)
     system.rm(path, recursive=True)
+
+
+@pytest.mark.slow
+def test_the_hub(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Each object is a commit; a job that is killed goes on, and removes what only it needed."""
+    how: dict[str, Any] = {"workers": 1, "group_bytes": 2000, "max_tokens_per_shard": 400}
+    tokenize_corpus(inputs, tmp_path / "out", tokenizer=str(gpt2_like), **how)
+    expected = {f"tokens/{name}": data for name, data in tree(tmp_path / "out").items()}
+    with LocalHub(tmp_path / "hub") as hub:
+        hub.commit("user/repo", {"card.md": b"before"})
+        environment = {**hub.environment(tmp_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-c", KILLED, str(inputs), "hf://user/repo/tokens", str(gpt2_like)]
+        killed = subprocess.run([*command, "3"], check=False, env=environment)
+        assert killed.returncode == -signal.SIGKILL
+        assert "tokens/_crayon/job.json" in hub.files("user/repo")
+        assert subprocess.run([*command, "0"], check=False, env=environment).returncode == 0
+        found = {name: hub.read("user/repo", name) for name in hub.files("user/repo")}
+        assert hub.unknown() == []
+    assert found == {"card.md": b"before", **expected}
