@@ -39,7 +39,13 @@ def add_tokenize(subparsers: Any) -> None:
     command.add_argument(
         "input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
     )
-    command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="a directory or an address of fsspec: new, empty, or this job's",
+    )
     add_tokenizer(command, default=None)
     command.add_argument(
         "--format",

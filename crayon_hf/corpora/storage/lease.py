@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 _SETTLED = 2.0
 """Seconds that two who write the same object wait for each other, where a store has no conditional requests."""
+_ENOUGH = 10
+"""Times that of a lease, for which one who wants it waits at most."""
 _OLD = 3600.0
 """Seconds after which nobody asks for a locked file any more."""
 _NUMBER = re.compile("[0-9a-f]{16}")
@@ -152,7 +154,7 @@ class Lease:
                 raise JobError(self._busy)
             if last.machine == _machine() and os.path.exists(last.file) and time.monotonic() - began > _PATIENCE:
                 raise JobError(self._busy)
-            if time.monotonic() - began > 3 * self._seconds:  # one after the other takes it
+            if time.monotonic() - began > _ENOUGH * self._seconds:  # one after the other takes it
                 raise JobError(self._busy)
             time.sleep(min(1.0, self._seconds / 20))
 

@@ -73,6 +73,7 @@ class Store(Storage):
         """Whether `create` fails where there is an object already; None: nobody has tried."""
 
     def read(self, path: str) -> bytes | None:
+        path = _key(path)
         try:
             if s3.is_s3(self.system):
                 return patiently(path, lambda: s3.read(self.system, path))
@@ -82,12 +83,22 @@ class Store(Storage):
             return None
 
     def write(self, path: str, data: bytes) -> None:
-        confirm(path)
-        patiently(path, lambda: self.system.pipe_file(path, data), writes=True)
+        path = _key(path)
+        self._change(path, lambda: self.system.pipe_file(path, data))
+
+    def _change(self, path: str, call: Callable[[], Any], writes: bool = True) -> None:
+        """A request that changes something, while we may: each time it is made."""
+
+        def once() -> None:
+            confirm(path)
+            call()
+
+        patiently(path, once, writes)
 
     def create(self, path: str, data: bytes) -> bool:
         """Write an object, unless there is one; False then. What is there is `data` or another's, whatever answer is
         lost: the caller's `data` has to be its own. A store without such a request just writes it."""
+        path = _key(path)
         refused: StoreError | None = None
         try:
             patiently(path, lambda: self.system.pipe_file(path, data, mode="create"), writes=True)
@@ -109,7 +120,7 @@ class Store(Storage):
 
     def put(self, path: str, source: str) -> None:
         """Upload a file of this machine: large ones in parts, which nobody sees until all are there."""
-        confirm(path)
+        path = _key(path)
         size = os.path.getsize(source)
         part = _PART if size <= _PART * _MOST_PARTS else size // _MOST_PARTS + (1 << 20) >> 20 << 20
         how: dict[str, int] = {}
@@ -117,7 +128,7 @@ class Store(Storage):
             how = {"chunksize": part, "max_concurrency": _PARTS_AT_ONCE}
         elif self._protocol in ("gs", "gcs"):
             how = {"chunksize": part}
-        patiently(path, lambda: self.system.put_file(source, path, **how), writes=True)
+        self._change(path, lambda: self.system.put_file(source, path, **how))
 
     def place(self, path: str, parts: Iterable[bytes], temporary: str) -> None:
         with _scratch(path) as directory:
@@ -130,6 +141,7 @@ class Store(Storage):
         return self.size(path) >= 0
 
     def size(self, path: str) -> int:
+        path = _key(path)
         try:
             if s3.is_s3(self.system):
                 return patiently(path, lambda: s3.size(self.system, path))
@@ -140,6 +152,7 @@ class Store(Storage):
         return int(found["size"] or 0) if found["type"] == "file" else -1
 
     def names(self, directory: str) -> list[str]:
+        directory = _key(directory)
         self.system.invalidate_cache()
         try:
             found = patiently(directory, lambda: self.system.find(directory))
@@ -160,9 +173,9 @@ class Store(Storage):
             pass
 
     def _remove(self, path: str) -> None:
-        confirm(path)
+        path = _key(path)
         with contextlib.suppress(FileNotFoundError):
-            patiently(path, lambda: self.system.rm_file(path))
+            self._change(path, lambda: self.system.rm_file(path), writes=False)
 
     def remove_listed(self, directory: str, names: Sequence[str]) -> None:
         self.remove(f"{directory}/{name}" for name in names)
@@ -177,6 +190,9 @@ class Store(Storage):
         """What was answered is stored."""
 
     def remove_leftovers(self, directory: str, names: Collection[str] | None = None) -> None:
+        directory = _key(directory)
+        for name in names or ("manifest.json",):  # another's uploads are not ours to abort
+            confirm(f"{directory}/{name}")
         s3.abort(self.system, directory, names)
 
     def remove_halves(self, directory: str, names: Collection[str]) -> None:
@@ -208,11 +224,12 @@ class Store(Storage):
 
     @contextlib.contextmanager
     def desk(self, output: str, goes_on: Callable[[], bool]) -> Iterator[Desk]:
+        output = _key(output)
         with _scratch(output) as directory:
             yield _Desk(self, output, directory, goes_on)
 
     def lease(self, path: str, busy: str) -> Lease:
-        return Lease(self, path, busy)
+        return Lease(self, _key(path), busy)
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterable[Result]:
         if len(items) < 2:
@@ -236,10 +253,10 @@ class _Desk(Desk):
         self._published = 0
 
     def prefix(self, prefix: str) -> str:
-        return os.path.join(self._directory, "shard", prefix.rpartition("/")[2])
+        return os.path.join(self._directory, "shard", _key(prefix).rpartition("/")[2])
 
     def publish(self, prefix: str, files: Sequence[WrittenFile]) -> None:
-        directory = prefix.rpartition("/")[0]
+        directory = _key(prefix).rpartition("/")[0]
         targets = [f"{directory}/{file.name}" for file in files]
         may_be_ours = self._goes_on() and not self._published
         if not may_be_ours:
@@ -266,7 +283,12 @@ class _Desk(Desk):
         self._store.put(f"{self._kept}/{os.path.basename(path)}", path)
 
 
-def taken_by_others(path: str) -> JobError:
+def _key(path: str) -> str:
+    """An address whose parts `os.path.join` has put together, whatever this system has between them."""
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def _taken(path: str) -> JobError:
     """The error for a file in our way."""
     return JobError(f"{path} is there, and nothing says that it is ours: move it, or give another output")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ PATH = "s3://bkt/out/_crayon/lock"
 
 @pytest.fixture
 def store(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("CRAYON_STORE_LEASE", "2")
+    monkeypatch.setenv("CRAYON_STORE_LEASE", "3")
     found = storage.of(PATH)
     assert isinstance(found, Store)
     return found
@@ -108,8 +109,13 @@ def test_a_holder_that_was_asleep(store: Store, bucket: Bucket, monkeypatch: pyt
     store.write("s3://bkt/out/a", b"1")
     os.unlink(sleeper._file)  # as if it were on another machine
     other = Lease(store, PATH, "busy")
-    sleeper._alive -= 2  # that is how long it slept
-    for change in (lambda: store.write("s3://bkt/out/a", b"2"), lambda: store.remove(["s3://bkt/out/a"])):
+    sleeper._alive -= 3  # that is how long it slept
+    changes: list[Callable[[], None]] = [
+        lambda: store.write("s3://bkt/out/a", b"2"),
+        lambda: store.remove(["s3://bkt/out/a"]),
+        lambda: store.remove_leftovers("s3://bkt/out"),
+    ]
+    for change in changes:
         with pytest.raises(StoreError, match="another one has taken its work over: nothing more is written"):
             change()
     sleeper.release()
@@ -182,3 +188,32 @@ def test_a_time_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch, given: str)
 
 def test_local_paths_have_locks_of_the_system(tmp_path: Path) -> None:
     assert storage.of(str(tmp_path / "x")).lease(str(tmp_path / "x"), "busy") is None
+
+
+def test_an_upload_that_was_taken_over(
+    store: Store, bucket: Bucket, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever takes the work over aborts the upload; it is not begun again."""
+    monkeypatch.setattr(Lease, "_beat", lambda self: None)
+    monkeypatch.setattr("crayon_hf.corpora.storage.store._PART", 512)
+    (tmp_path / "00001.bin").write_bytes(bytes(5000))
+    sleeper = Lease(store, PATH, "busy")
+    others: list[Lease] = []
+
+    def fault(request: Request) -> None:
+        if "partNumber=3" in request.target and not others:
+            os.unlink(sleeper._file)
+            others.append(Lease(store, PATH, "busy"))
+            lease._held.discard(sleeper)  # as if this were another process
+            store.remove_leftovers("s3://bkt/out")
+            lease._held.add(sleeper)
+            sleeper._alive -= 3
+
+    proxy.fault = fault
+    with pytest.raises(StoreError, match="nothing more is written here"):
+        store.put("s3://bkt/out/00001.bin", str(tmp_path / "00001.bin"))
+    assert bucket.unfinished() == []
+    assert "00001.bin" not in bucket.tree("out")
+    sleeper.release()
+    others[0].release()
+    assert bucket.tree("out") == {}

@@ -141,7 +141,7 @@ def options_of(home: Path, case: str) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES)
 def test_killed_at_every_change(tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str) -> None:
     """Before the first, after the second, and so on."""
-    small_corpus(tmp_path, 2 if case == "mds" else 1)
+    small_corpus(tmp_path, 1)
     options = options_of(tmp_path, case)
     assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
     expected = tree(tmp_path / "whole")
