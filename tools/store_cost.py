@@ -1,7 +1,7 @@
 """What it costs to write a corpus to an object store instead of a directory: processor time, memory, requests.
 
     pip install -r tests/stores.txt
-    python tools/store_cost.py [--megabytes 200] [--rounds 3]
+    python tools/store_cost.py [--megabytes 200] [--group-bytes 64M] [--rounds 3]
 
 The store is moto's server, a process of its own on this machine; a proxy counts in a run that is not measured. Makes
 the text and removes it, compares all bytes, and takes turns.
@@ -42,10 +42,10 @@ def write_corpus(directory: Path, megabytes: int) -> None:
                 number += 1
 
 
-def run(home: Path, output: str, environment: dict[str, str]) -> tuple[float, float, float]:
+def run(home: Path, output: str, group: str, environment: dict[str, str]) -> tuple[float, float, float]:
     """Seconds, seconds of processors, and the largest process in MB."""
     command = [sys.executable, "-m", "crayon_hf", "tokenize", str(home / "in"), "-o", output, "-t", "lite", "--quiet",
-               "--workers", "1", "--threads", "2"]  # fmt: skip
+               "--workers", "1", "--threads", "2", "--group-bytes", group]  # fmt: skip
     began = time.monotonic()
     process = subprocess.Popen(command, env={**os.environ, **environment})
     _, status, used = os.wait4(process.pid, 0)
@@ -57,8 +57,10 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--group-bytes", default="64M", help="of each task (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
+    group = arguments.group_bytes
     home = Path(tempfile.mkdtemp(prefix="crayon-store-cost-"))
     server = serve(lambda port: [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)])
     try:
@@ -69,12 +71,12 @@ def main() -> None:
         for _ in range(arguments.rounds):
             shutil.rmtree(home / "out", ignore_errors=True)
             bucket.clear()
-            figures["directory"].append(run(home, str(home / "out"), {}))
-            figures["store"].append(run(home, "s3://bkt/out", client_environment(url)))
+            figures["directory"].append(run(home, str(home / "out"), group, {}))
+            figures["store"].append(run(home, "s3://bkt/out", group, client_environment(url)))
             assert bucket.tree("out") == tree(home / "out")
         bucket.clear()
         with Proxy(url) as proxy:
-            run(home, "s3://bkt/out", client_environment(proxy.url))
+            run(home, "s3://bkt/out", group, client_environment(proxy.url))
             kinds = Counter(request.method for request in proxy.requests)
         written = sum(len(data) for data in tree(home / "out").values())
         print(f"{arguments.megabytes} MB of JSON lines, {written / 1e6:.0f} MB of output, {arguments.rounds} rounds")
