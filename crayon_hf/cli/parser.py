@@ -26,8 +26,8 @@ GROUPS = (
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
     ("corpora", ("tokenize",)),
     ("the Hub", ("pull", "publish")),
-    ("truth and speed", ("parity", "bench")),
-    ("around it", ("run", "completion")),
+    ("parity and speed", ("parity", "bench")),
+    ("programs and shells", ("run", "completion")),
 )
 
 EXAMPLES = (
