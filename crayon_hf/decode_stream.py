@@ -50,7 +50,9 @@ class DecodeStream(_core.DecodeStream):
         elif "tokenizers" in sys.modules and isinstance(tokenizer, reference_class()):
             engine = _OfTheReference(tokenizer)
         else:
-            raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer or the library's")
+            raise TypeError(
+                f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer or tokenizers.Tokenizer"
+            )
         try:
             new = _ids_of(id) if _is_list(id) else [validation.unsigned(id, "id", _ID_BITS)]
         except OverflowError as error:

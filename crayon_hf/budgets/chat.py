@@ -45,7 +45,7 @@ class Chat:
         if not callable(getattr(tokenizer, "apply_chat_template", None)):
             raise TypeError(
                 f"tokenizer is {type(tokenizer).__name__}, which has no chat template: "
-                "expected what crayon_hf.AutoTokenizer opened"
+                "expected a tokenizer from crayon_hf.AutoTokenizer"
             )
         self._tokenizer = tokenizer
         self._options = _rendering(options)
@@ -106,7 +106,7 @@ class Chat:
         starts = [i for i in range(head, len(messages)) if start_on in (None, messages[i].get("role"))]
         if not starts:
             wanted = "message" if start_on is None else f"message of the role {start_on!r}"
-            raise ValueError(f"messages have no {wanted} after the system's: nothing can begin a window")
+            raise ValueError(f"messages have no {wanted} after the system message, so no window can begin")
 
         def window(start: int) -> list[Message]:
             return messages[:head] + messages[start:]
@@ -162,7 +162,7 @@ def _rendering(options: dict[str, Any]) -> dict[str, Any]:
     """TypeError for an option of ``apply_chat_template`` that is about more than the text."""
     other = sorted(_OF_ENCODING.intersection(options))
     if other:
-        raise TypeError(f"{', '.join(other)}: no option of a Chat, which renders; apply_chat_template has it")
+        raise TypeError(f"{', '.join(other)}: not an option of Chat; call apply_chat_template with it")
     return options
 
 

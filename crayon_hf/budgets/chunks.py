@@ -92,7 +92,7 @@ class Splitter:
             beside = f": one beside the {added} special tokens around a text" if added else ""
             raise ValueError(f"max_tokens is {max_tokens}, expected at least {added + 1}{beside}")
         if self.overlap >= self.room:
-            raise ValueError(f"overlap is {overlap}, expected less than the {self.room} tokens that a chunk has")
+            raise ValueError(f"overlap is {overlap}, expected fewer than the {self.room} tokens of a chunk")
         self.needs_whole = need_whole_texts(boundaries)
         self.levels: list[Level] = levels(boundaries)
         self._strip = strip

@@ -35,17 +35,17 @@ EXAMPLES = (
     ("crayon-hf decode 23071 11 1125 0", "back to text"),
     ('crayon-hf inspect "Hello, world!"', "its tokens in colour"),
     ("crayon-hf count -f book.txt poem.txt", "how many tokens files have"),
-    ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a tokenizer of one's own"),
-    ("crayon-hf info my-model/", "what a tokenizer is"),
-    ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "a corpus to token files"),
+    ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "train your own tokenizer"),
+    ("crayon-hf info my-model/", "show what a tokenizer is"),
+    ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "tokenize a corpus into token files"),
 )
 
 _TOKENIZERS = """\
 
 A tokenizer (-t) is the name of a profile (crayon-hf list), of an encoding of tiktoken, of a repository of the Hub
 (user/name), or the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
-rank file and so on: what a file is, its content says. Without -t it is the profile "lite", a part of the package.
-"crayon-hf COMMAND --help" says more about a command.
+rank file and so on. The default is the profile "lite", which is part of the package.
+"crayon-hf COMMAND --help" explains a command.
 """
 
 

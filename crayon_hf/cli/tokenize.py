@@ -24,7 +24,7 @@ def add_tokenize(subparsers: Any) -> None:
         subparsers,
         "tokenize",
         tokenize,
-        "a corpus to token files",
+        "tokenize a corpus into token files",
         "Writes the token ids of files of text into a directory, in the format of a training tool.\n\n"
         "It reads text, JSON lines, CSV, TSV, Parquet and Arrow, compressed or not. If it is killed, run the same "
         "command again: it continues where it stopped, and the files come out the same.\n\n"

@@ -101,7 +101,7 @@ def read(
 
         companion = companion_of(path)
         return read_crayon_v2(data, None if companion is None else read_companion(read_source(companion)))
-    raise VocabularyError(f"{path}: {kind} is not read")
+    raise VocabularyError(f"{path} is {kind}, which is not supported")
 
 
 def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool = True) -> list[str]:

@@ -62,12 +62,12 @@ def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
         raise UnsupportedError("only a byte-level BPE vocabulary has ranks")
     for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
         if model.get(option):
-            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not")
+            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not have")
     vocab = ids_of(model)
     ordinary = {token: id for token, id in vocab.items() if token and added.get(token) != id}
     ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
     if len(set(ranks.values())) != len(ordinary):
-        raise UnsupportedError("two tokens of the vocabulary have one id")
+        raise UnsupportedError("two tokens of the vocabulary have the same id")
     order = sorted(ranks, key=lambda token: ranks[token])
     _check_merges(order, model)
     return Ranks(write_ranks(ranks), _pattern(document), added)
@@ -146,7 +146,7 @@ def _from_byte_level(token: str) -> bytes:
     try:
         return bytes([_BYTES[char] for char in token])
     except KeyError as error:
-        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for none") from None
+        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for no byte") from None
 
 
 # -- tiktoken
@@ -176,12 +176,12 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
     for first, second, product in joined:
         if (order[first], order[second]) not in known:
             pair = f"{order[first]!r} and {order[second]!r}"
-            raise UnsupportedError(f"tiktoken would join {pair} to {order[product]!r}, and no merge does")
+            raise UnsupportedError(f"tiktoken would join {pair} to {order[product]!r}, but no merge does")
     if not model.get("ignore_merges"):
         reached = {product for _, _, product in joined}
         whole = next((token for i, token in enumerate(order) if len(token) > 1 and i not in reached), None)
         if whole is not None:
-            raise UnsupportedError(f"no merge makes the token {whole!r}, and tiktoken would give it for a whole piece")
+            raise UnsupportedError(f"no merge makes the token {whole!r}, but tiktoken would give it for a whole piece")
 
 
 def _pair(merge: Any) -> tuple[bytes, bytes]:
@@ -224,7 +224,7 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
     for option in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(option):
             raise UnsupportedError(
-                f"the vocabulary has {option} {model[option]!r}: what a token is depends on its place"
+                f"the vocabulary has {option} {model[option]!r}: the meaning of a token depends on its place"
             )
     is_byte_level = _is_byte_level(document)
     keys: dict[bytes, int] = {}
@@ -235,5 +235,5 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
         if key:
             keys[key] = id
     if len(set(keys.values())) != len(keys):
-        raise UnsupportedError("two tokens of the vocabulary have one id")
+        raise UnsupportedError("two tokens of the vocabulary have the same id")
     return keys

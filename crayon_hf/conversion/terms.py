@@ -30,7 +30,7 @@ def from_terms(terms: Iterable[str | bytes]) -> Converted:
         try:
             token = term.encode() if isinstance(term, str) else term
         except UnicodeEncodeError as error:
-            raise VocabularyError(f"the term {term!r} has a surrogate, which no text has") from error
+            raise VocabularyError(f"the term {term!r} has a lone surrogate, which is not valid text") from error
         if not token:
             raise VocabularyError("an empty term matches nothing: leave it out")
         tokens.setdefault(token)

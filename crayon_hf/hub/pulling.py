@@ -90,7 +90,7 @@ def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
     if first is None or first.endswith(".dat"):
         where = "the cache has" if listing.is_offline else "there is"
         instead = ", and a cartridge alone cannot be checked" if CARTRIDGE in present or first else ""
-        raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that is read here{instead}")
+        raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that crayon-hf reads{instead}")
     if first == JSON:
         return [JSON, *({CARTRIDGE} & set(present))]
     return [first, *(name for name in ("merges.txt", *FILES) if name in present)]
@@ -142,5 +142,7 @@ def _converted(place: client.Place, folder: str, name: str) -> _Content:
 
 def _refused(place: client.Place, error: VocabularyError) -> VocabularyError:
     if isinstance(error, UnsupportedError):
-        return UnsupportedError(f"{place}: cannot be a profile: not native: {error} (transformers can open it)")
+        return UnsupportedError(
+            f"{place}: cannot be a profile: the engine does not support it: {error} (transformers can open it)"
+        )
     return type(error)(f"{place}: {error}")

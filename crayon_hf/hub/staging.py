@@ -33,7 +33,7 @@ _FILES = (
 )
 _TEMPLATES = "additional_chat_templates/"
 
-NATIVE_ALONE = "only what is native can be published: the cartridge of anything else would be of no use"
+NATIVE_ALONE = "only tokenizers that the engine supports can be published"
 
 
 class Staged(NamedTuple):
@@ -64,7 +64,9 @@ class Staged(NamedTuple):
         try:
             return compile_json(self.files[JSON], self.metadata)
         except UnsupportedError as error:
-            raise UnsupportedError(f"cannot be compiled: not native: {error} ({NATIVE_ALONE})") from error
+            raise UnsupportedError(
+                f"cannot be compiled: the engine does not support it: {error} ({NATIVE_ALONE})"
+            ) from error
 
 
 def is_tokenizer_file(name: str) -> bool:

@@ -120,7 +120,7 @@ class Store:
             digest = self._digest_of(path, _KINDS[path.suffix])
             if digest is None:
                 raise HubError(
-                    f"{repo}: {path} was not pulled, and would be lost: give another name (--name), or --force"
+                    f"{repo}: {path} was not pulled, and would be overwritten: give another name (--name), or --force"
                 )
             record = self._record(digest)
             if record is not None and record.repo != repo:

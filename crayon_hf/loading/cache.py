@@ -143,7 +143,7 @@ def make_ours(*directories: str) -> None:
     for directory in directories:  # each on its own: makedirs gives the mode to the last one only
         os.makedirs(directory, mode=0o700, exist_ok=True)
         if not _is_ours(directory):
-            raise PermissionError(f"{directory} is somebody else's")
+            raise PermissionError(f"{directory} belongs to another user")
 
 
 def source_digest(path: str) -> str:

@@ -123,7 +123,7 @@ class Reading(NamedTuple):
 
             Template(self.template)
         if self.separator is not None and not (isinstance(self.separator, bytes) and self.separator):
-            raise ValueError(f"separator is {self.separator!r}, expected bytes, one or more")
+            raise ValueError(f"separator is {self.separator!r}, expected bytes, at least one")
         for name in ("batch_bytes", "max_document_bytes"):
             if validation.unsigned(getattr(self, name), name, 40) == 0:
                 raise ValueError(f"{name} is 0, expected at least 1")

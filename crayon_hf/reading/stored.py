@@ -67,7 +67,7 @@ class Stored:
             if not self._packing and self.raw.seekable():
                 if 0 <= self.file.size < size:
                     raise CorpusError(
-                        f"{self.file.address} has {self.file.size} bytes, and reading should go on at {size}"
+                        f"{self.file.address} has {self.file.size} bytes, but reading should go on at {size}"
                     )
                 self.raw.seek(size)
                 return
@@ -75,7 +75,7 @@ class Stored:
             while size:
                 read = self._content.readinto(view[: min(size, _SKIP)])
                 if not read:
-                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place to go on from")
+                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place where reading goes on")
                 size -= read
 
     def check(self, when: str) -> None:

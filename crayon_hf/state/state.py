@@ -286,7 +286,7 @@ class TokenizerState:
     def _check_written(self) -> None:
         self._look()
         if self._live:
-            raise UnsupportedError(f"no tokenizer.json can hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a tokenizer.json cannot hold this {' and '.join(self._live)}")
 
     def _document(self) -> dict[str, Any]:
         document = self._without_vocabulary()
@@ -364,7 +364,9 @@ class TokenizerState:
         """The cartridge of `source`."""
         engine = self.engine()
         if not isinstance(engine, _core.Engine):
-            raise UnsupportedError(f"there is no cartridge (not native: {engine.reason})")
+            raise UnsupportedError(
+                f"there is no cartridge: the native engine does not support this tokenizer ({engine.reason})"
+            )
         if self.path is not None:
             try:
                 data = read_cartridge(self.path)
@@ -378,7 +380,7 @@ class TokenizerState:
         """What `opening.open_pickled` takes."""
         engine = self.engine()
         if self._live:
-            raise UnsupportedError(f"no pickle can hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a pickle cannot hold this {' and '.join(self._live)}")
         if not isinstance(engine, _core.Engine):
             return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None, self.mode
         try:

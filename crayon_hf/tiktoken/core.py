@@ -60,7 +60,7 @@ class Encoding:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert highest == explicit_n_vocab - 1
         if "" in special_tokens:
-            raise VocabularyError("a special token is empty: it would be everywhere")
+            raise VocabularyError("a special token is empty: it would match everywhere")
         # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
         known = special_tokens if are_plain(special_tokens, mergeable_ranks) else {}
         self._set_up(name, pat_str, special_tokens, known, _open_ranks(name, pat_str, mergeable_ranks, known))
@@ -457,7 +457,7 @@ quicken_tiktoken(Encoding)
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:
     if len(set(ranks.values())) != len(ranks):
-        raise VocabularyError("two tokens have one rank")
+        raise VocabularyError("two tokens have the same rank")
     with tempfile.TemporaryDirectory(prefix="crayon-ranks-") as directory:
         path = os.path.join(directory, "ranks.tiktoken")
         with open(path, "wb") as file:

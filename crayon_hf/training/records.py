@@ -64,7 +64,7 @@ def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[byte
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise CorpusError(f"{path}, row {number + 1}: is no row: {error}") from None
+            raise CorpusError(f"{path}, row {number + 1} cannot be read: {error}") from None
         if row is None:
             break
         if not row:  # a blank line

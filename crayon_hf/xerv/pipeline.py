@@ -47,7 +47,7 @@ class Pipeline:
         encode = getattr(tokenizer, "encode", None) or getattr(tokenizer, "tokenize", None) or tokenizer
         for name, value in (("tokenizer", encode), ("normalize", normalize), ("format", format)):
             if not callable(value) and (value is not None or name == "tokenizer"):
-                raise TypeError(f"{name} is {type(value).__name__}, which cannot be called")
+                raise TypeError(f"{name} is {type(value).__name__}, expected a function")
         for name, count in (("depth", depth), ("workers", workers)):
             if type(count) is not int:
                 raise TypeError(f"{name} is {type(count).__name__}, expected int")

@@ -151,7 +151,7 @@ def test_what_was_not_pulled(directory: Path, versions: tuple[Files, Files], nam
     else:
         path.write_bytes(b"{}")
     before = contents(directory) if name != "link" else None
-    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be lost: .*--name.*--force"):
+    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be overwritten: .*--name.*--force"):
         put(directory, versions[0])
     assert before is None or {key: value for key, value in contents(directory).items() if key != ".pulled"} == before
     put(directory, versions[0], force=True)
