@@ -339,16 +339,16 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         boundary: Literal["paragraph", "sentence", "word"] | None = None,
         add_special_tokens: bool = True,
     ) -> str:
-        """The text, or what is left of it when it is cut to `max_tokens` tokens; it encodes to at most that many.
+        """The text, cut to at most `max_tokens` tokens.
 
-        What is cut off is on the `side`: the end, or with "left" the beginning. The rest is made of whole tokens of the
-        text's encoding, and of whole characters: the first `max_tokens` tokens (with "left" the last ones) or, where
-        those by themselves encode to more, fewer. Special tokens around the text count unless
-        ``add_special_tokens=False``; ValueError when they alone are more than `max_tokens`.
+        `side` is what is cut off: the end, or with "left" the beginning. The rest has whole characters and whole tokens
+        of the text's encoding: the first `max_tokens` (with "left" the last), or fewer if these encode to more by
+        themselves. Special tokens around the text count unless ``add_special_tokens=False``; ValueError if they alone
+        are more than `max_tokens`.
 
-        With a `boundary` the cut is the nearest one of that kind, as `split_text` finds it, that leaves as many tokens
-        or fewer. Where a single paragraph is longer than that, it is cut between sentences, a sentence between words,
-        and a word between tokens. Sentences and words need ``pip install 'crayon-hf[chunks]'``.
+        With a `boundary` the cut is the last one of that kind that fits, as `split_text` finds it. A single paragraph
+        that is too long is cut between sentences, a sentence between words, and a word between tokens. Sentences and
+        words need ``pip install 'crayon-hf[chunks]'``.
 
         >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
         'Ask, and'

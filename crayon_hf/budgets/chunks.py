@@ -50,7 +50,7 @@ def split_text(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[Chunk]:
-    """A text in chunks of at most `max_tokens` tokens each: see `Tokenizer.split_text`."""
+    """Split a text into chunks of at most `max_tokens` tokens: see `Tokenizer.split_text`."""
     return Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip).split(text)
 
 

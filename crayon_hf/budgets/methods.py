@@ -26,7 +26,7 @@ class SplitMethods:
         add_special_tokens: bool = False,
         strip: bool = False,
     ) -> list[Chunk]:
-        """A text in chunks of at most `max_tokens` tokens, cut at boundaries.
+        """Split a text into chunks of at most `max_tokens` tokens, at boundaries.
 
         A chunk is (text, start, end, byte_start, byte_end, ids): the ids are those of encoding its text by itself,
         the offsets say where it is, in characters and in bytes of UTF-8. Without `overlap` and `strip` the chunks

@@ -92,7 +92,7 @@ def publish(
     dry_run: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Published:
-    """Put a tokenizer into `repo`, with its cartridge, a model card and a parity report.
+    """Upload a tokenizer to `repo`, with its cartridge, a model card and a parity report.
 
     Args:
         repo: ``user/name``; ``name`` is one of your own. It is created if it is not there.

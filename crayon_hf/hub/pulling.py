@@ -52,14 +52,14 @@ def pull(
 ) -> Pulled:
     """Make a profile of a repository on the Hub: ``user/name`` or ``user/name@revision``.
 
-    The profile is called `name`, by default after the repository, and is put into `directory`, by default the first
-    entry of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``. The repository's cartridge is taken if it
-    is whole and says what the repository's ``tokenizer.json`` says; else the tokenizer is compiled here. A second pull
-    of the same changes nothing. `force` replaces a profile of that name that comes from elsewhere.
+    The profile is named `name` (by default like the repository) and stored in `directory` (by default the first entry
+    of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``). The repository's cartridge is used if it is
+    whole and agrees with its ``tokenizer.json``; otherwise the tokenizer is compiled here. Pulling the same again
+    changes nothing. `force` replaces a profile of that name from elsewhere.
 
-    HubError for all that goes wrong with the Hub, its cache or the directory; the profile is then what it was before.
-    UnsupportedError for a tokenizer that is not native, VocabularyError for one that is malformed, ImportError without
-    ``huggingface_hub``, ValueError for names, an empty one of a directory among them. docs/hub.md has an example.
+    HubError for any failure of the Hub, its cache or the directory; an existing profile is then unchanged.
+    UnsupportedError for a tokenizer that is not native, VocabularyError for a malformed one, ImportError without
+    ``huggingface_hub``, ValueError for a wrong name or directory. docs/hub.md has an example.
     """
     place = client.parse(repo, revision)
     profile = place.repo.rpartition("/")[2] if name is None else name

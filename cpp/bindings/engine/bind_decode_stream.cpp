@@ -119,7 +119,7 @@ void bind_decode_stream(py::module_& m) {
                     stream.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
             },
             py::arg("engine"), py::arg("ids"))
-        .def_property_readonly("begun", &PyDecodeStream::begun, "Whether it has had an id.");
+        .def_property_readonly("begun", &PyDecodeStream::begun, "Whether an id was added.");
     set_method(c, "step", &step,
                "step($self, tokenizer, id)\n--\n\n"
                "Add one id, or several; the new text, or None while a character is not whole.\n\n"
