@@ -1,4 +1,4 @@
-"""The parity certificate of a cartridge: with which reference, and on what, it was found to agree."""
+"""The parity certificate of a cartridge: which reference it agrees with, and on which inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Appender`: a text that grows and shrinks, and its tokens at any moment."""
+"""`Appender`: the tokens of a text that grows and shrinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Chat`: the tokens of conversations that go on, and those of their messages that fit a budget."""
+"""`Chat`: the tokens of growing conversations, and the last messages that fit a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds a tokenizer of ours: `Tokenizer`, a tokenizer of transformers, an encoding of `crayon_hf.tiktoken`."""
+"""The engine inside a `Tokenizer`, a tokenizer of transformers, or an encoding of `crayon_hf.tiktoken`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``convert``: any source of a vocabulary to any form that we write."""
+"""The command ``convert``: any source of a vocabulary to any output format."""
 
 from __future__ import annotations
 

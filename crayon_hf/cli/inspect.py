@@ -1,4 +1,4 @@
-"""``crayon-hf inspect``: what a text is made of, and how it came to that."""
+"""``crayon-hf inspect``: the tokens of a text, and how they were made."""
 
 from __future__ import annotations
 

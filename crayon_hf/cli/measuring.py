@@ -1,4 +1,4 @@
-"""The commands that measure us beside others: ``bench``, and ``parity --greedy``."""
+"""The commands that measure crayon-hf beside others: ``bench``, and ``parity --greedy``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a ``crayon-hf parity`` is said before minutes are spent on it: outputs, and certificates."""
+"""Checks of ``crayon-hf parity`` before minutes of work: outputs, and certificates."""
 
 from __future__ import annotations
 

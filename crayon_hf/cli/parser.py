@@ -1,4 +1,4 @@
-"""What the commands are called, in which groups they are listed."""
+"""The commands, and the groups in which the help lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crayon-hf run``: a Python program in which other libraries open our tokenizers."""
+"""``crayon-hf run``: a Python program in which other libraries open tokenizers of crayon_hf."""
 
 from __future__ import annotations
 

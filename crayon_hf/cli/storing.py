@@ -1,4 +1,4 @@
-"""The command ``cache``: how large the compiled cartridges on this machine are, and how to be rid of them."""
+"""The command ``cache``: the size of the compiled cartridges on this machine, and their removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way back: a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
+"""Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
     vocab = ids_of(model)
     ordinary = {token: id for token, id in vocab.items() if token and added.get(token) != id}
     ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
-    if len(set(ranks.values())) != len(ordinary):
-        raise UnsupportedError("two tokens of the vocabulary have the same id")
+    _check_ids(ordinary)
     order = sorted(ranks, key=lambda token: ranks[token])
     _check_merges(order, model)
     return Ranks(write_ranks(ranks), _pattern(document), added)
@@ -152,6 +151,14 @@ def _from_byte_level(token: str) -> bytes:
 # -- tiktoken
 
 
+def _check_ids(ids: Mapping[Any, int]) -> None:
+    """UnsupportedError for two tokens with the same id."""
+    seen: dict[int, Any] = {}
+    for token, id in ids.items():
+        if seen.setdefault(id, token) != token:
+            raise UnsupportedError(f"tokens {seen[id]!r} and {token!r} have the same id, {id}")
+
+
 def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
     """Prove that the merges do what the ranks do.
 
@@ -234,6 +241,5 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
         key = _from_byte_level(token) if is_byte_level else token.encode()
         if key:
             keys[key] = id
-    if len(set(keys.values())) != len(keys):
-        raise UnsupportedError("two tokens of the vocabulary have the same id")
+    _check_ids(keys)
     return keys

@@ -1,4 +1,4 @@
-"""What a source is, by its content and whatever its name. Only as much of it is read as that takes."""
+"""Recognises a source by its content, not its name. It reads only as much as that takes."""
 
 from __future__ import annotations
 

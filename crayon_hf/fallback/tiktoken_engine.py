@@ -41,7 +41,7 @@ class TiktokenEngine(DelegatedEngine):
                     Encoding, name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
                 )
         except Exception as error:
-            raise VocabularyError(f"tiktoken does not accept this vocabulary: {error}") from error
+            raise VocabularyError(f"tiktoken refuses this vocabulary: {error}") from error
         self._special_tokens = dict(special_tokens)
         self._token_of_id = {id: token for token, id in self._vocab(ranks).items()}
         self._ranks = ranks

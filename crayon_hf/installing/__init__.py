@@ -1,4 +1,4 @@
-"""`install`: what opens a tokenizer in other libraries gives ours, without a changed line in the program.
+"""`install`: other libraries open tokenizers of crayon_hf, without a change of the program.
 
 Importing this package imports none of those libraries, nor does `install`: what is not imported yet is changed when it
 is.

@@ -369,7 +369,7 @@ def _say_foreign(directory: str) -> None:
 
 
 def _copies() -> bool:
-    """Whether an engine has a copy of its file, of which nothing is known that was found out of the file before."""
+    """Whether an engine has a copy of its file, which has to be checked whatever is known of the file."""
     return os.environ.get("CRAYON_MAP") == "copy"
 
 

@@ -1,4 +1,4 @@
-"""What reading gives and takes: files, settings, places in a file, batches of documents, bad records."""
+"""The types of reading: files, settings, places in a file, batches of documents, bad records."""
 
 from __future__ import annotations
 

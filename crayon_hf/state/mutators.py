@@ -1,4 +1,4 @@
-"""What changes a `Tokenizer`: its components, its added tokens, truncation and padding, training."""
+"""Changes of a `Tokenizer`: components, added tokens, truncation and padding, training."""
 
 from __future__ import annotations
 

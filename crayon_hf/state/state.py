@@ -1,4 +1,4 @@
-"""What a tokenizer is made of, and the engine that is made of it.
+"""The parts of a tokenizer, and the engine that is made from them.
 
 Changes are collected and an engine is made at the next use, so that a row of changes costs one engine. Over the same
 model that engine is another view of the same cartridge; when that cannot be, the whole is compiled again in memory,
@@ -81,7 +81,7 @@ class TokenizerState:
         self.sizes: tuple[Truncation | None, Padding | None] = None, None
         """The truncation and the padding of a ``tokenizer.json`` that there is no engine of."""
         self._engine = engine
-        """The exact one, of which the next one is made after a change."""
+        """The exact engine; changes make the next one from it."""
         self._encoder: AnyEngine | None = None
         """The view of it that encodes; None when it has to be made."""
         self._metadata = REFERENCE_METADATA if engine is None else engine.metadata

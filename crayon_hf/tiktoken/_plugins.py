@@ -64,7 +64,7 @@ def _available_plugin_modules() -> list[str]:
 
 
 def _find_constructors() -> None:
-    """Put those of plugins with ours. ValueError for a plugin that has none, or one of a name that there is."""
+    """Add the encodings of plugins to ours. ValueError for a plugin without any, or with a name that is taken."""
     global _plugins_are_in
     with _lock:
         if _plugins_are_in:

@@ -202,7 +202,7 @@ class Encoding:
     # -- decoding
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of some ids. KeyError for an id that there is not."""
+        """The bytes of some ids. KeyError for an unknown id."""
         if isinstance(tokens, bytes):
             tokens = list(tokens)  # each byte is an id
         try:

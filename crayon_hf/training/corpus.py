@@ -1,4 +1,4 @@
-"""What can be trained on, as batches of a few megabytes: texts from Python, and files."""
+"""Sources of training, as batches of a few megabytes: texts from Python, and files."""
 
 from __future__ import annotations
 

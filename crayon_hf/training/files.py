@@ -1,4 +1,4 @@
-"""Files to train on: text, mapped or unpacked on the way; what they are, their names say."""
+"""Files to train on: text, mapped or unpacked while it is read. Their names tell their formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`train_bpe`: byte-level BPE, or BPE after the likeness of any tokenizer, trained by the engine."""
+"""`train_bpe`: byte-level BPE, or BPE with the components of another tokenizer, trained by the engine."""
 
 from __future__ import annotations
 

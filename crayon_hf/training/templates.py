@@ -1,4 +1,4 @@
-"""What a training starts from: a tokenizer without vocabulary, made anew or after the likeness of another one."""
+"""The start of training: a tokenizer without vocabulary, new or with the components of another."""
 
 from __future__ import annotations
 

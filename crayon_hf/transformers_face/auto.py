@@ -1,4 +1,4 @@
-"""`AutoTokenizer`, whose fast tokenizers are ours."""
+"""`AutoTokenizer`, with fast tokenizers of this package."""
 
 from __future__ import annotations
 

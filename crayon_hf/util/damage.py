@@ -1,4 +1,4 @@
-"""What a damaged download is: a file that a server, a proxy or git put in the place of the one that was asked for."""
+"""Recognises damaged downloads: a file that a server, a proxy or git put in the place of the wanted one."""
 
 from __future__ import annotations
 

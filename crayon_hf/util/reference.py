@@ -1,4 +1,4 @@
-"""The class of the reference, whatever stands in its place in the package: ``tokenizers.Tokenizer = Tokenizer``."""
+"""The library's own class, even if a program has replaced it: ``tokenizers.Tokenizer = Tokenizer``."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_what_is_no_file(directory: Path, versions: tuple[Files, Files], name: s
         os.mkfifo(path)
     before = contents(directory)
     what = "a directory" if kind == "directory" else "not a regular file"
-    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, and in the way: .*--name"):
+    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, but the profile needs that path: .*--name"):
         put(directory, versions[1], "2", force=force)
     assert contents(directory) == before
 

@@ -1,4 +1,4 @@
-"""`install` in every Python that a command starts, by the environment: no line of a program is changed.
+"""`install` in every Python that a command starts, by environment variables: no program is changed.
 
 The directory of this package stands on ``PYTHONPATH``, so that Python runs `sitecustomize` from it when it starts.
 ``CRAYON_INSTALL`` says in which libraries.
