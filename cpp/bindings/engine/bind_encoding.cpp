@@ -274,7 +274,7 @@ void bind_lookups(EncodingClass& c) {
     c.def("char_to_word", look_up<&char_to_word>(), py::arg("char_pos"), sequence);
 }
 
-// Encodings of a delegated tokenizer are the reference's, and instances as well to whoever asks.
+// isinstance() is true for the encodings of a delegated tokenizer, too, which are the reference's.
 py::object type_of_encodings() {
     const auto base =
         py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));

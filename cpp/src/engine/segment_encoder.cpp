@@ -21,8 +21,8 @@ constexpr uint32_t kInRing = 15;   // the first two words say where in the ring
 constexpr uint32_t kNotKept = 14;  // to be made when it is written
 constexpr uint32_t kTask = 13;     // the first word says which task makes it; in make_missed alone
 
-// By the size of a pretoken, 16 standing for all that is longer: which of 16 bytes are its own, and what is the key's
-// last byte. The keys of what is too long, and of nothing, are nobody's: no size, but not zero as in an empty entry.
+// By the size of a pretoken (16: any longer one): a mask of its bytes among 16, and the last byte of its key. Empty and
+// oversized pretokens get a key that matches no entry: it has no size, but is not zero as in an empty entry.
 struct alignas(32) KeyShape {
     uint64_t lo, hi, size;
 };
@@ -232,8 +232,8 @@ inline void make_keys(Bytes text, size_t n, StartOf start_of, EndOf end_of, Scra
     for (size_t i = n_inside; i < n; ++i) add(i, last + (start_of(i) - begin), end_of(i) - start_of(i));
 }
 
-// Finds them in the cache; returns how many were not there. No branches: which of the two entries of a bucket it is, or
-// whether either, is what a processor guesses wrong. So the entry of what is missed is set to something, too.
+// Finds them in the cache; returns how many were not there. It has no branches, since a processor cannot guess which
+// entry of a bucket matches, or whether one does. So misses get an entry, too.
 inline size_t look_up(size_t n, Scratch& s) {
     auto& b = s.block;
     const WordCache::Bucket* const buckets = s.cache.buckets();

@@ -338,7 +338,7 @@ const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
     for (uint32_t a = 0; a < 128; ++a) {
         for (uint32_t b = 0; b < 128; ++b) keys[a << 7 | b] = few_key(tables_.rank(symbol(a), symbol(b)), 0);
     }
-    // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
+    // No thread waits, since a child of fork() could wait for ever: the first result is kept.
     if (ascii_keys_.compare_exchange_strong(found, keys.get())) found = keys.release();
     return found;
 }
