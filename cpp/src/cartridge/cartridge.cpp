@@ -180,6 +180,14 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
             fail("section pair_table is not a power of two, at least 2, long");
         if (!is_power_of_two(pair_filter.size)) fail("section pair_filter is not a power of two long");
     }
+    live_pilots = array<uint16_t>(Section::live_pilots);
+    live_slots = array<uint64_t>(Section::live_slots);
+    if (!live_pilots.empty() || !live_slots.empty()) {
+        if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
+            fail("section live_pilots is not a power of two, at least 2, long");
+        if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
+            fail("section live_slots is not a power of two, 2 to 2^22, long");
+    }
     if (!has_merges()) return;
     byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
     word_table = array<WordEntry>(Section::word_table);
@@ -188,13 +196,6 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     byte_cuts = array<uint64_t>(Section::byte_cuts);
     if (!is_byte_cuts_size(byte_cuts.size))
         fail("section byte_cuts is not a power of two of words after the fixed ones");
-    live_pilots = array<uint16_t>(Section::live_pilots);
-    live_slots = array<uint64_t>(Section::live_slots);
-    if (live_pilots.empty() && live_slots.empty()) return;
-    if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
-        fail("section live_pilots is not a power of two, at least 2, long");
-    if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
-        fail("section live_slots is not a power of two, 2 to 2^22, long");
 }
 
 Cartridge open_cartridge(const std::string& path) {
