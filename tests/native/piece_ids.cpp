@@ -29,18 +29,31 @@ void append_ids(Bytes piece, std::vector<uint32_t>* ids) {
     for (uint32_t i = 0; i < count; ++i) ids->push_back((hash + i) % (hash % 2 ? 0x7FFFFFu : 0x8000u));
 }
 
+bool is_merged_together(std::string_view piece) {
+    for (const char c : piece)
+        if (uint8_t(c) >= 0x80) return false;
+    return piece.size() <= kWordKeyBytes;
+}
+// With tasks, pieces that they can merge have their bytes for ids.
+void append_ids(Bytes piece, bool has_tasks, std::vector<uint32_t>* ids) {
+    if (has_tasks && is_merged_together(piece.view()))
+        ids->insert(ids->end(), piece.begin(), piece.end());
+    else
+        append_ids(piece, ids);
+}
+
 struct Make {
+    bool has_tasks;
     size_t* calls;
     void operator()(Bytes piece, IdBuffer* out) const {
         ++*calls;
         if (piece.view().find('!') != std::string_view::npos) throw std::runtime_error("it cannot be made");
         std::vector<uint32_t> ids;
-        append_ids(piece, &ids);
+        append_ids(piece, has_tasks, &ids);
         out->append(reinterpret_cast<const int32_t*>(ids.data()), ids.size());
     }
 };
 
-// Tasks have room for one id a byte, so that pieces merged together have their bytes for ids.
 void merge_bytes(const MergeTables&, MergeTask* tasks, size_t n) {
     for (MergeTask* task = tasks; task < tasks + n; ++task) {
         uint8_t bytes[16];
@@ -49,12 +62,6 @@ void merge_bytes(const MergeTables&, MergeTask* tasks, size_t n) {
         for (size_t i = 0; i < task->count; ++i) task->out[i] = bytes[i];
     }
 }
-bool is_merged_together(std::string_view piece) {
-    for (const char c : piece)
-        if (uint8_t(c) >= 0x80) return false;
-    return piece.size() <= kWordKeyBytes;
-}
-
 struct Text {
     std::string bytes;
     std::vector<Piece> pieces;
@@ -66,19 +73,14 @@ struct Text {
 
 std::vector<int32_t> encoded(PieceIds* known, const Text& text, const MergeTables* ascii, size_t* calls) {
     IdBuffer out;
-    known->encode(Bytes(text.bytes), text.pieces.data(), text.pieces.size(), &out, Make{calls}, ascii);
+    known->encode(Bytes(text.bytes), text.pieces.data(), text.pieces.size(), &out, Make{ascii != nullptr, calls},
+                  ascii);
     return {out.data(), out.data() + out.size()};
 }
 
 std::vector<int32_t> plain(const Text& text, bool together) {
     std::vector<uint32_t> ids;
-    for (const Piece& piece : text.pieces) {
-        const Bytes bytes = Bytes(text.bytes).slice(piece.start, piece.end);
-        if (together && is_merged_together(bytes.view()))
-            ids.insert(ids.end(), bytes.begin(), bytes.end());
-        else
-            append_ids(bytes, &ids);
-    }
+    for (const Piece& piece : text.pieces) append_ids(Bytes(text.bytes).slice(piece.start, piece.end), together, &ids);
     return {ids.begin(), ids.end()};
 }
 

@@ -70,18 +70,28 @@ class PieceIds {
         b.keep_made(n_missed, &cache_);
     }
 
-    // Entries for what the cache did not have where it looked: what can be merged together first.
+    // Entries for what the cache did not have where it looked: first what can be merged together, then the others one
+    // by one, then what goes into the ring. Until it is there, an entry says that it is not kept, which is true if one
+    // of the others cannot be made.
     template <typename PieceAt, typename Make>
     void make_missed(size_t n_missed, PieceAt piece_at, Make&& make, const MergeTables* ascii) {
         auto& b = block_;
         for (size_t j = 0; j < n_missed; ++j) prefetch(cache_.beside(b.buckets[b.missed[j]]));
         size_t n_tasks = 0, n_waiting = 0, n_left = 0;
+        n_kept_ = 0;
+        made_.clear();
+        made_.reserve_more(n_missed * MergeTask::kRoom);  // so that nothing fails while an entry waits for its task
         for (size_t j = 0; j < n_missed; ++j) {
-            const size_t i = b.missed[j];
-            const WordKey key = b.keys[i];
+            const Bytes piece = piece_at(b.missed[j]);
+            const WordKey key = b.keys[b.missed[j]];
             WordEntry& made = b.made[j];
-            b.entries[i] = &made;
-            if (piece_at(i).size - 1 < kWordKeyBytes && !find_made(j)) {
+            b.entries[b.missed[j]] = &made;
+            if (piece.size - 1 >= kWordKeyBytes) {
+                left_[n_left++] = uint32_t(j);
+                if (piece.size <= PieceRing::kLongest) ask_ring(j, piece);
+                continue;
+            }
+            if (!find_made(j)) {
                 if (ascii == nullptr || !is_ascii(key)) {
                     left_[n_left++] = uint32_t(j);
                     continue;
@@ -90,25 +100,76 @@ class PieceIds {
                 tasks_[n_tasks] = {key, merged_[n_tasks], 0};
                 ++n_tasks;
                 recent_of(key) = uint16_t(j);
-            } else if (piece_at(i).size - 1 >= kWordKeyBytes) {
-                left_[n_left++] = uint32_t(j);
-                continue;
             }
             waiting_[n_waiting] = uint32_t(j);
             n_waiting += word_ids(made) == kTask;
         }
-        if (n_tasks > 0) finish_tasks(n_tasks, n_waiting, piece_at, *ascii);
-        for (size_t k = 0; k < n_left; ++k) {
-            const size_t j = left_[k], i = b.missed[j];
-            const Bytes piece = piece_at(i);
-            if (piece.size - 1 >= kWordKeyBytes) {
-                b.made[j] = piece.size > PieceRing::kLongest ? entry_of_kind({0, 0}, kNotKept)
-                                                             : new_entry(b.keys[i], piece, make);
-            } else if (!find_made(j)) {
-                b.made[j] = new_entry(b.keys[i], piece, make);
-                recent_of(b.keys[i]) = uint16_t(j);
+        if (n_tasks > 0) ascii->batch(*ascii, tasks_, n_tasks);
+        for (size_t k = 0; k < n_waiting; ++k) {
+            const size_t j = waiting_[k];
+            const MergeTask& task = tasks_[b.made[j].ids[0]];
+            set_made(j, piece_at(b.missed[j]), task.out, task.count);
+        }
+        for (size_t k = 0; k < n_left; ++k) make_one(left_[k], piece_at(b.missed[left_[k]]), make);
+        for (size_t k = 0; k < n_kept_; ++k) {
+            const Kept& kept = kept_[k];
+            const Bytes piece = piece_at(b.missed[kept.j]);
+            const uint32_t* const ids = reinterpret_cast<const uint32_t*>(made_.data()) + kept.start;
+            const uint64_t hash = hashes_[kept.j], known = ring_.find(piece, hash);
+            const uint64_t at = known != PieceRing::kNone ? known : ring_.insert(piece, hash, ids, kept.count);
+            if (at != PieceRing::kNone) b.made[kept.j] = entry_of_kind(b.keys[b.missed[kept.j]], kInRing, at);
+        }
+    }
+
+    template <typename Make>
+    void make_one(size_t j, Bytes piece, Make&& make) {
+        auto& b = block_;
+        const WordKey key = b.keys[b.missed[j]];
+        const bool is_long = piece.size - 1 >= kWordKeyBytes;
+        if (is_long) {
+            b.made[j] = entry_of_kind({0, 0}, kNotKept);
+            if (piece.size > PieceRing::kLongest) return;
+            const uint64_t at = ring_.find(piece, hashes_[j]);
+            if (at != PieceRing::kNone) {
+                b.made[j] = entry_of_kind(key, kInRing, at);
+                return;
+            }
+        } else {
+            const size_t before = recent_of(key);
+            const bool waits = before < j && word_matches(b.made[before], key);
+            if (find_made(j)) {
+                if (waits) b.entries[b.missed[j]] = &b.made[before];  // which may be in the ring soon
+                return;
             }
         }
+        const size_t start = made_.size();
+        make(piece, &made_);
+        const size_t count = made_.size() - start;
+        made_.shrink_by(count);
+        set_made(j, piece, reinterpret_cast<const uint32_t*>(made_.data()) + start, count);
+        if (!is_long) recent_of(key) = uint16_t(j);
+    }
+
+    // Sets made[j] of a piece with these ids. In front of made_'s end, where they may lie, is what it keeps for the
+    // ring.
+    void set_made(size_t j, Bytes piece, const uint32_t* ids, size_t count) {
+        const WordKey key = block_.keys[block_.missed[j]];
+        if (piece.size <= kWordKeyBytes && count <= kWordIds) {
+            block_.made[j] = make_word_entry(key, ids, count);
+            return;
+        }
+        block_.made[j] = entry_of_kind(key, kNotKept);
+        if (count > kMostIds) return;
+        if (piece.size <= kWordKeyBytes) ask_ring(j, piece);
+        kept_[n_kept_++] = {uint32_t(j), uint32_t(made_.size()), uint32_t(count)};
+        made_.reserve_more(count);
+        std::memmove(made_.end(), ids, count * sizeof *ids);
+        made_.advance(count);
+    }
+
+    void ask_ring(size_t j, Bytes piece) {
+        hashes_[j] = PieceRing::hash(piece);
+        ring_.prefetch_slots(hashes_[j]);
     }
 
     uint16_t& recent_of(WordKey key) { return block_.recent[word_hash(key.lo, key.hi) % block_.kRecent]; }
@@ -126,53 +187,6 @@ class PieceIds {
         return true;
     }
 
-    template <typename PieceAt>
-    void finish_tasks(size_t n_tasks, size_t n_waiting, PieceAt piece_at, const MergeTables& ascii) {
-        auto& b = block_;
-        ascii.batch(ascii, tasks_, n_tasks);
-        // First without the ring: if there is no memory for it, nothing is left waiting.
-        size_t n_kept = 0;
-        for (size_t k = 0; k < n_waiting; ++k) {
-            WordEntry& made = b.made[waiting_[k]];
-            const MergeTask& task = tasks_[made.ids[0]];
-            if (task.count <= kWordIds) {
-                made = make_word_entry(task.word, task.out, task.count);
-            } else {
-                made = entry_of_kind(task.word, kNotKept);
-                task_of_[n_kept] = &task;
-                waiting_[n_kept++] = waiting_[k];
-            }
-        }
-        for (size_t k = 0; k < n_kept; ++k) {
-            const size_t j = waiting_[k];
-            const MergeTask& task = *task_of_[k];
-            b.made[j] = keep_in_ring(task.word, piece_at(b.missed[j]), task.out, task.count);
-        }
-    }
-
-    template <typename Make>
-    WordEntry new_entry(WordKey key, Bytes piece, Make&& make) {
-        const bool is_long = piece.size > kWordKeyBytes;
-        if (is_long) {
-            const uint64_t at = ring_.find(piece, PieceRing::hash(piece));
-            if (at != PieceRing::kNone) return entry_of_kind(key, kInRing, at);
-        }
-        made_.clear();
-        made_.reserve_more(kWordIds);
-        make(piece, &made_);
-        const uint32_t* const ids = reinterpret_cast<const uint32_t*>(made_.data());
-        if (!is_long && made_.size() <= kWordIds) return make_word_entry(key, ids, made_.size());
-        if (made_.size() > kMostIds) return entry_of_kind(key, kNotKept);
-        return keep_in_ring(key, piece, ids, made_.size());
-    }
-
-    WordEntry keep_in_ring(WordKey key, Bytes piece, const uint32_t* ids, size_t count) {
-        const uint64_t hash = PieceRing::hash(piece);
-        uint64_t at = ring_.find(piece, hash);
-        if (at == PieceRing::kNone) at = ring_.insert(piece, hash, ids, count);
-        return at != PieceRing::kNone ? entry_of_kind(key, kInRing, at) : entry_of_kind(key, kNotKept);
-    }
-
     template <typename Make>
     void write_kept(Bytes piece, const WordEntry& entry, IdBuffer* out, Make&& make) {
         const uint64_t at = place_in_ring(entry);
@@ -184,12 +198,18 @@ class PieceIds {
     WordCache cache_;
     PieceRing ring_;
     WordBlock<kBlock> block_;
-    IdBuffer made_;
-    // Of a block's missed pieces: those to be made one by one, and those that tasks make.
+    // Of a block's missed pieces: the ring's hash of some, those to be made one by one, those that tasks make, and
+    // those that go into the ring.
+    uint64_t hashes_[kBlock];
     uint32_t left_[kBlock], waiting_[kBlock];
-    const MergeTask* task_of_[kBlock];
     MergeTask tasks_[kBlock];
     uint32_t merged_[kBlock][MergeTask::kRoom];  // what they write
+    struct Kept {
+        uint32_t j, start, count;  // ids of made_
+    };
+    Kept kept_[kBlock];
+    size_t n_kept_ = 0;
+    IdBuffer made_;
 };
 
 }  // namespace crayon
