@@ -40,5 +40,7 @@ std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<st
 
 // Both are empty if no merge happens, or if merges were made to collide.
 LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks);
+// The same of all merges, the slots of a pair_table.
+LiveMerges build_live_merges(const std::vector<uint64_t>& slots);
 
 }  // namespace crayon

@@ -180,6 +180,14 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
             fail("section pair_table has a length that is not a power of two, or less than 2");
         if (!is_power_of_two(pair_filter.size)) fail("section pair_filter has a length that is not a power of two");
     }
+    live_pilots = array<uint16_t>(Section::live_pilots);
+    live_slots = array<uint64_t>(Section::live_slots);
+    if (!live_pilots.empty() || !live_slots.empty()) {
+        if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
+            fail("section live_pilots has a length that is not a power of two, or less than 2");
+        if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
+            fail("section live_slots has a length that is not a power of two from 2 to 2^22");
+    }
     if (!has_merges()) return;
     byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
     word_table = array<WordEntry>(Section::word_table);
@@ -187,13 +195,6 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         fail("section word_table has a number of buckets that is not a power of two");
     byte_cuts = array<uint64_t>(Section::byte_cuts);
     if (!is_byte_cuts_size(byte_cuts.size)) fail("section byte_cuts has a filter whose length is not a power of two");
-    live_pilots = array<uint16_t>(Section::live_pilots);
-    live_slots = array<uint64_t>(Section::live_slots);
-    if (live_pilots.empty() && live_slots.empty()) return;
-    if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
-        fail("section live_pilots has a length that is not a power of two, or less than 2");
-    if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
-        fail("section live_slots has a length that is not a power of two from 2 to 2^22");
 }
 
 Cartridge open_cartridge(const std::string& path) {

@@ -18,9 +18,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         type=_scenarios,
         metavar="LIST",
-        help="with commas between them: first, repeated, new-words, long-document, lines, short, decode, open, memory, "
-        "hostile, lists (default: all; with --quick without long-document, lines, memory, lists); or jobs: training, "
-        "corpora, file, process, transformers, server",
+        help="with commas between them: first, first-large, repeated, new-words, long-document, lines, short, decode, "
+        "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
+        "lists); or jobs: training, corpora, file, process, transformers, server",
     )
     add(
         "--engines",

@@ -53,7 +53,7 @@ _INVISIBLE = re.compile(
 
 _SCENARIOS = {
     "first pass": "Text that the process has not seen before.",
-    "repeated": "The same text once more.",
+    "repeated": "The same text again, after five passes.",
     "short": "One short string a call.",
     "decode": "From ids back to text.",
     "open": "From the files to the first id.",
