@@ -74,6 +74,24 @@ def add_tokenize(subparsers: Any) -> None:
     written.add_argument(
         "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before one has more tokens"
     )
+    packed = command.add_argument_group("sequences of one length, for training")
+    packed.add_argument(
+        "--sequence-length", type=number, metavar="N", help="pack the documents into sequences of N tokens"
+    )
+    packed.add_argument(
+        "--packing",
+        choices=("concat", "best-fit"),
+        help="one document after the other, cut (the default), or no document cut that fits into a sequence",
+    )
+    packed.add_argument(
+        "--remainder",
+        choices=("drop", "keep", "pad"),
+        help="what becomes of shorter sequences (default: concat drops the last one of each task; best-fit keeps them, "
+        "or pads them where readers count tokens)",
+    )
+    packed.add_argument(
+        "--pad-token", metavar="TOKEN", help="what to pad with (default: the tokenizer's, or the end-of-text token)"
+    )
     read.add_argument(
         "--bad-records",
         choices=("stop", "skip", "replace"),
@@ -139,6 +157,10 @@ def tokenize(arguments: argparse.Namespace) -> int:
                 shuffle=arguments.shuffle,
                 seed=arguments.seed,
                 max_tokens_per_shard=arguments.max_tokens_per_shard,
+                sequence_length=arguments.sequence_length,
+                packing=arguments.packing,
+                remainder=arguments.remainder,
+                pad_token=arguments.pad_token,
                 batch_bytes=arguments.batch_bytes,
                 max_document_bytes=arguments.max_document_bytes,
                 group_bytes=arguments.group_bytes,
@@ -175,7 +197,7 @@ def tokenize(arguments: argparse.Namespace) -> int:
 
 _ARGUMENTS = (
     "input_format|column|template|separator|append_eos|eos|add_special_tokens|bad_records|shuffle|seed|format|workers|"
-    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes"
+    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes|sequence_length|packing|remainder|pad_token"
 )
 _ARGUMENT = re.compile(rf"(?<![\w/.\\'\"-])({_ARGUMENTS})(?= (?:was|is|or|\())")
 

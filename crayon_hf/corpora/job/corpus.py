@@ -21,7 +21,7 @@ from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard
 from crayon_hf.corpora.job.state import Counts, State, load
-from crayon_hf.corpora.job.summary import Summary, manifest
+from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
 from crayon_hf.errors import CorpusError, JobError
 from crayon_hf.reading.documents import InputFile, format_of
 from crayon_hf.reading.files import check_files, read_documents
@@ -58,6 +58,10 @@ def tokenize_corpus(
     shuffle: bool = False,
     seed: int = 0,
     max_tokens_per_shard: int | None = None,
+    sequence_length: int | None = None,
+    packing: str | None = None,
+    remainder: str | None = None,
+    pad_token: str | None = None,
     batch_bytes: int = BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     group_bytes: int = GROUP_BYTES,
@@ -94,7 +98,7 @@ def tokenize_corpus(
     """
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
-        seed, max_tokens_per_shard, max_document_bytes,
+        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
     ).checked()  # fmt: skip
     group_bytes = positive(group_bytes, "group_bytes")
     batch_bytes = positive(batch_bytes, "batch_bytes")
@@ -132,6 +136,8 @@ class _Job:
         directory.check()
         encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
+        if options.remainder == "pad":
+            self._facts["pad_id"] = encoding.pad_id
         files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
         self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
@@ -328,6 +334,7 @@ class _Job:
             output_bytes=sum(file["bytes"] for file in files),
             seconds=time.monotonic() - self._began,
             tokenized=Counts(*(a - b for a, b in zip(counts, before, strict=True))),
+            sequences=sequences_of(shards, counts.tokens),
             already_done=already_done,
         )
 

@@ -36,7 +36,8 @@ class ShardSummary(NamedTuple):
 
     output: str
     shards: tuple[dict[str, Any], ...]
-    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``."""
+    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``. With
+    packing ``sequences`` and ``padding`` (tokens) instead of ``documents``."""
     counts: Counts
     bad_records_file: str | None
     """Where the bad records are listed, as JSON lines of ``file``, ``line`` (``row``, ``document``) and ``reason``."""
@@ -63,6 +64,10 @@ def tokenize_shard(
     shuffle: bool = False,
     seed: int = 0,
     max_tokens_per_shard: int | None = None,
+    sequence_length: int | None = None,
+    packing: str | None = None,
+    remainder: str | None = None,
+    pad_token: str | None = None,
     batch_bytes: int = BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     threads: int = 0,
@@ -91,6 +96,9 @@ def tokenize_shard(
         bad_records: ``stop``, ``skip`` or ``replace``; the last two are listed.
         shuffle: Documents are in the order of ``numpy.random.default_rng(seed).permutation``.
         max_tokens_per_shard: No shard has more, unless it is one document; shards are ``OUT/00003_00000`` and so on.
+        sequence_length: Documents are packed into sequences of so many tokens, by `packing`: ``concat`` puts them one
+            after the other and cuts, ``best-fit`` cuts only documents that are longer, and leaves room. `remainder`
+            says what becomes of shorter sequences: ``drop``, ``keep`` or ``pad``, with `pad_token`.
         batch_bytes: Bytes of text that are read and encoded at a time.
         max_document_bytes: A longer document is a bad record.
         threads: To encode with; 0: as many as there are cores.
@@ -107,7 +115,7 @@ def tokenize_shard(
     """
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
-        seed, max_tokens_per_shard, max_document_bytes,
+        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
     ).checked()  # fmt: skip
     from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
     from crayon_hf.reading.files import check_files
@@ -174,10 +182,11 @@ class _Work:
         self._beside = os.path.join(self._directory, PLACE, name)
         self._path = f"{self._beside}.json"
         self._request = request_of(files, options, encoding.tokenizer)
-        self._encoder, self._settings = encoding.encoder, encoding.settings
+        self._encoder, self._settings, self._pad_id = encoding.encoder, encoding.settings, encoding.pad_id
         self._reading = options.reading(batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
+        from crayon_hf.corpora.job.packing import packed
         from crayon_hf.corpora.job.shards import BadRecords, Shards
         from crayon_hf.corpora.job.shuffled import files_of
 
@@ -185,9 +194,9 @@ class _Work:
         if not state.done:
             options = self._options
             bad = BadRecords(self._bad_path, state.bad_bytes)
-            shards = Shards(
-                options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path
-            )
+            limit = options.max_tokens_per_shard
+            files = Shards(options.format, self._output, self._settings, limit, state, self._path)
+            shards = packed(files, options, self._pad_id)
             try:
                 (self._shuffle if options.shuffle else self._straight)(shards, bad)
             except BaseException:

@@ -67,6 +67,9 @@ class State(NamedTuple):
     """With shuffling: how many tokens and documents of the files beside the state count."""
     ordered: int | None = None
     """With shuffling, once everything is spooled: how many documents, in their new order, the finished shards have."""
+    packed: int = 0
+    """With packing: what of the next sequences' first document or window is in the finished shards
+    (`crayon_hf.corpora.job.packing`)."""
     done: bool = False
 
     def save(self, path: str) -> None:

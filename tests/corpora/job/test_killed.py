@@ -30,6 +30,7 @@ from pathlib import Path
 import numpy, crayon_hf
 from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job import corpus as job
+from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job import prefetch
 from crayon_hf.corpora.job import shuffled
 from crayon_hf.corpora.job import workers
@@ -40,6 +41,7 @@ from tests.corpora.job.job_cases import tree
 home, options, TOKENIZER = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 tokenizer = crayon_hf.Tokenizer.from_file(TOKENIZER)
 tokenizer.encode("warm")
+packing.WINDOW = 256
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"}
 
 def run(out, nth=0, **more):
@@ -112,6 +114,8 @@ CASES: dict[str, dict[str, Any]] = {
     "limited": {"format": "datatrove", "max_tokens_per_shard": 300, "bad_records": "skip"},
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
     "mds": {"format": "mds"},
+    "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 100},
+    "best fit": {"format": "arrow", "sequence_length": 8, "packing": "best-fit", "max_tokens_per_shard": 100},
 }
 
 
