@@ -74,6 +74,12 @@ def add_tokenize(subparsers: Any) -> None:
     written.add_argument(
         "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before one has more tokens"
     )
+    written.add_argument(
+        "--deduplicate", action="store_true", help="leave out documents whose text was there before, in any file"
+    )
+    written.add_argument(
+        "--held-out", type=float, metavar="SHARE", help="put this share of the documents, as 0.005, into OUT/held-out"
+    )
     packed = command.add_argument_group("sequences of one length, for training")
     packed.add_argument(
         "--sequence-length", type=number, metavar="N", help="pack the documents into sequences of N tokens"
@@ -161,6 +167,8 @@ def tokenize(arguments: argparse.Namespace) -> int:
                 packing=arguments.packing,
                 remainder=arguments.remainder,
                 pad_token=arguments.pad_token,
+                deduplicate=arguments.deduplicate,
+                held_out=arguments.held_out,
                 batch_bytes=arguments.batch_bytes,
                 max_document_bytes=arguments.max_document_bytes,
                 group_bytes=arguments.group_bytes,
@@ -197,7 +205,7 @@ def tokenize(arguments: argparse.Namespace) -> int:
 
 _ARGUMENTS = (
     "input_format|column|template|separator|append_eos|eos|add_special_tokens|bad_records|shuffle|seed|format|workers|"
-    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes|sequence_length|packing|remainder|pad_token"
+    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes|sequence_length|packing|remainder|pad_token|held_out"
 )
 _ARGUMENT = re.compile(rf"(?<![\w/.\\'\"-])({_ARGUMENTS})(?= (?:was|is|or|\())")
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
+from crayon_hf.corpora.job import choosing
+from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard
+from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
 from crayon_hf.errors import CorpusError, JobError
@@ -62,6 +63,8 @@ def tokenize_corpus(
     packing: str | None = None,
     remainder: str | None = None,
     pad_token: str | None = None,
+    deduplicate: bool = False,
+    held_out: float | None = None,
     batch_bytes: int = BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     group_bytes: int = GROUP_BYTES,
@@ -85,6 +88,8 @@ def tokenize_corpus(
             One means this process itself.
         threads: Of each worker, to encode with; without it the cores are divided among the workers.
         shuffle: The order of the files, too, is ``numpy.random.default_rng(seed).permutation``.
+        deduplicate: Of documents with the same text in all inputs the first one is taken. Inputs are read twice.
+        held_out: A share of the documents that goes to ``OUT/held-out``, by the hash of each text.
         overwrite: Begin anew, and remove what another job of ours wrote there. Files of others are never removed.
         progress: Called after every batch, in this thread or another.
         runner: Does the tasks instead of processes of this machine.
@@ -99,6 +104,7 @@ def tokenize_corpus(
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
         seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
+        deduplicate, held_out,
     ).checked()  # fmt: skip
     group_bytes = positive(group_bytes, "group_bytes")
     batch_bytes = positive(batch_bytes, "batch_bytes")
@@ -108,13 +114,18 @@ def tokenize_corpus(
     from crayon_hf.corpora.job.encoder import job_tokenizer
 
     opened = job_tokenizer(tokenizer)
-    job = _Job(Directory(os.fspath(output)), inputs, options, opened, group_bytes, batch_bytes, progress)
-    finished = None if begin_anew else job.already_done()
-    if finished is not None:
-        return finished
-    return job.run(
-        begin_anew, runner, lambda tasks, lock: _here(tasks, opened, options, batch_bytes, workers, threads, lock)
-    )
+    path = os.fspath(output)
+    job = _Job(Directory(path), inputs, options, opened, group_bytes, batch_bytes, progress)
+    sides = [job]
+    if options.held_out is not None:
+        directory, aside = Directory(os.path.join(path, HELD_OUT)), options._replace(is_held_out=True)
+        sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
+
+    def here(side: _Job) -> Callable[[Sequence[Task], int], Any]:
+        return lambda tasks, lock: _here(tasks, opened, side.options, batch_bytes, workers, threads, lock)
+
+    made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner, here(side)) for side in sides]
+    return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
 
 
 class _Job:
@@ -132,13 +143,14 @@ class _Job:
     ) -> None:
         from crayon_hf.corpora.job.encoder import plan_encoding
 
-        self._directory, self._options, self._tokenizer, self._report = directory, options, tokenizer, report
+        self._directory, self._tokenizer, self._report = directory, tokenizer, report
+        self.options = self._options = options
         directory.check()
         encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
         if options.remainder == "pad":
             self._facts["pad_id"] = encoding.pad_id
-        files = _outside(directory.path, inputs, options.input_format)
+        self.files = files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
         self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
         self._request = {**request_of(files, options, tokenizer), "group_bytes": group_bytes}
@@ -168,7 +180,9 @@ class _Job:
                 if any(state.shards for state in directory.states().values()):
                     refuse(directory.path, before, self._request)
                 self._begin_anew()
-            failures, undone = self._do(runner, here, lock)
+            failures, undone = self._choose(runner, here, lock) if self._options.deduplicate else ([], 0)
+            if not failures:
+                failures, undone = self._do(runner, here, lock)
             raise_for(failures, undone, len(self._tasks))
             return self._finish()
         finally:
@@ -206,6 +220,8 @@ class _Job:
         if ours:
             self._try()
         directory.clear()
+        if options.held_out is None:
+            directory.clear_held_out()
         directory.begin(self._request)
 
     def _try(self) -> None:
@@ -231,6 +247,8 @@ class _Job:
         ]:
             return False
         changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
+        if changed and self._options.deduplicate:  # what is left out elsewhere depends on it
+            return False
         states = [(task, self._state(task)) for task in changed]
         if any(state is not None and state.shards for _, state in states):
             return False
@@ -248,6 +266,40 @@ class _Job:
 
     # -- tasks
 
+    def _choose(
+        self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
+    ) -> tuple[list[Failure], int]:
+        """The first pass where duplicates are left out: hash all documents, and say which are taken."""
+        paths = [state_path(task.output) for task in self._tasks]
+        if all(map(choosing.is_chosen, paths)):
+            return [], 0
+        left = [task for task, path in zip(self._tasks, paths, strict=True) if not choosing.has_hashes(path)]
+        failures = list(self._run_tasks(left, runner, here, lock))
+        undone = sum(not choosing.has_hashes(path) for path in paths)
+        if not undone:
+            choosing.choose([(path, task.files) for path, task in zip(paths, self._tasks, strict=True)], self._options)
+        elif not failures:
+            failures.append(Failure("error", "a task has no hashes"))
+        return failures, undone
+
+    def _run_tasks(
+        self, left: Sequence[Task], runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
+    ) -> Iterator[Failure]:
+        """Do some tasks; what failed."""
+        if not left:
+            return
+        self._tell()
+        results: Iterator[tuple[Task, Any]]
+        if runner is None:
+            results = here(left, lock)(self._progress)
+        else:
+            results = runner(left, self._tokenizer, self._options, self._progress)
+        for task, result in results:
+            if isinstance(result, ShardSummary):
+                self._progress(task, result.counts)
+            else:
+                yield result if isinstance(result, Failure) else failure_of(result)
+
     def _do(
         self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
     ) -> tuple[list[Failure], int]:
@@ -261,19 +313,7 @@ class _Job:
             if state is None or not state.done or not is_whole(self._directory.path, state.shards):
                 left.append(task)
         self._before = self._sum
-        failures: list[Failure] = []
-        if left:
-            self._tell()
-            results: Iterator[tuple[Task, Any]]
-            if runner is None:
-                results = here(left, lock)(self._progress)
-            else:
-                results = runner(left, self._tokenizer, self._options, self._progress)
-            for task, result in results:
-                if isinstance(result, ShardSummary):
-                    self._progress(task, result.counts)
-                else:
-                    failures.append(result if isinstance(result, Failure) else failure_of(result))
+        failures = list(self._run_tasks(left, runner, here, lock))
         undone = [task for task in left if (state := self._state(task)) is None or not state.done]
         if undone and not failures:
             failures.append(Failure("error", f"task {undone[0].name} has no result"))

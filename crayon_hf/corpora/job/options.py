@@ -35,6 +35,10 @@ class Options(NamedTuple):
     packing: str | None = None
     remainder: str | None = None
     pad_token: str | None = None
+    deduplicate: bool = False
+    held_out: float | None = None
+    is_held_out: bool = False
+    """The other side of `held_out`: what the job in ``OUT/held-out`` has."""
 
     def checked(self) -> Options:
         """The same, of plain Python types. TypeError, ValueError or OverflowError for what makes no sense."""
@@ -57,6 +61,8 @@ class Options(NamedTuple):
             seed=seed if self.shuffle else 0,  # without shuffling it makes no difference
             max_tokens_per_shard=None if most is None else positive(most, "max_tokens_per_shard"),
             max_document_bytes=positive(self.max_document_bytes, "max_document_bytes"),
+            deduplicate=validation.flag(self.deduplicate, "deduplicate"),
+            held_out=None if self.held_out is None else _share(self.held_out, "held_out"),
         )
         checked.reading(BATCH_BYTES, 0).check()
         return checked._packing_checked()
@@ -114,6 +120,14 @@ def positive(value: Any, name: str) -> int:
     if number == 0:
         raise ValueError(f"{name} is 0, expected at least 1")
     return number
+
+
+def _share(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is {validation.kind(value)}, expected float")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value}, expected a share between 0 and 1, as 0.005")
+    return float(value)
 
 
 def _text(value: Any, name: str) -> str:

@@ -47,6 +47,8 @@ class Summary(NamedTuple):
     already_done: bool = False
     sequences: Sequences | None = None
     """With packing."""
+    held_out: Summary | None = None
+    """Of the directory with the documents that were held out."""
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -74,6 +76,7 @@ class Summary(NamedTuple):
             "megabytes_per_second": None if speed is None else round(speed, 2),
             "tokenized": self.tokenized._asdict(),
             "already_done": self.already_done,
+            **({} if self.held_out is None else {"held_out_job": self.held_out.as_json()}),
         }
 
     def lines(self) -> list[str]:
@@ -91,6 +94,13 @@ class Summary(NamedTuple):
             more = [f"{padding / written:.2%} padding"] if padding else []
             more += [f"{dropped:,} tokens dropped"] if dropped else []
             lines.append(f"sequences: {rows:,}, {written:,} tokens" + "".join(f", {each}" for each in more))
+        if counts.duplicates:
+            lines.append(f"duplicates left out: {counts.duplicates:,}")
+        if counts.not_chosen:
+            lines.append(f"not chosen from the mixture: {counts.not_chosen:,}")
+        if self.held_out is not None:
+            aside = self.held_out.counts
+            lines.append(f"held out: {aside.documents:,} documents, {aside.tokens:,} tokens in {self.held_out.output}")
         if counts.bad_records:
             lines.append(f"bad records: {counts.bad_records:,}, listed in bad-records.jsonl")
         if not self.already_done:

@@ -114,6 +114,8 @@ CASES: dict[str, dict[str, Any]] = {
     "limited": {"format": "datatrove", "max_tokens_per_shard": 300, "bad_records": "skip"},
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
     "mds": {"format": "mds"},
+    "no duplicates": {"format": "npy", "deduplicate": True, "max_tokens_per_shard": 300, "bad_records": "replace"},
+    "held out": {"format": "bin", "held_out": 0.4},
     "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 100},
     "best fit": {"format": "arrow", "sequence_length": 8, "packing": "best-fit", "max_tokens_per_shard": 100},
 }
