@@ -37,8 +37,9 @@ def add_tokenize(subparsers: Any) -> None:
         ),
     )
     command.add_argument(
-        "input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
+        "input", nargs="*", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
     )
+    command.add_argument("--mix", metavar="FILE", help="mix the sources that a JSON file lists, instead of inputs")
     command.add_argument("-o", "--output", required=True, metavar="OUT", help="a directory: new, empty, or this job's")
     add_tokenizer(command, default=None)
     command.add_argument(
@@ -141,14 +142,17 @@ def add_tokenize(subparsers: Any) -> None:
 def tokenize(arguments: argparse.Namespace) -> int:
     """Tokenize a corpus, and say what came of it."""
     from crayon_hf.corpora.job.corpus import tokenize_corpus
+    from crayon_hf.corpora.job.mixture import read_mixture
     from crayon_hf.corpora.job.progress import Bar
     from crayon_hf.errors import CrayonError
 
     bar = None if arguments.quiet else Bar()
     with _signals_as_interrupts():
         try:
+            if bool(arguments.input) == (arguments.mix is not None):
+                raise ValueError("give inputs, or a mixture with --mix FILE, and not both")
             summary = tokenize_corpus(
-                arguments.input,
+                arguments.input if arguments.mix is None else read_mixture(arguments.mix),
                 arguments.output,
                 arguments.format,
                 tokenizer=local_name(arguments.tokenizer),

@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
@@ -16,6 +16,7 @@ from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.mixture import sources_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
@@ -43,7 +44,7 @@ each one; what it has not given when it ends is not done."""
 
 
 def tokenize_corpus(
-    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile] | Mapping[str, Any],
     output: str | os.PathLike[str],
     format: str = "megatron",
     *,
@@ -81,7 +82,8 @@ def tokenize_corpus(
     end are those of a call that nothing happened to. A call for what is done does nothing.
 
     Args:
-        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read.
+        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read. Or a mixture:
+            ``{"web": {"inputs": ["web/"], "proportion": 0.7}, "code": {...}}``, which is shuffled.
         output: A directory: new, empty, or this job's.
         group_bytes: As many files go together as have no more bytes than that, as stored.
         workers: Processes, at most one a task; without it one for each two cores, for packed files one for each core.
@@ -102,7 +104,8 @@ def tokenize_corpus(
     docs/corpora.md has examples.
     """
     options = Options(
-        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
+        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records,
+        shuffle or isinstance(inputs, Mapping),
         seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
         deduplicate, held_out,
     ).checked()  # fmt: skip
@@ -115,10 +118,16 @@ def tokenize_corpus(
 
     opened = job_tokenizer(tokenizer)
     path = os.fspath(output)
+    if isinstance(inputs, Mapping):
+        inputs, mixture = sources_of(inputs, lambda each: _outside(path, each, options.input_format))
+        options = options._replace(mixture=mixture)
     job = _Job(Directory(path), inputs, options, opened, group_bytes, batch_bytes, progress)
     sides = [job]
     if options.held_out is not None:
-        directory, aside = Directory(os.path.join(path, HELD_OUT)), options._replace(is_held_out=True)
+        directory = Directory(os.path.join(path, HELD_OUT))
+        aside = options._replace(is_held_out=True)
+        if options.mixture is not None:  # nothing is held out twice
+            aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in options.mixture))
         sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
 
     def here(side: _Job) -> Callable[[Sequence[Task], int], Any]:
@@ -262,7 +271,8 @@ class _Job:
 
     def _plan(self, request: dict[str, Any]) -> list[Task]:
         files = [InputFile(*file) for file in request["inputs"]]
-        return plan(files, self._directory.path, self._group_bytes, self._options.shuffle, self._options.seed)
+        options = self._options
+        return plan(files, self._directory.path, self._group_bytes, options.shuffle, options.seed, options.mixture)
 
     # -- tasks
 

@@ -39,6 +39,8 @@ class Options(NamedTuple):
     held_out: float | None = None
     is_held_out: bool = False
     """The other side of `held_out`: what the job in ``OUT/held-out`` has."""
+    mixture: tuple[tuple[str, int, float], ...] | None = None
+    """`Source`s of `crayon_hf.corpora.job.mixture`."""
 
     def checked(self) -> Options:
         """The same, of plain Python types. TypeError, ValueError or OverflowError for what makes no sense."""

@@ -42,6 +42,7 @@ home, options, TOKENIZER = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[
 tokenizer = crayon_hf.Tokenizer.from_file(TOKENIZER)
 tokenizer.encode("warm")
 packing.WINDOW = 256
+MIXTURE = {"a": {"inputs": [str(home / "in/0.jsonl")], "repeat": 1.5}, "b": {"inputs": str(home / "in/1.jsonl")}}
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"}
 
 def run(out, nth=0, **more):
@@ -52,8 +53,8 @@ def run(out, nth=0, **more):
             kill_at(nth, str(out))
         try:
             crayon_hf.tokenize_corpus(
-                home / "in", out, tokenizer=tokenizer, workers=1, threads=1, group_bytes=3000, batch_bytes=900,
-                **{**options, **more},
+                MIXTURE if options.get("seed") == 9 else home / "in", out, tokenizer=tokenizer,
+                **{"workers": 1, "threads": 1, "group_bytes": 3000, "batch_bytes": 900, **options, **more},
             )
         except BaseException as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\\n")
@@ -115,6 +116,7 @@ CASES: dict[str, dict[str, Any]] = {
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
     "mds": {"format": "mds"},
     "no duplicates": {"format": "npy", "deduplicate": True, "max_tokens_per_shard": 300, "bad_records": "replace"},
+    "mixed": {"format": "bin", "deduplicate": True, "seed": 9, "sequence_length": 8, "max_tokens_per_shard": 200},
     "held out": {"format": "bin", "held_out": 0.4},
     "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 100},
     "best fit": {"format": "arrow", "sequence_length": 8, "packing": "best-fit", "max_tokens_per_shard": 100},
