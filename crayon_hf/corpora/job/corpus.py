@@ -384,7 +384,7 @@ class _Job:
             output_bytes=sum(file["bytes"] for file in files),
             seconds=time.monotonic() - self._began,
             tokenized=Counts(*(a - b for a, b in zip(counts, before, strict=True))),
-            sequences=sequences_of(shards, counts.tokens),
+            sequences=sequences_of(shards, counts.tokens, self._options.sequence_length),
             already_done=already_done,
         )
 

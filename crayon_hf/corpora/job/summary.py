@@ -21,9 +21,9 @@ class Sequences(NamedTuple):
     """Tokens of documents that are in no sequence."""
 
 
-def sequences_of(shards: list[dict[str, Any]], tokens: int) -> Sequences | None:
-    """The sums over shards, for documents of so many tokens. None without packing."""
-    if not shards or "sequences" not in shards[0]:
+def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) -> Sequences | None:
+    """The sums over shards, for documents of so many tokens. None without packing (`length` is that of a sequence)."""
+    if length is None:
         return None
     sequences, written, padding = (
         sum(shard[name] for shard in shards) for name in ("sequences", "tokens", "padding")

@@ -133,6 +133,13 @@ def test_as_by_hand(kind: type[Packer], seed: int, monkeypatch: pytest.MonkeyPat
         assert begun.state.packed == 0
 
 
+def test_all_is_dropped(gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "so short"}')
+    summary = job(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like, "npy")
+    assert summary.sequences == (0, 0, 0, summary.counts.tokens)
+    assert summary.counts.tokens > 0
+
+
 def test_dropped() -> None:
     rows = [[1] * 20, [2] * 20]
     assert pack(Concatenated, rows, Written(), [], "drop").sequences == [[1] * 16, [1] * 4 + [2] * 12]
@@ -260,4 +267,5 @@ def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
     for kind in ("concat", "best-fit"):
         summary = job(tmp_path / "in.jsonl", tmp_path / kind, gpt2_like, "npy", packing=kind)
         assert summary.counts.documents == 0
-        assert summary.sequences is None
+        assert summary.sequences == (0, 0, 0, 0)
+        assert "sequences: 0" in "\n".join(summary.lines())
