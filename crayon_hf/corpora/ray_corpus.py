@@ -153,7 +153,9 @@ def _all_absolute(inputs: Any) -> Any:
     """Of inputs, or of each source of a mixture."""
     if isinstance(inputs, Mapping):
         return {
-            name: {**source, "inputs": _all_absolute(source["inputs"])} if "inputs" in source else source
+            name: {**source, "inputs": _all_absolute(source["inputs"])}
+            if isinstance(source, Mapping) and "inputs" in source
+            else source
             for name, source in inputs.items()
         }
     return [_absolute(one) for one in ([inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs)]
