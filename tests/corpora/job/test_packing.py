@@ -166,9 +166,11 @@ def test_whoever_does_it(format: str, packing: str, inputs: Path, gpt2_like: Pat
     assert summary.sequences.tokens == LENGTH * summary.sequences.sequences
     assert summary.sequences.tokens - summary.sequences.padding == summary.counts.tokens
     expected = tree(tmp_path / "1")
-    job(inputs, tmp_path / "2", gpt2_like, format, workers=2, batch_bytes=300, **options)
+    # Processes take a second to start: one format of rows, and one whose readers count tokens.
+    workers = 2 if format in ("npy", "arrow") else 1
+    job(inputs, tmp_path / "2", gpt2_like, format, workers=workers, batch_bytes=300, **options)
     assert tree(tmp_path / "2") == expected
-    if format in ("npy", "parquet"):
+    if (format, packing) in (("npy", "best-fit"), ("arrow", "concat")):
         job(inputs, tmp_path / "4", gpt2_like, format, workers=4, batch_bytes=1 << 20, threads=1, **options)
         assert tree(tmp_path / "4") == expected
     again = job(inputs, tmp_path / "1", gpt2_like, format, **options)
