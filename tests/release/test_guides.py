@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def plain(value: Any) -> Any:
         return [id for chunk in value for id in chunk.ids.tolist()]
     if isinstance(value, tuple) and isinstance(value[0], np.ndarray):
         ids, splits = value
-        return [ids[start:end].tolist() for start, end in zip(splits[:-1], splits[1:], strict=True)]
+        return [ids[start:end].tolist() for start, end in pairwise(splits)]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
