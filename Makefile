@@ -121,7 +121,7 @@ docs: ## the documentation as a site, build/docs/index.html; warnings are errors
 linkcheck: ## the addresses in the documentation (needs tools/docs.txt and the network)
 	$(PYTHON) -m sphinx -q -c docs/site -b linkcheck . build/linkcheck
 
-pictures: ## docs/pictures: the drawings of README and the documentation
+pictures: ## docs/pictures: what README and the documentation show (needs Chromium where a screenshot is stale)
 	$(PYTHON) tools/pictures.py
 
 clean: ## remove what builds and tests leave behind

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "crayon-hf"
 author = "the developers of crayon-hf"
 version = release = version_of("crayon-hf")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "command_help"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "command_help", "light_and_dark"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = [

@@ -11,12 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pictures
 import pytest
+import screenshots
 
 import crayon_hf
 from tests.support.versions import before_1
 
-pictures: Any = importlib.import_module("tools.pictures")
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -80,6 +81,19 @@ def test_every_environment_variable_is_listed() -> None:
 @pytest.mark.parametrize(("path", "svg"), [pytest.param(*each, id=each[0].name) for each in pictures.drawn()])
 def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
     assert path.read_text(encoding="utf-8") == svg, "make pictures"
+
+
+@pytest.mark.parametrize("path", screenshots.paths(pictures.TO), ids=lambda path: path.name)
+def test_screenshots_are_of_the_page_as_it_is(path: Path) -> None:
+    """By the digest of the page that they were taken of. Bytes and fonts are those of a browser."""
+    assert screenshots.digest_in(path) == screenshots.digest(path.stem), "make pictures"
+    assert path.stat().st_size < 60_000
+
+
+def test_every_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *DOCS.glob("**/*.md")]
+    shown = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [path.name for path in pictures.TO.iterdir() if f'pictures/{path.name}"' not in shown] == []
 
 
 def modules() -> list[str]:
