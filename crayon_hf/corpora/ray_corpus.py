@@ -58,6 +58,8 @@ def tokenize_corpus_on_ray(
     `cpus_per_task` is what Ray reserves, and how many threads encode. `settings` are those of `tokenize_corpus`, but
     for ``workers``, ``threads`` and ``runner``; `progress` is called after each task. Errors are those of
     `tokenize_corpus`.
+
+    docs/clusters.md has examples.
     """
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
     taken = {"workers", "threads", "runner"} & settings.keys()

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(NamedTuple):
-    """What a format asks about the tokenizer."""
+    """What a format asks about the tokenizer.
+
+    docs/corpora.md has examples.
+    """
 
     size: int
     """Tokens, added ones too: ``Tokenizer.get_vocab_size()`` of tokenizers, ``len`` of a tokenizer of transformers."""
@@ -32,7 +35,10 @@ class Vocabulary(NamedTuple):
 
 
 class ShardSettings(NamedTuple):
-    """What writing a shard depends on."""
+    """What writing a shard depends on.
+
+    docs/corpora.md has examples.
+    """
 
     vocabulary: Vocabulary
     sequence_length: int | None = None
