@@ -33,7 +33,7 @@ class LightAndDark(SphinxTransform):
                 nodes.image(uri=found[theme], alt=found["alt"], classes=[f"only-{theme}"])
                 for theme in ("light", "dark")
             )
-            raw.replace_self(nodes.paragraph("", "", *images))
+            raw.replace_self(nodes.paragraph("", "", *images, classes=["picture"]))
 
 
 def setup(app: Any) -> dict[str, Any]:
