@@ -16,6 +16,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "command_help",
+    "docstrings",
     "light_and_dark",
     "page_titles",
 ]

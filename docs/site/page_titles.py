@@ -24,12 +24,6 @@ class PageTitles(SphinxPostTransform):
                 link[:] = [nodes.inline("", title.astext())]
 
 
-def links_to_pages(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
-    """``docs/corpora.md has examples``, in a docstring."""
-    lines[:] = [re.sub(r"`*\bdocs/([\w/-]+)\.md`*", r":doc:`/docs/\1`", line) for line in lines]
-
-
 def setup(app: Any) -> dict[str, Any]:
     app.add_post_transform(PageTitles)
-    app.connect("autodoc-process-docstring", links_to_pages)
     return {"parallel_read_safe": True}

@@ -78,7 +78,8 @@ def test_every_public_name_is_explained() -> None:
         assert ">>> " in text or pages, f"the docstring of {name} has no example, and names no page with one"
         assert all((ROOT / page).is_file() for page in pages), f"the docstring of {name} names a page that is not there"
         for method, member in methods(value) if inspect.isclass(value) else ():
-            assert (inspect.getdoc(member) or "").strip(), f"{name}.{method} has no docstring"
+            said = re.sub(rf"^{method}\(.*", "", inspect.getdoc(member) or "")  # which pybind11 writes by itself
+            assert said.strip(), f"{name}.{method} has no docstring"
 
 
 @before_1("transformers beside it")
