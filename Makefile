@@ -116,12 +116,12 @@ dist-check: dist ## the same, installed where there is no compiler, and built ag
 	$(PYTHON) tools/dist_check.py
 
 docs: ## the documentation as a site, build/docs/index.html; warnings are errors (needs tools/docs.txt)
-	$(PYTHON) -m sphinx -W --keep-going -q -j auto -c docs/site -b html . build/docs
+	$(PYTHON) -m sphinx -E -a -W --keep-going -q -j auto -c docs/site -b html . build/docs
 
 linkcheck: ## the addresses in the documentation (needs tools/docs.txt and the network)
 	$(PYTHON) -m sphinx -q -c docs/site -b linkcheck . build/linkcheck
 
-pictures: ## docs/pictures: the drawings of README and the documentation
+pictures: ## docs/pictures: what README and the documentation show (needs Chromium where a screenshot is stale)
 	$(PYTHON) tools/pictures.py
 
 clean: ## remove what builds and tests leave behind

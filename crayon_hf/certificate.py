@@ -140,6 +140,8 @@ def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
 
     CertificateError for one that is malformed, of another schema, or of another source than the cartridge's own: it is
     not to be trusted. A path is verified whole first.
+
+    docs/parity.md has examples.
     """
     engine = where if isinstance(where, _core.Engine) else _core.Engine.open(os.fspath(where), verify=True)
     if engine.certificate is None:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Chunk(NamedTuple):
-    """A part of a text, where it is, and its ids."""
+    """A part of a text, where it is, and its ids.
+
+    docs/chunking.md has examples.
+    """
 
     text: str
     start: int
@@ -50,7 +53,10 @@ def split_text(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[Chunk]:
-    """Split a text into chunks of at most `max_tokens` tokens: see `Tokenizer.split_text`."""
+    """Split a text into chunks of at most `max_tokens` tokens: see `Tokenizer.split_text`.
+
+    docs/chunking.md has examples.
+    """
     return Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip).split(text)
 
 
@@ -64,7 +70,10 @@ def split_batch(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[list[Chunk]]:
-    """`split_text` of each of many texts."""
+    """`split_text` of each of many texts.
+
+    docs/chunking.md has examples.
+    """
     validation.check_list(texts)
     splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
     return [splitter.split(text, f"text {i}") for i, text in enumerate(texts)]

@@ -7,6 +7,7 @@ from crayon_hf.cli.arguments import Parser, listed
 from crayon_hf.cli.commands import add_decode, add_encode
 from crayon_hf.cli.completion import add_completion
 from crayon_hf.cli.conversion import add_convert
+from crayon_hf.cli.corpus_report import add_corpus_report
 from crayon_hf.cli.counting import add_count
 from crayon_hf.cli.describing import add_info, add_list
 from crayon_hf.cli.hub import add_pull
@@ -24,7 +25,7 @@ from crayon_hf.cli.truncating import add_truncate
 GROUPS = (
     ("texts and ids", ("encode", "decode", "count", "truncate", "split", "inspect")),
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
-    ("corpora", ("tokenize",)),
+    ("corpora", ("tokenize", "corpus-report")),
     ("the Hub", ("pull", "publish")),
     ("parity and speed", ("parity", "bench")),
     ("programs and shells", ("run", "completion")),
@@ -64,6 +65,7 @@ def build_parser() -> Parser:
         *(add_encode, add_decode, add_count, add_truncate, add_split, add_inspect),
         *(add_info, add_list, add_convert, add_train, add_cache),
         add_tokenize,
+        add_corpus_report,
         *(add_pull, add_publish),
         *(add_parity, add_bench),
         *(add_run, add_completion),

@@ -36,6 +36,8 @@ def convert(
 
     What a file is, its content says. `pattern`, `special_tokens` and `name` (of the encoding whose pattern and special
     tokens are used) are for rank files, which do not say them.
+
+    docs/sources.md has examples.
     """
     from crayon_hf.conversion.recognise import recognise
     from crayon_hf.conversion.tiktoken_objects import is_encoding_name, read_encoding
@@ -109,6 +111,8 @@ def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bo
 
     ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. What else is in
     the directory stays, and so do settings of a tokenizer_config.json that the vocabulary says nothing about.
+
+    docs/sources.md has examples.
     """
     from crayon_hf.conversion.repository import write as write_repository
 

@@ -20,6 +20,8 @@ def from_terms(terms: Iterable[str | bytes]) -> Converted:
     A term matches wherever it stands, inside a word too; one that shall only begin a word has a space in front. Terms
     that are there already (a byte, or the same term again) are left out. VocabularyError for an empty term, and
     for one with surrogates.
+
+    docs/sources.md has examples.
     """
     if isinstance(terms, (str, bytes)):
         raise TypeError("terms are a list of str or bytes, not one")

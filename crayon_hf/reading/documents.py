@@ -44,6 +44,8 @@ class InputFile(NamedTuple):
     """Bytes as stored; -1 where the place that it is in does not say."""
     mark: str = ""
     """Changes when the file does: a time of modification, an ETag. Empty where there is no such thing."""
+    share: float = 1.0
+    """In a mixture: how much of it is taken, by the hash of each text."""
 
 
 class Position(NamedTuple):

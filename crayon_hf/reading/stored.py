@@ -85,7 +85,7 @@ class Stored:
                 status = os.fstat(self.raw.fileno())
                 size, mark = status.st_size, mark_of_status(status)
             elif self.file.mark:
-                _, size, mark = self._remote.now(self.file.mark)
+                _, size, mark, _ = self._remote.now(self.file.mark)
             else:
                 return
         if size not in (self.file.size, -1) and self.file.size != -1:

@@ -49,7 +49,10 @@ def constructor_of(name: str) -> Callable[[], dict[str, Any]] | None:
 
 
 def list_encoding_names() -> list[str]:
-    """The names that `get_encoding` knows."""
+    """The names that `get_encoding` knows.
+
+    docs/from-tiktoken.md has examples.
+    """
     _find_constructors()
     return list(ENCODING_CONSTRUCTORS)
 

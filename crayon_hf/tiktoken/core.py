@@ -40,7 +40,10 @@ Disallowed = Literal["all"] | Collection[str]
 
 
 class Encoding:
-    """Text to token ids and back, as ``tiktoken.Encoding`` does it."""
+    """Text to token ids and back, as ``tiktoken.Encoding`` does it.
+
+    docs/from-tiktoken.md has examples.
+    """
 
     def __init__(
         self,
@@ -487,6 +490,8 @@ def get_encoding(encoding_name: str) -> Encoding:
     """An encoding by its name, published or of a plugin (``tiktoken_ext``), the same object every time.
 
     ValueError for a name that is not known.
+
+    docs/from-tiktoken.md has examples.
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")

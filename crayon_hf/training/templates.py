@@ -44,7 +44,10 @@ class Start(NamedTuple):
 
 
 def pattern_names() -> list[str]:
-    """The names that `byte_level` takes."""
+    """The names that `byte_level` takes.
+
+    docs/training.md has an example.
+    """
     from crayon_hf.conversion.gguf_patterns import PRE_TOKENIZERS
 
     published = {name for name, meaning in PRE_TOKENIZERS.items() if not meaning.spaces_escaped}
