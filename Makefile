@@ -19,10 +19,10 @@ engine: ## compile what changed in cpp/ since `make build`
 test: ## README's test command: what guards every component and face, in minutes
 	$(PYTHON) -m pytest -n auto --dist worksteal
 
-test-all: ## all tests; a quarter of an hour (more of them with CRAYON_SHARED and the tools that .ci/run installs)
+test-all: ## all tests; 20 minutes (more of them with CRAYON_SHARED and the tools that .ci/run installs)
 	$(PYTHON) -m pytest -n auto --dist worksteal -m ""
 
-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; an hour (needs clang)
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; two hours (needs clang)
 	$(PYTHON) tools/sanitize.py asan
 
 tsan: ## the tests of concurrency under ThreadSanitizer; twenty minutes (needs clang)
@@ -54,7 +54,7 @@ bench: ## nine vocabularies beside every other engine: build/bench.md and .json 
 quick-bench: ## the same roughly, with little text and one thread, printed
 	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick
 
-surface: ## every public call of tokenizers, transformers and tiktoken beside ours; ten minutes (needs CRAYON_SHARED)
+surface: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.surface
 
 versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; half an hour, gigabytes, the network
@@ -96,7 +96,7 @@ faces: ## half an hour of random calls and changes, ours beside transformers, to
 budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) tests/budgets/run.py
 
-huge: ## texts of more than 4 GiB; an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
+huge: ## texts of more than 4 GiB; half an hour, 14 GiB of memory, 6 GiB of disk (CRAYON_HUGE_DIR says where)
 	CRAYON_HUGE=1 $(PYTHON) -m pytest tests/huge --durations=0
 
 portable: ## the library compiled for Windows, macOS' standard library and AArch64, as far as is possible here
@@ -116,12 +116,12 @@ dist-check: dist ## the same, installed where there is no compiler, and built ag
 	$(PYTHON) tools/dist_check.py
 
 docs: ## the documentation as a site, build/docs/index.html; warnings are errors (needs tools/docs.txt)
-	$(PYTHON) -m sphinx -W --keep-going -q -j auto -c docs/site -b html . build/docs
+	$(PYTHON) -m sphinx -E -a -W --keep-going -q -j auto -c docs/site -b html . build/docs
 
 linkcheck: ## the addresses in the documentation (needs tools/docs.txt and the network)
 	$(PYTHON) -m sphinx -q -c docs/site -b linkcheck . build/linkcheck
 
-pictures: ## docs/pictures: the drawings of README and the documentation
+pictures: ## docs/pictures: what README and the documentation show (needs Chromium where a screenshot is stale)
 	$(PYTHON) tools/pictures.py
 
 clean: ## remove what builds and tests leave behind

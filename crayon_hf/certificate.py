@@ -1,4 +1,4 @@
-"""The parity certificate of a cartridge: with which reference, and on what, it was found to agree."""
+"""The parity certificate of a cartridge: which reference it agrees with, and on which inputs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def of_report(report: Report) -> dict[str, Any]:
             f"{report.reference.name}, or something was not compared; a certificate needs full agreement"
         )
     if report.ours.details.partition(",")[0] != "native":
-        raise CertificateError(f"no certificate for {report.target.name}: the engine was not the native one")
+        raise CertificateError(f"no certificate for {report.target.name}: it is not native")
     if not report.target.source_digest:
         raise CertificateError(f"no certificate for {report.target.name}: the report does not say what was compiled")
     suites = [
@@ -121,8 +121,8 @@ def check(path: str | os.PathLike[str], against: str = "") -> _core.Engine:
         document = read_source(source)
     except OSError as error:
         raise CertificateError(
-            f"{name}: {source}, which it was compiled from, cannot be read ({error.strerror}), so that nothing says "
-            "whether the cartridge is that of its source"
+            f"{name}: {source}, which it was compiled from, cannot be read ({error.strerror}), so "
+            "the two cannot be compared"
         ) from error
     reference = "tiktoken" if (against or reference_of(engine.metadata)) == "tiktoken" else "tokenizers"
     if reason := disagreement(engine, sha256(document).hexdigest(), document, reference):
@@ -140,13 +140,17 @@ def read(where: str | os.PathLike[str] | _core.Engine) -> Certificate | None:
 
     CertificateError for one that is malformed, of another schema, or of another source than the cartridge's own: it is
     not to be trusted. A path is verified whole first.
+
+    docs/parity.md has examples.
     """
     engine = where if isinstance(where, _core.Engine) else _core.Engine.open(os.fspath(where), verify=True)
     if engine.certificate is None:
         return None
     found = _parsed(engine.certificate)
     if found.source_digest != engine.source_digest:
-        raise CertificateError("the certificate is of another tokenizer.json than this cartridge was compiled from")
+        raise CertificateError(
+            "the certificate is for another tokenizer.json than the one that this cartridge was compiled from"
+        )
     return found
 
 

@@ -23,13 +23,13 @@ _references: WeakKeyDictionary[Tokenizer, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 class DecodeStream(_core.DecodeStream):
-    """What ``tokenizers.decoders.DecodeStream`` is, for `crayon_hf.Tokenizer`, and for the library's.
+    """``tokenizers.decoders.DecodeStream``, for tokenizers of crayon_hf and of that library.
 
     >>> stream = DecodeStream(skip_special_tokens=True)
     >>> "".join(stream.step(tokenizer, id) or "" for id in ids)  # doctest: +SKIP
 
-    ``stream.step(tokenizer, id)`` adds one id, or several: the new text, or None while a character is not whole. Ids
-    that the vocabulary does not have are left out. ValueError when the new ids change the text that was given before.
+    ``stream.step(tokenizer, id)`` adds one id, or several, and returns the new text, or None while a character is not
+    whole. Unknown ids are left out. ValueError if the new ids change earlier text.
     """
 
     __slots__ = ()
@@ -50,7 +50,9 @@ class DecodeStream(_core.DecodeStream):
         elif "tokenizers" in sys.modules and isinstance(tokenizer, reference_class()):
             engine = _OfTheReference(tokenizer)
         else:
-            raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer or the library's")
+            raise TypeError(
+                f"tokenizer is {type(tokenizer).__name__}, expected crayon_hf.Tokenizer or tokenizers.Tokenizer"
+            )
         try:
             new = _ids_of(id) if _is_list(id) else [validation.unsigned(id, "id", _ID_BITS)]
         except OverflowError as error:

@@ -8,7 +8,7 @@ class CrayonError(Exception):
 
 
 class CartridgeError(CrayonError, ValueError):
-    """A cartridge (``.dat``) is damaged, of a version that is not read, or not what its place says it is."""
+    """A cartridge (``.dat``) is damaged, of an unsupported version, or belongs to another ``tokenizer.json``."""
 
 
 class VocabularyError(CrayonError, ValueError):
@@ -16,23 +16,24 @@ class VocabularyError(CrayonError, ValueError):
 
 
 class UnsupportedError(VocabularyError):
-    """A well-formed vocabulary has a component that the engine does not compile; the reference can run it."""
+    """A well-formed vocabulary has a component that the engine does not support, or an installed library lacks a
+    feature."""
 
 
 class InvalidUtf8Error(CrayonError, ValueError):
-    """Bytes that had to be UTF-8 text are not; the message gives the offset."""
+    """Bytes are not UTF-8; the message gives the offset."""
 
 
 class CorpusError(CrayonError, ValueError):
-    """A file of texts is not what it should be; the message names the file, and the line or the column."""
+    """A file of texts is damaged or has another format; the message names the file, and the line or the column."""
 
 
 class BadRecordError(CorpusError):
-    """A record of a corpus is no document; the message gives file, line or row, and reason."""
+    """A record of a corpus is not a document; the message gives file, line or row, and reason."""
 
 
 class JobError(CrayonError):
-    """A job over a corpus was refused or did not end well; the message says why, and what makes it go on."""
+    """A job over a corpus was refused or failed; the message says why, and how to continue."""
 
 
 class StoreError(JobError):
@@ -44,7 +45,7 @@ class StoreCredentialsError(StoreError):
 
 
 class FormatError(CrayonError, ValueError):
-    """Tokens cannot be written as the format is: an id that its dtype does not hold, a document that is too long."""
+    """A format cannot hold an id or a document, or a table of prices is wrong."""
 
 
 class TokenIdError(CrayonError, ValueError):
@@ -56,45 +57,44 @@ class ProfileNotFoundError(CrayonError, FileNotFoundError):
 
 
 class SourceMissingError(CrayonError, FileNotFoundError):
-    """The ``tokenizer.json`` that a cartridge was compiled from is needed, and is not beside it (or has changed)."""
+    """A call needs the ``tokenizer.json`` of a cartridge, which is not beside it or has changed."""
 
 
 class ProfileNotLoadedError(CrayonError, RuntimeError):
-    """A `CrayonVocab` without a profile is used: none was loaded yet, or it was closed."""
+    """A `CrayonVocab` has no profile: none was loaded, or it was closed."""
 
 
 class PipelineClosedError(CrayonError, RuntimeError):
-    """A `Pipeline` is given work after it was closed, or asked for a result when there will be no more."""
+    """A closed `Pipeline` got work, or was asked for a result when there are no more."""
 
 
 class HubError(CrayonError):
-    """The Hub did not give or take what it was asked for; the message names the repository and says what to do."""
+    """A request to the Hub failed; the message names the repository and says what to do."""
 
 
 class MissingExtraError(CrayonError, ImportError):
-    """A package that this needs is not installed; the message names it, and the command that installs it."""
+    """A needed package is not installed; the message has the command that installs it."""
 
 
 class DeviceError(CrayonError, RuntimeError):
-    """A GPU did not do what it was asked to; the message names the device and says what can be done."""
+    """A GPU failed; the message names the device and says what to do."""
 
 
 class DeviceUnavailableError(DeviceError):
-    """A device that this build has no engine for, or that cannot be used: no driver, no such device, none of its
-    code."""
+    """A device cannot be used: this build has no engine or no code for it, or there is no driver or device."""
 
 
 class DeviceOutOfMemoryError(DeviceError, MemoryError):
-    """The memory of a device, or pinned memory, does not hold the vocabulary, the batch or its ids."""
+    """The memory of a device, or pinned memory, is too small for the vocabulary, the batch or its ids."""
 
 
 class DeviceLostError(DeviceError):
-    """Nothing more can be done with a device in this process: it failed, or it is that of the process's parent."""
+    """A device is lost for this process: it failed, or it belongs to the parent process."""
 
 
 class DeviceWarning(UserWarning):
-    """A tokenizer that was moved to a device encodes on the CPU instead, with the same ids; the message says why."""
+    """A tokenizer on a device encodes on the CPU instead, with the same ids; the message says why."""
 
 
 class DelegatedWarning(UserWarning):
-    """A tokenizer has a component that is not native: the reference library encodes, right but slower."""
+    """The engine does not support a tokenizer: its reference library encodes, with the same ids but slower."""

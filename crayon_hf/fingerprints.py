@@ -1,4 +1,4 @@
-"""What tells one tokenizer from another: its digest, and how ``datasets`` learns of it.
+"""Fingerprints of tokenizers: a digest, and how ``datasets`` gets it.
 
 ``datasets`` names its cache files by a hash of what a function refers to. It pickles a function with a pickler of its
 own, and hashes the pickle. Ours holds the path of a cartridge, to open it quickly elsewhere; what is hashed is all that

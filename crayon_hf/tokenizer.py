@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 class Tokenizer(Changes, AsyncMethods, SplitMethods):
     """Text to ids and back, with the ids of the reference library.
 
-    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`: with the reference's
-    ids, or, in ``mode="greedy"``, with the longest token of the model at each place. Everything that a
-    ``tokenizers.Tokenizer`` does it does as well: it can be changed, and the objects that `normalizer`, `model` and
-    their like give are those of that library, so that changing one changes the tokenizer. (One exception: a part of a
-    ``Sequence`` that outlives the sequence.) The engine underneath is immutable, so that many threads can use one
-    tokenizer at once; a thread that encodes while another changes the tokenizer ends with what it began with.
+    Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. It gives the
+    reference's ids, or with ``mode="greedy"`` the longest token at each place.
+
+    It does everything that a ``tokenizers.Tokenizer`` does. `normalizer`, `model` and the others are objects of that
+    library; changing one changes the tokenizer. (One exception: a part of a ``Sequence`` that outlives the sequence.)
+    Many threads can use one tokenizer at once. A call that runs while another thread changes the tokenizer uses the old
+    state to its end.
 
     >>> tokenizer = Tokenizer.from_profile("lite")
     >>> tokenizer.encode("Hello, world!").ids
@@ -65,11 +66,10 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
 
     @staticmethod
     def from_file(path: str | os.PathLike[str], mode: str = "exact") -> Tokenizer:
-        """Open a ``tokenizer.json``, a cartridge (``.dat``) or any other source; the contents say which it is.
+        """Open a ``tokenizer.json``, a cartridge (``.dat``) or any other source, recognised by its contents.
 
-        The others are what `crayon_hf.conversion` reads: files of SentencePiece, GGUF, tekken, tiktoken, BERT, GPT-2
-        and CRAYON, or a directory that has one. A source is compiled the first time and kept in the cache; after that
-        it is only mapped.
+        Other sources are files of SentencePiece, GGUF, tekken, tiktoken, BERT, GPT-2 and CRAYON, or a directory with
+        one of them. The first opening compiles a source into the cache; later ones map it from there.
         """
         return Tokenizer._of(sources.open_any(path, mode_of(mode)))
 
@@ -77,7 +77,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     def from_str(json: str, mode: str = "exact") -> Tokenizer:
         """Open the text of a ``tokenizer.json``.
 
-        Of a text of 256 KiB or more the compiled cartridge stays in the cache, as that of a file does.
+        The cartridge of a text of 256 KiB or more is kept in the cache, like that of a file.
         """
         if not isinstance(json, str):
             raise TypeError(f"json is {type(json).__name__}, expected str")
@@ -96,13 +96,13 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     ) -> Tokenizer:
         """Open the ``tokenizer.json`` of a repository on the Hugging Face Hub.
 
-        The repository's cartridge is used if it has one that says the same; `engine_report` says so.
+        If the repository has a cartridge that agrees with it, that is used; `engine_report` says so.
         """
         return Tokenizer._of(opening.open_pretrained(identifier, revision, token, mode_of(mode)))
 
     @classmethod
     def from_tokenizers(cls, reference: tokenizers.Tokenizer) -> Tokenizer:
-        """The same as a ``tokenizers.Tokenizer``; from then on the two have nothing in common.
+        """A copy of a ``tokenizers.Tokenizer``. Later changes of one do not change the other.
 
         UnsupportedError for one with a component that is written in Python.
         """
@@ -196,10 +196,11 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         as_arrays: bool = False,
         threads: int = 0,
     ) -> dict[str, Any] | None:
-        """Encode many texts, or pairs of texts, into columns of lists or of arrays; None where that is not native.
+        """Encode many texts, or pairs of texts, into columns of lists or of arrays. None if the tokenizer is not
+        native.
 
         `truncation` is (max_length, stride, strategy, direction), `padding` (length or None, side, multiple or None,
-        id, type id); those that are set on the tokenizer play no part.
+        id, type id); the settings of the tokenizer are ignored.
         """
         engine, as_text = self._current_engine(), self._special_as_text
         return engine.encode_columns(
@@ -240,9 +241,9 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     ) -> tuple[AnyArray, AnyArray]:
         """Encode many texts into two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
 
-        Texts are encoded whole: the truncation and the padding that are set play no part, here and in `count_tokens`.
-        With `as_device_arrays` the arrays stay in the memory of the device that the tokenizer was moved to (see `to`),
-        for ``torch.from_dlpack`` to take them over; on the CPU they are NumPy's, which it takes as well.
+        Truncation and padding are ignored, here and in `count_tokens`. With `as_device_arrays` the arrays stay in the
+        memory of the tokenizer's device (see `to`), for ``torch.from_dlpack``; on the CPU they are NumPy arrays, which
+        it takes as well.
         """
         engine, as_text = self._current_engine(), self._special_as_text
         if self._placement is not None:
@@ -262,9 +263,9 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     ) -> tuple[AnyArray, AnyArray]:
         """`encode_ragged` of texts that lie one behind the other: text i is ``data[offsets[i]:offsets[i + 1]]``, UTF-8.
 
-        `data` is read where it lies, and must not change meanwhile: a buffer (bytes, a mapped file, an array, pinned
+        `data` is not copied, and must not change meanwhile: a buffer (bytes, a mapped file, an array, pinned
         or not), or a vector of uint8 or int8 with ``__dlpack__``: a tensor on the CPU, or on the tokenizer's device.
-        `offsets` are one more integers than texts, on the CPU. InvalidUtf8Error names the text and the byte.
+        `offsets` are integers on the CPU, one more than there are texts. InvalidUtf8Error names the text and the byte.
         """
         from crayon_hf.device.flat_texts import encode_on_cpu
 
@@ -283,14 +284,14 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         offsets: bool = False,
         add_special_tokens: bool = True,
     ) -> Iterator[FileChunk]:
-        """Encode a file of any size in little memory: (ids, offsets, start, end) of one chunk after the other.
+        """Encode a file of any size in little memory; yields (ids, offsets, start, end) of each chunk.
 
         `file` is a path, which is mapped, or a binary file (a pipe, ``gzip.open``, ``socket.makefile``), which is read.
-        All ids together are those of the whole text; special tokens are at the very beginning and end. With `offsets`
-        each id has the bytes of the file that it stands for. Memory does not grow with the file as long as there are
-        places where the text can surely be cut; where there are none, as in a megabyte of one letter, or at all, with
-        a pattern of one's own (``_core.StreamEncoder.streams``), chunks become as large as they have to be. The memory
-        of arrays is used again once they are gone. Truncation and padding play no part.
+        The ids together are those of the whole text, with special tokens only at its beginning and end. With `offsets`
+        each id has its range of bytes in the file. Memory does not grow with the file, as long as there are places
+        where the text can surely be cut. A megabyte of one letter has none, and with a custom pattern there may be none
+        at all (``_core.StreamEncoder.streams``); chunks then grow as needed. The memory of arrays is used again once
+        they are deleted. Truncation and padding are ignored.
         """
         from crayon_hf.file_encoding import encode_file
 
@@ -313,8 +314,8 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     ) -> int | list[int]:
         """How many tokens a whole text has, or a list of that for each of many texts.
 
-        With a `limit` a text that has more is encoded no further than it takes to know that, and its count is
-        ``limit + 1``. What is behind that place is not looked at, so that errors there are none.
+        With a `limit`, a text that has more is not encoded to its end, and its count is ``limit + 1``. Errors in the
+        rest of the text are not found.
         """
         one = isinstance(texts, (str, bytes))
         batch: Any = [texts] if one else texts
@@ -327,7 +328,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         return counts[0] if one else counts
 
     def fits(self, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
-        """Whether a text has at most `max_tokens` tokens. It is encoded no further than it takes to know that."""
+        """Whether a text has at most `max_tokens` tokens. A longer text is not encoded to its end."""
         return calls.fits_in(self._current_engine(), text, max_tokens, add_special_tokens, self._special_as_text)
 
     def truncate_text(
@@ -338,16 +339,16 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         boundary: Literal["paragraph", "sentence", "word"] | None = None,
         add_special_tokens: bool = True,
     ) -> str:
-        """The text, or what is left of it when it is cut to `max_tokens` tokens; it encodes to at most that many.
+        """The text, cut to at most `max_tokens` tokens.
 
-        What is cut off is on the `side`: the end, or with "left" the beginning. The rest is made of whole tokens of the
-        text's encoding, and of whole characters: the first `max_tokens` tokens (with "left" the last ones) or, where
-        those by themselves encode to more, fewer. Special tokens around the text count unless
-        ``add_special_tokens=False``; ValueError when they alone are more than `max_tokens`.
+        `side` is what is cut off: the end, or with "left" the beginning. The rest has whole characters and whole tokens
+        of the text's encoding: the first `max_tokens` (with "left" the last), or fewer if these encode to more by
+        themselves. Special tokens around the text count unless ``add_special_tokens=False``; ValueError if they alone
+        are more than `max_tokens`.
 
-        With a `boundary` the cut is the nearest one of that kind, as `split_text` finds it, that leaves as many tokens
-        or fewer. Where a single paragraph is longer than that, it is cut between sentences, a sentence between words,
-        and a word between tokens. Sentences and words need ``pip install 'crayon-hf[chunks]'``.
+        With a `boundary` the cut is the last one of that kind that fits, as `split_text` finds it. A single paragraph
+        that is too long is cut between sentences, a sentence between words, and a word between tokens. Sentences and
+        words need ``pip install 'crayon-hf[chunks]'``.
 
         >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
         'Ask, and'
@@ -358,7 +359,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     def post_process(
         self, encoding: _core.Encoding, pair: _core.Encoding | None = None, add_special_tokens: bool = True
     ) -> _core.Encoding:
-        """Truncate, add special tokens and pad what `encode` gave with ``add_special_tokens=False``."""
+        """Truncate and pad an encoding made with ``add_special_tokens=False``, and add special tokens."""
         if type(encoding) is not _core.Encoding or pair is not None:
             for name, value in (("encoding", encoding), ("pair", pair)):
                 if type(value).__name__ != "Encoding" and (value is not None or name == "encoding"):
@@ -375,8 +376,8 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True, unknown_ids: str = "skip") -> str:
         """The text of some ids.
 
-        Ids that the vocabulary does not have are left out, as by the reference: models with padded embeddings give
-        some. With ``unknown_ids="error"`` they are a TokenIdError. OverflowError for what no 32 bits hold.
+        Ids that are not in the vocabulary are left out, as by the reference: models with padded embeddings give some.
+        With ``unknown_ids="error"`` they are a TokenIdError. An id that does not fit 32 bits is an OverflowError.
 
         >>> tokenizer = Tokenizer.from_profile("lite")
         >>> tokenizer.decode([*tokenizer.encode("Hello").ids, 10**6])
@@ -496,16 +497,17 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
     # -- devices
 
     def to(self, device: Any) -> Tokenizer:
-        """Encode batches on a device from now on, with the same ids; the tokenizer itself, as from torch's modules.
+        """Encode batches on a device from now on, with the same ids. Returns the tokenizer, as ``torch.nn.Module.to``
+        does.
 
-        `device` is ``"cuda"``, ``"cuda:1"``, ``"rocm"``, ``"cpu"``, a ``torch.device``, or ``"auto"``: the best that
-        can be used (or ``CRAYON_DEVICE``). What gives ids alone goes there: `encode_ragged`, `encode_flat` and
-        `count_tokens` of many texts; with ``"auto"``, where it pays. All else is the CPU's, and so is a vocabulary that
-        no GPU encodes, with a `DeviceWarning` if one was asked for by its name. `engine_report` says what and why.
+        `device` is ``"cuda"``, ``"cuda:1"``, ``"rocm"``, ``"cpu"``, a ``torch.device``, or ``"auto"``: the best
+        available (or ``CRAYON_DEVICE``). The device encodes `encode_ragged`, `encode_flat` and `count_tokens` of many
+        texts; with ``"auto"`` only batches that are large enough. The CPU encodes everything else, and vocabularies
+        that no GPU supports, with a `DeviceWarning` if you named a GPU. `engine_report` says what encodes, and why.
 
-        A device that cannot be had, has no room or is lost is a `DeviceError`, and leaves the tokenizer where it is;
-        with ``"auto"`` the CPU goes on, with one `DeviceWarning`. Copies are on the same device; a tokenizer that was
-        pickled goes there when it first encodes a batch. A forked child cannot use a device of its parent.
+        A device that is unavailable, full or lost is a `DeviceError`, and the tokenizer stays where it is; with
+        ``"auto"`` the CPU goes on, with one `DeviceWarning`. Copies are on the same device. A pickled tokenizer goes
+        there when it first encodes a batch. A forked child cannot use a device of its parent.
         """
         from crayon_hf.device.device_placement import Placement, name_of
 
@@ -531,7 +533,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
 
     @property
     def mode(self) -> str:
-        """``"exact"``, or ``"greedy"``: how it was opened, which no change changes and no file holds."""
+        """``"exact"`` or ``"greedy"``, as it was opened. It cannot be changed, and files do not save it."""
         return self._state.mode.name
 
     @property
@@ -543,9 +545,9 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         """Which engine this is and why: engine, mode, reason, cpu, cartridge, reference, origin, refused, device,
         device_reason.
 
-        `origin` is where the cartridge is from: "repository" is one that was there with the tokenizer's files, "cache"
-        one that was compiled on this machine and kept, "memory" one that was not kept; None when delegated. `refused`
-        is why the cartridge that was there with the tokenizer's files is not used.
+        `origin` says where the cartridge is from: "repository" (it was beside the tokenizer's files), "cache" (compiled
+        on this machine and kept), "memory" (compiled and not kept), or None when delegated. `refused` says why a
+        cartridge beside the tokenizer's files is not used.
         """
         engine = self._current_engine()
         device, why = self._where()
@@ -563,7 +565,7 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         }
 
     def engine_info(self) -> dict[str, Any]:
-        """The facts of the cartridge, or of the reference that stands in for one."""
+        """Facts about the cartridge, or about the reference of a delegated tokenizer."""
         return self._current_engine().info()
 
     @property

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # build/examples: a parity report of every shared vocabulary, and a model card. About 20 minutes; needs CRAYON_SHARED.
-# `tools/examples.sh tokenizers` makes those against tokenizers alone, `tiktoken` and `card` the others.
+# `tools/examples.sh tokenizers` makes those against tokenizers alone, `tiktoken`, `report` and `card` the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/examples
 cd build/examples
 : "${CRAYON_SHARED:?names the directory with vocab/ and corpus/}"
 crayon() { "${PYTHON:-python3}" -P -m crayon_hf "$@"; }
-parts=${*:-tokenizers tiktoken card}
+parts=${*:-tokenizers tiktoken report card}
 
 for part in $parts; do
     case $part in
@@ -22,6 +22,9 @@ for part in $parts; do
         for name in r50k_base cl100k_base o200k_base; do
             crayon parity "$name" --against tiktoken --markdown "$name-tiktoken.md" --html "$name-tiktoken.html"
         done
+        ;;
+    report)
+        crayon parity lite --json lite.json
         ;;
     card)
         made=$(mktemp -d)

@@ -1,6 +1,7 @@
-"""The pictures of README and docs, light and dark: `make pictures` writes docs/pictures/*.svg.
+"""The pictures of README and docs, light and dark: `make pictures` writes docs/pictures.
 
-Each is made of what stands in the repository: a table of the documentation, or what a packaged profile does to a text.
+Each is made of what stands in the repository: a table of the documentation, what a packaged profile does to a text, or
+a report in docs/examples. Drawings are SVG; screenshots of pages are PNG and take a browser (see `screenshots`).
 """
 
 from __future__ import annotations
@@ -9,60 +10,14 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator
-from html import escape
 from pathlib import Path
-from typing import NamedTuple
+
+import screenshots
+from drawing import DARK, LIGHT, Drawing, Theme
+from terminal_picture import terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 TO = ROOT / "docs" / "pictures"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
-
-
-class Theme(NamedTuple):
-    """The colours of a picture; pages are white, or nearly black."""
-
-    ink: str
-    soft: str
-    grid: str
-    mark: str
-    range: str
-    fills: tuple[str, ...]
-
-
-LIGHT = Theme("#171c24", "#555e6c", "#e3e6eb", "#2b56c4", "#b9c8ef", ("#dbe5fb", "#dcf1e4", "#fbe9d2", "#f3e0f2"))
-DARK = Theme("#e8ebf0", "#a4adba", "#343b46", "#86a8ff", "#3d5290", ("#27365e", "#20452f", "#54401f", "#482b47"))
-
-
-class Drawing:
-    """SVG elements, and text that a reader of the screen can say."""
-
-    def __init__(self, width: int, title: str, theme: Theme) -> None:
-        self.width, self.title, self.theme = width, title, theme
-        self.parts: list[str] = []
-
-    def text(self, x: float, y: float, said: str, *, anchor: str = "start", size: int = 13, **style: str) -> None:
-        attributes = {"fill": self.theme.ink, **style}
-        more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
-        place = f'x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}"'
-        self.parts.append(f'<text {place}{more} xml:space="preserve">{escape(said)}</text>')
-
-    def line(self, x: float, y: float, to_x: float, to_y: float, color: str, width: float = 1) -> None:
-        ends = f'x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"'
-        self.parts.append(f'<line {ends} stroke="{color}" stroke-width="{width:g}"/>')
-
-    def dot(self, x: float, y: float, color: str) -> None:
-        self.parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="4" fill="{color}"/>')
-
-    def box(self, x: float, y: float, width: float, height: float, fill: str, edge: str) -> None:
-        size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
-        self.parts.append(f'<rect {size} rx="5" fill="{fill}" stroke="{edge}"/>')
-
-    def svg(self, height: float) -> str:
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height:g}" width="{self.width}"'
-        head += f' height="{height:g}" role="img" font-family="{FONT}">\n<title>{escape(self.title)}</title>\n'
-        return head + "\n".join(self.parts) + "\n</svg>\n"
-
-
 CALLS = {"1,000 texts, lists": "1,000 texts to lists", "np": "to NumPy, padded", "pt": "to PyTorch, padded"}
 CALLS |= {"from_pretrained, again": "from_pretrained again"}
 
@@ -209,7 +164,18 @@ def cartridge(theme: Theme) -> str:
     return drawing.svg(60 + 26 * len(rows))
 
 
-PICTURES: dict[str, Callable[[Theme], str]] = {"speed": speed, "way": way, "merges": merges, "cartridge": cartridge}
+def inspect(theme: Theme) -> str:
+    """The inspector in a terminal."""
+    return terminal(["inspect", "Reinstall na\u00efve caf\u00e9s, \u2603", "--mode", "both"], theme)
+
+
+PICTURES: dict[str, Callable[[Theme], str]] = {
+    "speed": speed,
+    "way": way,
+    "merges": merges,
+    "cartridge": cartridge,
+    "inspect": inspect,
+}
 
 
 def drawn() -> Iterator[tuple[Path, str]]:
@@ -224,6 +190,8 @@ def main() -> int:
     for path, svg in drawn():
         path.write_text(svg, encoding="utf-8")
         print(f"{path.relative_to(ROOT)}: {len(svg) / 1000:.1f} kB")
+    for path in screenshots.take(TO):
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.1f} kB")
     return 0
 
 

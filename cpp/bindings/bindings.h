@@ -112,8 +112,7 @@ bool can_wait(const Engine& engine, const EncodeOptions& options);
 py::list ids_of(const PyEncoding& self);
 // The strings of ids that `texts` has none for. Lives no longer than `self`.
 TokenStringOf strings_of(const PyEncoding& self);
-// The encoding in a Python object, with strings of its own unless they are those of `engine` anyway. TypeError for what
-// is no Encoding.
+// The encoding in a Python object, with strings of its own unless `engine` has the same. TypeError for other objects.
 Encoding encoding_for(py::handle encoding, const std::shared_ptr<const Engine>& engine);
 
 // From the names that Python uses; ValueError for others.
@@ -121,8 +120,8 @@ Side truncation_side(const std::string& name);
 Side padding_side(const std::string& name);
 Truncation::Strategy truncation_strategy(const std::string& name);
 
-// Releases the GIL for work on so many bytes, where that is not done sooner than another thread could begin: beside a
-// busy thread of Python each retaking waits for its turn, 5 ms.
+// Releases the GIL for work on so many bytes, unless the work is shorter than taking the GIL back: beside a busy Python
+// thread that takes 5 ms.
 class MaybeRelease {
   public:
     explicit MaybeRelease(size_t bytes) {

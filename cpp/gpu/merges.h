@@ -26,7 +26,7 @@ CRAYON_DEVICE inline uint32_t merge_key(uint32_t rank, uint32_t place) {
     return rank == kNoRank ? kNoMerge : rank << kBits | place;
 }
 
-// Blocks for so many tasks, of which each has some.
+// Blocks for so many tasks, `each` of them to a block.
 CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
     return tasks / each + (tasks % each != 0);
 }

@@ -1,10 +1,10 @@
 // How kernels are written: once, for a GPU and for the CPU.
 //
 // The threads of a block, or some neighbours among them, are a team. What each of them does alone is a function of its
-// lane: `team.each(f)` runs it in all lanes, and whoever goes on sees what all of them wrote. On a GPU the lanes are
-// threads, each runs f once, and a barrier follows; on the CPU one thread runs f for one lane after the other. A value
-// that a lane keeps from one `each` to the next is a PerLane. So the functions that a GPU runs are those that the tests
-// run where there is none.
+// lane: `team.each(f)` runs it in all lanes, and afterwards every lane sees what all of them wrote. On a GPU the lanes
+// are threads, each runs f once, and a barrier follows; on the CPU one thread runs f for one lane after the other. A
+// value that a lane keeps from one `each` to the next is a PerLane. So tests without a GPU run the functions that a GPU
+// runs.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""`Appender`: a text that grows and shrinks, and its tokens at any moment."""
+"""`Appender`: the tokens of a text that grows and shrinks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from crayon_hf.util import validation
 
 
 class Appender:
-    """A text that grows and shrinks at its ends, as in chats, streams and editors, and its tokens at any moment.
+    """The tokens of a text that grows and shrinks at its ends, as in chats, streams and editors.
 
-    They are those of encoding the whole text anew, without special tokens around it, at the cost of what changed. The
-    tokenizer is that of the moment when the appender is made. One thread at a time may use an appender.
+    They are those of encoding the whole text, without special tokens, but only changed parts are encoded again. The
+    appender keeps the state of the tokenizer at its creation. One thread at a time may use an appender.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -32,15 +32,15 @@ class Appender:
         self._appender = engine.appender(as_text)
 
     def append(self, text: str) -> int:
-        """Add to the end. The number of ids at the beginning that are still the same: `ids_from` it are the others."""
+        """Add to the end. Returns how many ids at the beginning are unchanged; `ids_from` gives the others."""
         return self._appender.append(_text(text))
 
     def prepend(self, text: str) -> int:
-        """Add to the beginning. The number of ids at the end that are still the same."""
+        """Add to the beginning. Returns how many ids at the end are unchanged."""
         return self._appender.prepend(_text(text))
 
     def pop(self, characters: int) -> int:
-        """Remove so many characters from the end. The number of ids at the beginning that are still the same.
+        """Remove characters from the end. Returns how many ids at the beginning are unchanged.
 
         ValueError when the text has fewer.
         """
@@ -63,7 +63,7 @@ class Appender:
         return self._appender.ids_from(0)
 
     def ids_from(self, start: int) -> list[int]:
-        """The ids from number `start` on: after ``kept = append(text)``, what `kept` ids are followed by."""
+        """The ids from index `start` on; after ``kept = append(text)``, ``ids_from(kept)`` are the new ones."""
         return self._appender.ids_from(max(0, min(operator.index(start), self.count)))
 
     @property

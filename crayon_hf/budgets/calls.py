@@ -46,7 +46,7 @@ def count_tokens(
     threads: int = 0,
     limit: int | None = None,
 ) -> int | list[int]:
-    """How many tokens a text has, or each of many; with a `limit` at most one more than that.
+    """How many tokens a text has, or each of many texts; with a `limit`, at most ``limit + 1``.
 
     >>> import crayon_hf
     >>> crayon_hf.budgets.count_tokens(crayon_hf.Tokenizer.from_profile("lite"), "so much to say " * 1000, limit=10)
@@ -60,7 +60,10 @@ def count_tokens(
 
 
 def fits(tokenizer: Any, text: str | bytes, max_tokens: int, add_special_tokens: bool = True) -> bool:
-    """Whether a text has at most `max_tokens` tokens. It is encoded no further than that takes."""
+    """Whether a text has at most `max_tokens` tokens. A longer text is not encoded to its end.
+
+    docs/budgets.md has examples.
+    """
     engine, as_text = engine_of(tokenizer)
     return fits_in(engine, text, max_tokens, add_special_tokens, as_text)
 
@@ -76,6 +79,8 @@ def truncate_text(
     """The longest beginning of a text (end, if `side` is "left") that has at most `max_tokens` tokens.
 
     See `Tokenizer.truncate_text`.
+
+    docs/budgets.md has examples.
     """
     engine, as_text = engine_of(tokenizer)
     return truncated(engine, text, max_tokens, side, boundary, add_special_tokens, as_text)

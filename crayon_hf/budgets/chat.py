@@ -1,4 +1,4 @@
-"""`Chat`: the tokens of conversations that go on, and those of their messages that fit a budget."""
+"""`Chat`: the tokens of growing conversations, and the last messages that fit a budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OF_ENCODING = {
 
 
 class Chat:
-    """The token ids of a conversation that goes on: turns that stay as they were are not encoded again.
+    """The token ids of a growing conversation: unchanged turns are not encoded again.
 
-    Every answer is that of the tokenizer's own ``apply_chat_template`` on the same messages. The template is compiled
-    once, and rendered whole each time: it may look at any message, and take back what it wrote. The conversation is
-    encoded from the first character that differs from the last call's. One thread at a time may use a chat.
+    Every result is that of the tokenizer's ``apply_chat_template`` on the same messages. The template is compiled once,
+    and rendered whole each time, since it may look at any message. The text is encoded from the first character that
+    differs from that of the last call. One thread at a time may use a chat.
 
     >>> chat = crayon_hf.Chat(crayon_hf.AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B-Instruct"))  # doctest: +SKIP
     >>> messages = [{"role": "user", "content": "Which of these is a fruit?"}]  # doctest: +SKIP
@@ -45,7 +45,7 @@ class Chat:
         if not callable(getattr(tokenizer, "apply_chat_template", None)):
             raise TypeError(
                 f"tokenizer is {type(tokenizer).__name__}, which has no chat template: "
-                "expected what crayon_hf.AutoTokenizer opened"
+                "expected a tokenizer from crayon_hf.AutoTokenizer"
             )
         self._tokenizer = tokenizer
         self._options = _rendering(options)
@@ -74,7 +74,7 @@ class Chat:
         return self._appender.count
 
     def ids_and_mask(self, messages: Sequence[Message], **options: Any) -> tuple[list[int], list[int]]:
-        """The ids, and for each 1 where the assistant said it, else 0.
+        """The ids, and for each id 1 if it is from the assistant, else 0.
 
         The template must mark what the assistant says with ``{% generation %}``. The whole conversation is encoded.
         """
@@ -93,10 +93,9 @@ class Chat:
     ) -> list[Message]:
         """The last messages that together have at most `max_tokens` tokens, template, tools and all.
 
-        The system's (developer's) messages at the beginning stay. What follows them begins with a message of the role
-        `start_on`, as most templates want, or with any where that is None. With `cut` the message before the first that
-        fits whole comes first, with the end of its text that still fits. The messages are those given, but for one that
-        is cut, which is a copy.
+        System (developer) messages at the beginning stay. The others begin with a message of the role `start_on`, as
+        most templates need, or with any if that is None. With `cut`, the message before them comes first, with as much
+        of the end of its text as fits; it is a copy.
 
         A longer window is taken to have more tokens than a shorter one. ValueError when not even the last messages fit.
         """
@@ -106,7 +105,7 @@ class Chat:
         starts = [i for i in range(head, len(messages)) if start_on in (None, messages[i].get("role"))]
         if not starts:
             wanted = "message" if start_on is None else f"message of the role {start_on!r}"
-            raise ValueError(f"messages have no {wanted} after the system's: nothing can begin a window")
+            raise ValueError(f"messages have no {wanted} after the system message, so no window can begin")
 
         def window(start: int) -> list[Message]:
             return messages[:head] + messages[start:]
@@ -162,7 +161,7 @@ def _rendering(options: dict[str, Any]) -> dict[str, Any]:
     """TypeError for an option of ``apply_chat_template`` that is about more than the text."""
     other = sorted(_OF_ENCODING.intersection(options))
     if other:
-        raise TypeError(f"{', '.join(other)}: no option of a Chat, which renders; apply_chat_template has it")
+        raise TypeError(f"{', '.join(other)}: not an option of Chat; call apply_chat_template with it")
     return options
 
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Chunk(NamedTuple):
-    """A part of a text, where it is, and its ids."""
+    """A part of a text, where it is, and its ids.
+
+    docs/chunking.md has examples.
+    """
 
     text: str
     start: int
@@ -50,7 +53,10 @@ def split_text(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[Chunk]:
-    """A text in chunks of at most `max_tokens` tokens each: see `Tokenizer.split_text`."""
+    """Split a text into chunks of at most `max_tokens` tokens: see `Tokenizer.split_text`.
+
+    docs/chunking.md has examples.
+    """
     return Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip).split(text)
 
 
@@ -64,7 +70,10 @@ def split_batch(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> list[list[Chunk]]:
-    """`split_text` of each of many texts."""
+    """`split_text` of each of many texts.
+
+    docs/chunking.md has examples.
+    """
     validation.check_list(texts)
     splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
     return [splitter.split(text, f"text {i}") for i, text in enumerate(texts)]
@@ -92,7 +101,7 @@ class Splitter:
             beside = f": one beside the {added} special tokens around a text" if added else ""
             raise ValueError(f"max_tokens is {max_tokens}, expected at least {added + 1}{beside}")
         if self.overlap >= self.room:
-            raise ValueError(f"overlap is {overlap}, expected less than the {self.room} tokens that a chunk has")
+            raise ValueError(f"overlap is {overlap}, expected fewer than the {self.room} tokens of a chunk")
         self.needs_whole = need_whole_texts(boundaries)
         self.levels: list[Level] = levels(boundaries)
         self._strip = strip

@@ -34,7 +34,10 @@ def split_file(
     add_special_tokens: bool = False,
     strip: bool = False,
 ) -> Iterator[Chunk]:
-    """The chunks of a file of any size, one after the other: see `Tokenizer.split_file`."""
+    """The chunks of a file of any size, one after the other: see `Tokenizer.split_file`.
+
+    docs/chunking.md has examples.
+    """
     splitter = Splitter(tokenizer, max_tokens, overlap, boundaries, add_special_tokens, strip)
     return chunks_of(splitter, file)
 

@@ -12,10 +12,10 @@ class Finder(Protocol):
     """Finds the boundaries of one kind in one text. The beginning and the end of the text are always two of them."""
 
     def last(self, after: int, until: int) -> int | None:
-        """The last boundary that is greater than `after` and at most `until`; None where there is none."""
+        """The last boundary that is greater than `after` and at most `until`, or None."""
 
     def first(self, since: int, before: int) -> int | None:
-        """The first boundary that is at least `since` and less than `before`; None where there is none."""
+        """The first boundary that is at least `since` and less than `before`, or None."""
 
 
 class Fixed:

@@ -1,4 +1,4 @@
-"""What holds a tokenizer of ours: `Tokenizer`, a tokenizer of transformers, an encoding of `crayon_hf.tiktoken`."""
+"""The engine inside a `Tokenizer`, a tokenizer of transformers, or an encoding of `crayon_hf.tiktoken`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def engine_of(tokenizer: Any) -> tuple[AnyEngine, bool]:
     if callable(getattr(type(tokenizer), "_current_engine", None)):
         return tokenizer._current_engine(), tokenizer._special_as_text
     raise TypeError(
-        f"tokenizer is {type(tokenizer).__name__}, expected a crayon_hf.Tokenizer, what crayon_hf.AutoTokenizer "
-        "opened, or an encoding of crayon_hf.tiktoken (crayon_hf.Tokenizer.from_tokenizers takes one of tokenizers)"
+        f"tokenizer is {type(tokenizer).__name__}, expected a crayon_hf.Tokenizer, a tokenizer from "
+        "crayon_hf.AutoTokenizer, or an encoding of crayon_hf.tiktoken (crayon_hf.Tokenizer.from_tokenizers converts "
+        "one of tokenizers)"
     )

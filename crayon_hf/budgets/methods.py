@@ -26,23 +26,23 @@ class SplitMethods:
         add_special_tokens: bool = False,
         strip: bool = False,
     ) -> list[Chunk]:
-        """A text in chunks of at most `max_tokens` tokens, cut at boundaries.
+        """Split a text into chunks of at most `max_tokens` tokens, at boundaries.
 
         A chunk is (text, start, end, byte_start, byte_end, ids): the ids are those of encoding its text by itself,
-        the offsets say where it is, in characters and in bytes of UTF-8. Without `overlap` and `strip` the chunks are
-        the text, nothing left out.
+        the offsets say where it is, in characters and in bytes of UTF-8. Without `overlap` and `strip` the chunks
+        together are the text.
 
-        `boundaries` is ``"paragraph"``, ``"sentence"`` or ``"word"``: a chunk ends with a whole one, and where one
-        alone is too long, with the next finer one, in the end with a token. It can also be ``"markdown"``, ``"json"``,
+        `boundaries` is ``"paragraph"``, ``"sentence"`` or ``"word"``: a chunk ends at the end of one. One that is too
+        long is cut at the next finer kind, at last at tokens. It can also be ``"markdown"``, ``"json"``,
         ``"code:python"``, a compiled pattern (cuts are behind its matches), a function that gives offsets in a text, a
         list of these from the coarsest to the finest, or None: tokens alone.
 
         With `overlap` a chunk begins with up to so many of the last tokens of the one before, from a boundary on. With
         `add_special_tokens` the special tokens around a chunk count and are in its ids. With `strip` chunks have no
-        white space around them, and there are none of nothing else. Truncation and padding that are set play no part.
+        white space around them, and chunks of only white space are left out. Truncation and padding are ignored.
 
-        ValueError for sizes that cannot be, and where a single character has more tokens than a chunk. Sentences and
-        words need ``pip install 'crayon-hf[chunks]'``, MissingExtraError says so.
+        ValueError for impossible sizes, and if a single character has more tokens than a chunk. Sentences and words
+        need ``pip install 'crayon-hf[chunks]'``; without it, MissingExtraError.
 
         >>> import crayon_hf
         >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")
@@ -85,10 +85,10 @@ class SplitMethods:
     ) -> Iterator[Chunk]:
         """The chunks of a file of any size, one after the other, in little memory.
 
-        `file` is a path or a binary file, as for `encode_file`. The chunks are those of `split_text`; but of a line of
-        more than half a megabyte they may be cut at other places. Patterns and functions are given a window of the file
+        `file` is a path or a binary file, as for `encode_file`. The chunks are those of `split_text`, except that a
+        line of more than half a megabyte may be cut at other places. Patterns and functions get a window of the file
         at a time, a megabyte or more, which begins with a line. Markdown, JSON and code are read whole.
-        InvalidUtf8Error says which byte is none of UTF-8.
+        InvalidUtf8Error says which byte is not UTF-8.
         """
         from crayon_hf.budgets.files import split_file
 

@@ -8,7 +8,7 @@ KINDS = ("paragraph", "sentence", "word")
 
 
 def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """The last boundary of this kind up to `place` that what is before fits; of a finer kind where there is none."""
+    """The last boundary of this kind up to `place` before which the text fits, or one of a finer kind."""
     from crayon_hf.budgets.boundaries import finders
 
     near = text[: _behind(text, place)]
@@ -23,7 +23,7 @@ def end_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], 
 
 
 def begin_at_boundary(text: str, place: int, boundary: str, fits: Callable[[str], bool]) -> int:
-    """The first boundary of this kind from `place` on that what is behind fits; of a finer kind where there is none."""
+    """The first boundary of this kind from `place` on after which the text fits, or one of a finer kind."""
     from crayon_hf.budgets.boundaries import finders
 
     base = text.rfind("\n", 0, len(text[:place].rstrip())) + 1

@@ -10,11 +10,11 @@ from crayon_hf.util import validation
 
 
 class TokenIndex:
-    """After one pass over a text: the tokens of any range of it.
+    """The tokens of any range of a text, after one pass over it.
 
     Ranges are those of ``text[start:end]``, in characters: negative ones count from the end, and none is out of range.
-    Each answer is that of encoding the range by itself, without special tokens around it. The index keeps the text, and
-    the tokenizer as it is when the index is made.
+    Each result is that of encoding the range by itself, without special tokens. The index keeps the text, and the state
+    of the tokenizer at its creation.
 
     >>> import crayon_hf
     >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

@@ -1,4 +1,4 @@
-"""What the commands' arguments have in common, and how the command line is read: help, errors, suggestions."""
+"""Shared arguments of the commands, and the parser: help, errors, suggestions."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def add_encode(subparsers: Any) -> None:
         subparsers,
         "encode",
         encode,
-        "text to ids",
+        "encode text to ids",
         "Prints the ids of each text on a line of its own, separated by spaces. "
-        "A text from a file or from standard input is taken as it is, its last newline included.",
+        "A text from a file or from standard input includes its last newline.",
         (
             ('crayon-hf encode "Hello, world!"', "the ids"),
             ('crayon-hf encode "Hello, world!" --json', "ids, tokens and offsets"),
@@ -47,7 +47,7 @@ def add_decode(subparsers: Any) -> None:
         subparsers,
         "decode",
         decode,
-        "ids to text",
+        "decode ids to text",
         "Prints the text of some ids. They may be separated by spaces or commas, or be JSON, as encode prints them.\n"
         "From standard input, each line is a text of its own.",
         (

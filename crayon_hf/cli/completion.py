@@ -19,8 +19,8 @@ def add_completion(subparsers: Any) -> None:
         subparsers,
         "completion",
         completion,
-        "completion for bash, zsh and fish",
-        "Prints what a shell has to run so that the Tab key completes commands, options and the names of profiles.\n"
+        "print completion code for bash, zsh and fish",
+        "Prints shell code with which the Tab key completes commands, options and the names of profiles.\n"
         "It needs the package argcomplete: pip install 'crayon-hf[completion]'.",
         (
             ("crayon-hf completion bash >> ~/.bashrc", "for bash"),

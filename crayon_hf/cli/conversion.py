@@ -1,4 +1,4 @@
-"""The command ``convert``: any source of a vocabulary to any form that we write."""
+"""The command ``convert``: any source of a vocabulary to any output format."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def add_convert(subparsers: Any) -> None:
         subparsers,
         "convert",
         convert,
-        "any vocabulary to a cartridge, a directory or another form",
+        "convert any vocabulary to a cartridge, a directory or another form",
         "Makes a directory that transformers opens: tokenizer.json, tokenizer_config.json and the cartridge "
         "tokenizer.dat.\n\n"
-        "What the source is, its content says: a tokenizer.json, a directory of Hugging Face, vocab.json with "
-        "merges.txt, vocab.txt, a SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank file, a cartridge "
-        "of CRAYON (.dat) or of ours. Or it is the name of a profile, of a tiktoken encoding or of a repository of the "
-        "Hub (user/name).",
+        "The source is a tokenizer.json, a directory of Hugging Face, vocab.json with merges.txt, vocab.txt, a "
+        "SentencePiece model, a GGUF file, a tekken.json, a tiktoken rank file, or a cartridge (.dat) of crayon-hf or "
+        "CRAYON; its content tells which. Or it is the name of a profile, of a tiktoken encoding, or of a repository "
+        "of the Hub (user/name).",
         (
             ("crayon-hf convert lite -o my-model/", "a directory for transformers"),
             ("crayon-hf convert tokenizer.json -o small.dat", "a cartridge and its small.json"),
@@ -59,14 +59,14 @@ def add_convert(subparsers: Any) -> None:
         "--output",
         metavar="OUT",
         help="a directory; OUT.dat for the cartridge with its OUT.json; OUT.json for the tokenizer.json alone; "
-        "OUT.tiktoken for the ranks (default: a directory called after the source, in the current directory)",
+        "OUT.tiktoken for the ranks (default: a directory here with the name of the source)",
     )
     command.add_argument(
         "--to",
         choices=list(FORMS),
         help="one file of this form instead; v2 is CRAYON's own .dat, with the .json of its strings",
     )
-    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
+    command.add_argument("--progress", action="store_true", help="report progress, even without a terminal")
     ranks = command.add_argument_group("rank files of tiktoken")
     ranks.add_argument("--pattern", help="the pattern that splits text")
     ranks.add_argument("--name", help="the encoding whose pattern and special tokens are used")
@@ -134,7 +134,7 @@ def _default_output(source: str, form: str | None) -> Path:
     taken = path if form or path.is_dir() else path.parent
     if output.exists() and ((taken.exists() and output.samefile(taken)) or (output.is_file() and not form)):
         raise CrayonError(
-            f"{source}: the result would be called {str(output)!r}, as the source is: give -o another name"
+            f"{source}: the output would be called {str(output)!r}, like the source: give -o another name"
         )
     return output
 
@@ -232,7 +232,7 @@ def _write(output: Path, source: str, files: dict[str, bytes], tokens: int) -> s
     for given in filter(os.path.isfile, (source, companion_of(source) or source)):
         for suffix, path in paths.items():
             if path.exists() and path.samefile(given) and not _has(path, files[suffix]):
-                raise CrayonError(f"{path} is a file of the source, which would be lost: give -o another name")
+                raise CrayonError(f"{path} is a file of the source, and would be overwritten: give -o another name")
     write_together(str(output.parent), {paths[suffix].name: data for suffix, data in files.items()})
     return _wrote([str(paths[suffix]) for suffix in reversed(files)], tokens)
 
@@ -247,7 +247,7 @@ def _wrote(paths: list[str], tokens: int) -> str:
 
 def _not_compiled(error: UnsupportedError) -> UnsupportedError:
     return UnsupportedError(
-        f"cannot be compiled: not native: {error} (--to tokenizer.json writes the vocabulary alone)"
+        f"cannot be compiled: the engine does not support it: {error} (--to tokenizer.json writes the vocabulary alone)"
     )
 
 

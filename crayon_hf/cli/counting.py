@@ -19,13 +19,12 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.progress import FilesLine
 
 _DESCRIPTION = """\
-Prints the number of tokens of each text. Files are counted as wc does it: the name of the file follows each number, and
-several files get a total.
+Prints the number of tokens of each text. For files it prints names and a total, as wc does.
 
 With --limit 100, a text with more than 100 tokens is read no further: it counts as ">100", and the exit status is 1.
 
-With --prices each number is followed by what a call with that text costs. FILE is CSV with the columns model and input,
-and output for --output-tokens: prices of a million tokens.
+With --prices it also prints the price of a call with each text. FILE is CSV with the columns model and input, and
+output for --output-tokens: prices of a million tokens.
 """
 
 
@@ -35,7 +34,7 @@ def add_count(subparsers: Any) -> None:
         subparsers,
         "count",
         count,
-        "how many tokens texts and files have",
+        "count the tokens of texts and files",
         _DESCRIPTION,
         (
             ('crayon-hf count "Hello, world!"', "a text"),
@@ -49,7 +48,7 @@ def add_count(subparsers: Any) -> None:
     add_texts(command, many=True)
     command.add_argument("--limit", type=number, metavar="N", help="stop where a text has more than N tokens")
     command.add_argument("--prices", metavar="FILE", help="a table of prices: print what each text costs")
-    command.add_argument("--model", metavar="NAME", help="the model in the table; not needed where it has but one")
+    command.add_argument("--model", metavar="NAME", help="the model in the table; not needed if there is only one")
     command.add_argument(
         "--output-tokens", type=number, metavar="N", help="add the price of an answer of N tokens to each text"
     )
@@ -94,7 +93,7 @@ class _Table:
 def count(arguments: argparse.Namespace) -> int:
     """How many tokens each text has, or each file."""
     if arguments.prices is None and (arguments.model is not None or arguments.output_tokens is not None):
-        raise UsageError("--model and --output-tokens are about a table of prices: --prices names it")
+        raise UsageError("--model and --output-tokens need a table of prices: give it with --prices")
     reply = arguments.output_tokens or 0
     price = None if arguments.prices is None else prices.read_price(arguments.prices, arguments.model, reply > 0)
     table = _Table(arguments.limit, price, reply)

@@ -27,8 +27,8 @@ def add_info(subparsers: Any) -> None:
         subparsers,
         "info",
         info,
-        "what a tokenizer is",
-        "Says in a few lines what a tokenizer is: its model, its vocabulary, where it comes from, what encodes.",
+        "show what a tokenizer is",
+        "Shows a tokenizer in a few lines: its model, its vocabulary, its source, and which engine encodes.",
         (
             ("crayon-hf info", "the profile lite"),
             ("crayon-hf info my-model/", "a directory, a file, a profile, a name on the Hub"),
@@ -48,7 +48,7 @@ def add_list(subparsers: Any) -> None:
         subparsers,
         "list",
         list_profiles,
-        "the profiles that are here",
+        "list the profiles on this machine",
         "Lists the profiles: the tokenizers that have a name, in the order in which they are found.\n\n"
         "A profile is part of the package, pulled from the Hub, or a file in a directory of CRAYON_PROFILE_DIR.",
         (("crayon-hf list", "names, sizes, origins"), ("crayon-hf list --json", "for programs")),

@@ -19,9 +19,10 @@ def add_pull(subparsers: Any) -> None:
         subparsers,
         "pull",
         pull,
-        "a repository on the Hub to a profile",
-        "Makes a profile of a repository: of its cartridge, if that is whole and says what its tokenizer.json says;\n"
-        "else it is compiled here.\n\nThe token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
+        "make a profile of a repository on the Hub",
+        "Makes a profile of a repository. It uses the cartridge of the repository if that is whole and agrees with\n"
+        "its tokenizer.json; otherwise it compiles one.\n\n"
+        "The token, the cache and offline mode are those of huggingface_hub (HF_TOKEN,\n"
         "HF_HOME, HF_HUB_OFFLINE). The profile is stored in the first entry of CRAYON_PROFILE_DIR, else in\n"
         "~/.cache/xerv/crayon/profiles.",
         (
@@ -30,7 +31,7 @@ def add_pull(subparsers: Any) -> None:
         ),
     )
     command.add_argument("repo", metavar="REPO[@REVISION]", help="user/name; a branch, a tag or a commit after the @")
-    command.add_argument("--name", help="what the profile is called (default: as the repository)")
+    command.add_argument("--name", help="the name of the profile (default: that of the repository)")
     command.add_argument("--token", help="a token of the Hub (default: the one that huggingface_hub finds)")
     command.add_argument("--directory", metavar="DIR", help="another directory of profiles")
     command.add_argument("--force", action="store_true", help="replace a profile of that name from elsewhere")

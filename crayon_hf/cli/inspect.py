@@ -1,4 +1,4 @@
-"""``crayon-hf inspect``: what a text is made of, and how it came to that."""
+"""``crayon-hf inspect``: the tokens of a text, and how they were made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_inspect(subparsers: Any) -> None:
         subparsers,
         "inspect",
         inspect,
-        "see the tokens of a text",
+        "show the tokens of a text",
         "Shows a text with its tokens in colour, and a table of them. White space and control characters are made "
         "visible, and a token that is a part of a character shows its bytes.",
         (
@@ -40,7 +40,7 @@ def add_inspect(subparsers: Any) -> None:
     command.add_argument(
         "--mode",
         choices=("exact", "greedy", "both"),
-        help="as the reference does, by longest match, or one beside the other (default: exact; with --trace both)",
+        help="the reference's ids, longest match, or both side by side (default: exact; with --trace both)",
     )
     command.add_argument("--ids", action="store_true", help="write ids into the text instead of a table below it")
     command.add_argument("--html", metavar="FILE", help='write a page for a browser; "-" is the standard output')
@@ -67,7 +67,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     from crayon_hf.showing.tokens import Options, Way, differences, tokens_of
 
     if arguments.html is not None and (arguments.json or arguments.trace):
-        raise UsageError("--html is a page of tokens: it goes with neither --json nor --trace")
+        raise UsageError("--html cannot be combined with --json or --trace")
     data = read_input(arguments.text, arguments.file)
     if not arguments.bytes:
         utf8(data)
@@ -123,7 +123,7 @@ def _write(line: str) -> None:
 def _native(engine: AnyEngine) -> _core.Engine:
     if isinstance(engine, _core.Engine):
         return engine
-    raise UnsupportedError(f"greedy mode and traces need a native tokenizer, and this one is not: {engine.reason}")
+    raise UnsupportedError(f"greedy mode and traces need a native tokenizer, but this one is not: {engine.reason}")
 
 
 # -- the report

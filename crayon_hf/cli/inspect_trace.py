@@ -209,7 +209,7 @@ class TraceView:
         if exact["is_random"]:
             self._note("this vocabulary skips merges at random (dropout): shown without that")
         if exact["shortcut"] == "whole_token":
-            self._note("the piece is a token itself, which comes before merges (ignore_merges)", "exact")
+            self._note("the whole piece is a token, which comes before merges (ignore_merges)", "exact")
         elif merges:
             looked_up = " (the engine looks this piece up in its word table)" if exact["shortcut"] else ""
             self._note(f"merges in order of rank{looked_up}", "exact")
@@ -331,7 +331,7 @@ class TraceView:
         if walk["joins_unknown"]:
             self._note("nothing matches: part of the unknown token before")
         elif not walk["tokens"]:
-            self._note("a match that counts for nothing" if walk["end"] > walk["start"] else "nothing matches")
+            self._note("a match that is not used" if walk["end"] > walk["start"] else "nothing matches")
         else:
             if walk["tokens"][0]["kind"] == "byte":
                 self._note("nothing matches, but the bytes of the character have tokens")

@@ -1,4 +1,4 @@
-"""The commands that measure us beside others: ``bench``, and ``parity --greedy``."""
+"""The commands that measure crayon-hf beside others: ``bench``, and ``parity --greedy``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_bench(subparsers: Any) -> None:
         subparsers,
         "bench",
         bench,
-        "how fast it is here",
+        "measure speed and memory here",
         "Measures speed and memory beside the engines that are installed, after a check of their ids.\n\n"
         "Without a text it takes the shared corpus if CRAYON_SHARED names one, else the sources of Python's library.",
         (
@@ -65,7 +65,7 @@ def bench(arguments: argparse.Namespace) -> int:
             line.clear()
     write(measured, arguments, print_line)
     if not measured.same_ids:
-        raise CrayonError(f"the ids are not those of {measured.reports[0].reference}; nothing was timed")
+        raise CrayonError(f"the ids differ from those of {measured.reports[0].reference}; nothing was timed")
     return 0
 
 
@@ -85,7 +85,7 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
     for name in filter(None, arguments.beside.split(",")):
         if name not in BESIDE:
-            raise CrayonError(f"--beside {name}: there are {', '.join(BESIDE)}")
+            raise CrayonError(f"--beside {name}: expected one of {', '.join(BESIDE)}")
         contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.target)
     results = []
     for spec in texts:

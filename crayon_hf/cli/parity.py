@@ -24,14 +24,14 @@ def add_parity(subparsers: Any) -> None:
         subparsers,
         "parity",
         parity,
-        "is it the same as the reference",
-        "Compares ours with a reference, every field of every result, on generated strings and on texts, and times "
-        "both.\n\n"
-        "TARGET is whatever convert takes: a file, a directory, a cartridge (.dat), a tiktoken encoding; or a profile, "
-        "a name below $CRAYON_SHARED/vocab, a repository of the Hub (user/name). Without --text it takes the shared "
-        "corpus if CRAYON_SHARED names one, else the sources of Python's library.\n\n"
-        "The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 when the "
-        "question makes no sense.",
+        "compare with the reference library",
+        "Compares crayon-hf with a reference library, every field of every result, on generated strings and on texts, "
+        "and times both.\n\n"
+        "TARGET is a file, a directory, a cartridge (.dat), a tiktoken encoding, a profile, a name below "
+        "$CRAYON_SHARED/vocab, or a repository of the Hub (user/name). The default of --text is the corpus of "
+        "CRAYON_SHARED, else the sources of Python's library.\n\n"
+        "The exit status is 0 when everything agrees, 1 when something differs or cannot be compared, 2 for wrong "
+        "usage.",
         (
             ("crayon-hf parity my-model/ --strings 1k --no-speed", "is it the same?"),
             ("crayon-hf parity my-model/ --text book.txt --html report.html", "and how fast: a page"),
@@ -44,7 +44,7 @@ def add_parity(subparsers: Any) -> None:
         "--against",
         default="",
         metavar="REFERENCE",
-        help="tokenizers (whatever becomes a tokenizer.json), tiktoken (rank files and encodings), transformers "
+        help="tokenizers (all that converts to tokenizer.json), tiktoken (rank files and encodings), transformers "
         "(directories) or sentencepiece (.model); default: the target's own",
     )
     texts = command.add_argument_group("what is compared")
@@ -76,13 +76,13 @@ def add_parity(subparsers: Any) -> None:
     )
     greedy = command.add_argument_group("longest match")
     greedy.add_argument(
-        "--greedy", action="store_true", help="say instead how often longest match gives the exact ids, and how fast"
+        "--greedy", action="store_true", help="print how often longest match gives the exact ids, and how fast"
     )
     greedy.add_argument(
         "--beside",
         default=BESIDE[0],
         metavar="LIST",
-        help="with --greedy: who is timed besides us: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
+        help="with --greedy: also time these: tokenizers, llama.cpp (a .gguf; needs llama-cpp-python)",
     )
     command.add_argument("--ours", default="", help=argparse.SUPPRESS)  # a stand-in, for the tests
 
@@ -93,7 +93,7 @@ def parity(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     for option in ("certify", "markdown", "html", "output"):
         if getattr(arguments, option):
-            raise UsageError(f"--{option} is of the comparison with a reference, not of --greedy")
+            raise UsageError(f"--{option} cannot be combined with --greedy: it is for the comparison with a reference")
     return parity_of_greedy(arguments)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a ``crayon-hf parity`` is said before minutes are spent on it: outputs, and certificates."""
+"""Checks of ``crayon-hf parity`` before minutes of work: outputs, and certificates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{said} is the same file as {other}")
         seen[real] = said
         if any(_is_same(real, each) for each in inputs):
-            raise UsageError(f"{said} would overwrite what is compared")
+            raise UsageError(f"{said} would overwrite an input of the comparison")
         if os.path.isdir(real):
             raise UsageError(f"{said} is a directory; --output takes one")
         if os.path.lexists(real) and not os.path.isfile(real):
@@ -71,12 +71,12 @@ def _outputs(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
 def _check_place(said: str, directory: str) -> None:
     """UsageError when no file can be made there, which is tried: permissions alone do not say it."""
     if not os.path.isdir(directory):
-        raise UsageError(f"{said}: its directory is not there")
+        raise UsageError(f"{said}: its directory does not exist")
     try:
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise UsageError(f"{said}: nothing can be written there: {error.strerror}") from error
+        raise UsageError(f"{said}: cannot write there: {error.strerror}") from error
 
 
 def _is_same(path: str, other: str) -> bool:
@@ -134,10 +134,10 @@ def _check_certify(arguments: argparse.Namespace) -> str:
     from crayon_hf.loading.opening import is_version_2
 
     if arguments.ours:
-        raise UsageError("--certify is for what crayon_hf opens, and --ours puts something else in its place")
+        raise UsageError("--certify cannot be combined with --ours: it certifies what crayon_hf opens")
     path = _cartridge_of(arguments.target)
     if path is None or is_version_2(path):
-        raise UsageError(f"--certify writes into a cartridge, and {arguments.target} is none: {_convert(arguments)}")
+        raise UsageError(f"--certify writes into a cartridge, but {arguments.target} is not one: {_convert(arguments)}")
     if (reason := _not_the_user_s(path)) is not None:
         raise UsageError(f"--certify: {path} {reason}: {_convert(arguments)}")
     if not os.access(path, os.W_OK):

@@ -1,4 +1,4 @@
-"""What the commands are called, in which groups they are listed."""
+"""The commands, and the groups in which the help lists them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from crayon_hf.cli.arguments import Parser, listed
 from crayon_hf.cli.commands import add_decode, add_encode
 from crayon_hf.cli.completion import add_completion
 from crayon_hf.cli.conversion import add_convert
+from crayon_hf.cli.corpus_report import add_corpus_report
 from crayon_hf.cli.counting import add_count
 from crayon_hf.cli.describing import add_info, add_list
 from crayon_hf.cli.hub import add_pull
@@ -24,10 +25,10 @@ from crayon_hf.cli.truncating import add_truncate
 GROUPS = (
     ("texts and ids", ("encode", "decode", "count", "truncate", "split", "inspect")),
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
-    ("corpora", ("tokenize",)),
+    ("corpora", ("tokenize", "corpus-report")),
     ("the Hub", ("pull", "publish")),
-    ("truth and speed", ("parity", "bench")),
-    ("around it", ("run", "completion")),
+    ("parity and speed", ("parity", "bench")),
+    ("programs and shells", ("run", "completion")),
 )
 
 EXAMPLES = (
@@ -35,17 +36,17 @@ EXAMPLES = (
     ("crayon-hf decode 23071 11 1125 0", "back to text"),
     ('crayon-hf inspect "Hello, world!"', "its tokens in colour"),
     ("crayon-hf count -f book.txt poem.txt", "how many tokens files have"),
-    ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a tokenizer of one's own"),
-    ("crayon-hf info my-model/", "what a tokenizer is"),
-    ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "a corpus to token files"),
+    ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "train your own tokenizer"),
+    ("crayon-hf info my-model/", "show what a tokenizer is"),
+    ("crayon-hf tokenize data/ -o tokens/ -t my-model/", "tokenize a corpus into token files"),
 )
 
 _TOKENIZERS = """\
 
 A tokenizer (-t) is the name of a profile (crayon-hf list), of an encoding of tiktoken, of a repository of the Hub
 (user/name), or the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
-rank file and so on: what a file is, its content says. Without -t it is the profile "lite", a part of the package.
-"crayon-hf COMMAND --help" says more about a command.
+rank file and so on. The default is the profile "lite", which is part of the package.
+"crayon-hf COMMAND --help" explains a command.
 """
 
 
@@ -64,6 +65,7 @@ def build_parser() -> Parser:
         *(add_encode, add_decode, add_count, add_truncate, add_split, add_inspect),
         *(add_info, add_list, add_convert, add_train, add_cache),
         add_tokenize,
+        add_corpus_report,
         *(add_pull, add_publish),
         *(add_parity, add_bench),
         *(add_run, add_completion),

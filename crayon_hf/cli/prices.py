@@ -38,19 +38,19 @@ def read_price(path: str, model: str | None, with_answers: bool = False) -> Pric
                 raise FormatError(f"{path}: the first line has no column {' and no '.join(missing)}")
             for row in rows:
                 if row["model"] in prices:
-                    raise FormatError(f"{path}: line {rows.line_num}: the model {row['model']!r} is there twice")
+                    raise FormatError(f"{path}: line {rows.line_num}: the model {row['model']!r} is listed twice")
                 prices[row["model"]] = _price(path, rows.line_num, row)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"{path}: no table of CSV in UTF-8: {error}") from error
+        raise FormatError(f"{path}: not a CSV table in UTF-8: {error}") from error
     if not prices:
-        raise FormatError(f"{path}: the table has no model")
+        raise FormatError(f"{path}: the table lists no models")
     if model is None and len(prices) > 1:
         raise UsageError(f"{path} has {len(prices)} models: --model says which ({', '.join(prices)})")
     if model is not None and model not in prices:
         raise UsageError(f"{path} has no model {model!r}; it has {', '.join(prices)}")
     name = next(iter(prices)) if model is None else model
     if with_answers and prices[name].output is None:
-        raise FormatError(f"{path}: the model {name!r} has no price in a column output, which --output-tokens need")
+        raise FormatError(f"{path}: the model {name!r} has no price in the column output, which --output-tokens needs")
     return prices[name]
 
 

@@ -22,10 +22,10 @@ def add_publish(subparsers: Any) -> None:
         subparsers,
         "publish",
         publish,
-        "a tokenizer to a repository on the Hub",
-        "Puts a tokenizer, its cartridge (the compiled vocabulary), a model card and its parity report into a "
+        "publish a tokenizer to the Hub",
+        "Uploads a tokenizer, its cartridge (the compiled vocabulary), a model card and its parity report to a "
         "repository, in one commit.\n\nCreates the repository if it does not exist. Uses the token of huggingface_hub "
-        "(HF_TOKEN, or hf auth login). The plot of speeds needs matplotlib; --no-speed goes without.",
+        "(HF_TOKEN, or hf auth login). The plot of speeds needs matplotlib; --no-speed leaves it out.",
         (
             ("crayon-hf publish user/name --from my-model/", "one commit"),
             ("crayon-hf publish user/name --from my-model/ --dry-run card/", "look at it first"),

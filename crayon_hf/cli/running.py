@@ -1,4 +1,4 @@
-"""``crayon-hf run``: a Python program in which other libraries open our tokenizers."""
+"""``crayon-hf run``: a Python program in which other libraries open tokenizers of crayon_hf."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ crayon-hf run [--install LIBRARIES] SCRIPT [ARGS ...]
        crayon-hf run [--install LIBRARIES] --env"""
 
 _DESCRIPTION = """\
-Runs a program as Python would, and all Pythons that it starts, with crayon_hf.install(): what opens a tokenizer in
-transformers, and by --install in tokenizers and tiktoken, gives ours.
+Runs a Python program, and every Python that it starts, with crayon_hf.install(): transformers, and with --install also
+tokenizers and tiktoken, open tokenizers of crayon-hf.
 
 "python -m crayon_hf SCRIPT ARGS" is the same.
 """
@@ -27,11 +27,11 @@ transformers, and by --install in tokenizers and tiktoken, gives ours.
 def add_run(subparsers: Any) -> None:
     """The command."""
     examples = (
-        ("crayon-hf run script.py", "transformers opens ours"),
+        ("crayon-hf run script.py", "transformers opens tokenizers of crayon-hf"),
         ("crayon-hf run --install all script.py", "tokenizers and tiktoken as well"),
-        ("crayon-hf run --env", "what a shell would export"),
+        ("crayon-hf run --env", "variables for a shell"),
     )
-    command = add_command(subparsers, "run", run, "a Python program, with our tokenizers", _DESCRIPTION, examples)
+    command = add_command(subparsers, "run", run, "run a Python program with these tokenizers", _DESCRIPTION, examples)
     command.usage = _USAGE
     command.add_argument(
         "--install",
@@ -39,7 +39,7 @@ def add_run(subparsers: Any) -> None:
         help="transformers, tokenizers, tiktoken, with commas between them, or all (default: $CRAYON_INSTALL, else "
         "transformers)",
     )
-    command.add_argument("--env", action="store_true", help="print what a shell has to export instead; run nothing")
+    command.add_argument("--env", action="store_true", help="print the variables for a shell to export; run nothing")
     command.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, and its arguments"
     )
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         program = arguments.script
     if not program:
-        raise UsageError("nothing to run: a SCRIPT, -, -m MODULE or -c CODE (try: crayon-hf run --help)")
+        raise UsageError("nothing to run: give a SCRIPT, -, -m MODULE or -c CODE (try: crayon-hf run --help)")
     return startup.run(program, arguments.install)
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Prints an object on a line of its own for each chunk: text, start and end in characters, byte_start and byte_end in
-bytes of UTF-8, and ids. Of a file there is its name as well. No chunk has more tokens than --max-tokens; a file of any
-size takes little memory.
+bytes of UTF-8, and ids; for a file also its name. No chunk has more tokens than --max-tokens. A file of any size takes
+little memory.
 
-Chunks end with a paragraph; one that is too long is cut at sentences, those at words, and those at tokens. Without
---overlap and --strip the chunks are the text, nothing left out.
+Chunks end with a paragraph. A paragraph that is too long is cut at sentences, a sentence at words, a word at tokens.
+Without --overlap and --strip the chunks together are the text.
 """
 
 
@@ -35,19 +35,19 @@ def add_split(subparsers: Any) -> None:
         subparsers,
         "split",
         split,
-        "texts and files in chunks of so many tokens",
+        "split texts and files into chunks of tokens",
         _DESCRIPTION,
         (
             ("crayon-hf split -f book.txt --max-tokens 512 > chunks.jsonl", "a file of any size"),
             ("crayon-hf split -f book.txt -n 512 --overlap 64", "with a part of the one before"),
             ("cat poem.txt | crayon-hf split -n 8 --boundaries word", "what comes in, cut between words"),
-            ("crayon-hf split -f poem.txt -n 8 --pattern '\\n' --no-ids", "cut behind what a pattern matches"),
+            ("crayon-hf split -f poem.txt -n 8 --pattern '\\n' --no-ids", "cut after matches of a pattern"),
         ),
     )
     command.add_argument("text", nargs="*", help='the text; "-", or none at all, reads standard input')
     command.add_argument("-f", "--file", nargs="+", action="extend", metavar="FILE", help="split the text of files")
     command.add_argument(
-        "-n", "--max-tokens", type=number, required=True, metavar="N", help="the most that a chunk has"
+        "-n", "--max-tokens", type=number, required=True, metavar="N", help="the most tokens of a chunk"
     )
     command.add_argument(
         "--overlap", type=number, default=0, metavar="N", help="repeat up to so many tokens of the chunk before"
@@ -59,7 +59,7 @@ def add_split(subparsers: Any) -> None:
         metavar="KIND",
         help="paragraph (default), sentence, word, markdown, json, code:LANGUAGE as in code:python, or none",
     )
-    where.add_argument("--pattern", metavar="REGEX", help="cut behind the matches of a regular expression of Python")
+    where.add_argument("--pattern", metavar="REGEX", help="cut after each match of a Python regular expression")
     command.add_argument("--strip", action="store_true", help="leave out white space around chunks")
     command.add_argument("--no-ids", action="store_true", help="print the number of tokens instead of the ids")
     command.add_argument(
@@ -104,7 +104,7 @@ def _boundaries(arguments: argparse.Namespace) -> Boundaries:
     try:
         return re.compile(arguments.pattern)
     except re.error as error:
-        raise UsageError(f"--pattern {arguments.pattern!r} is no regular expression: {error}") from error
+        raise UsageError(f"--pattern {arguments.pattern!r} is not a regular expression: {error}") from error
 
 
 def _files(splitter: Splitter, names: list[str], sizes: list[int], no_ids: bool) -> None:

@@ -1,4 +1,4 @@
-"""The command ``cache``: how large the compiled cartridges on this machine are, and how to be rid of them."""
+"""The command ``cache``: the size of the compiled cartridges on this machine, and their removal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def add_cache(subparsers: Any) -> None:
         subparsers,
         "cache",
         cache,
-        "what was compiled here: its size, and clear it",
-        "Says where compiled cartridges are kept and how large that is, or removes them. What is removed is compiled "
-        "again when it is needed; profiles are no part of it.\n\n"
-        "CRAYON_CACHE_DIR says where it is, CRAYON_CACHE_BYTES (such as 500M) how large it may become.",
+        "show or clear the cache of compiled vocabularies",
+        "Shows where compiled cartridges are kept, and their size, or removes them. They are compiled again when "
+        "needed. Profiles are not in the cache.\n\n"
+        "CRAYON_CACHE_DIR sets the directory, CRAYON_CACHE_BYTES (such as 500M) its largest size.",
         (("crayon-hf cache", "where, and how large"), ("crayon-hf cache clear", "remove all of it")),
     )
     command.add_argument("action", nargs="?", choices=("size", "clear"), default="size", help="default: %(default)s")

@@ -24,7 +24,7 @@ def add_tokenize(subparsers: Any) -> None:
         subparsers,
         "tokenize",
         tokenize,
-        "a corpus to token files",
+        "tokenize a corpus into token files",
         "Writes the token ids of files of text into a directory, in the format of a training tool.\n\n"
         "It reads text, JSON lines, CSV, TSV, Parquet and Arrow, compressed or not. If it is killed, run the same "
         "command again: it continues where it stopped, and the files come out the same.\n\n"
@@ -37,8 +37,9 @@ def add_tokenize(subparsers: Any) -> None:
         ),
     )
     command.add_argument(
-        "input", nargs="+", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
+        "input", nargs="*", metavar="INPUT", help="a file, a directory, a pattern, an address of fsspec"
     )
+    command.add_argument("--mix", metavar="FILE", help="mix the sources that a JSON file lists, instead of inputs")
     command.add_argument(
         "-o",
         "--output",
@@ -79,6 +80,30 @@ def add_tokenize(subparsers: Any) -> None:
     )
     written.add_argument(
         "--max-tokens-per-shard", type=number, metavar="N", help="begin a new file before one has more tokens"
+    )
+    written.add_argument(
+        "--deduplicate", action="store_true", help="leave out documents whose text was there before, in any file"
+    )
+    written.add_argument(
+        "--held-out", type=float, metavar="SHARE", help="put this share of the documents, as 0.005, into OUT/held-out"
+    )
+    packed = command.add_argument_group("sequences of one length, for training")
+    packed.add_argument(
+        "--sequence-length", type=number, metavar="N", help="pack the documents into sequences of N tokens"
+    )
+    packed.add_argument(
+        "--packing",
+        choices=("concat", "best-fit"),
+        help="one document after the other, cut (the default), or no document cut that fits into a sequence",
+    )
+    packed.add_argument(
+        "--remainder",
+        choices=("drop", "keep", "pad"),
+        help="what becomes of shorter sequences (default: concat drops the last one of each task; best-fit keeps them, "
+        "or pads them where readers count tokens)",
+    )
+    packed.add_argument(
+        "--pad-token", metavar="TOKEN", help="what to pad with (default: the tokenizer's, or the end-of-text token)"
     )
     read.add_argument(
         "--bad-records",
@@ -123,14 +148,17 @@ def add_tokenize(subparsers: Any) -> None:
 def tokenize(arguments: argparse.Namespace) -> int:
     """Tokenize a corpus, and say what came of it."""
     from crayon_hf.corpora.job.corpus import tokenize_corpus
+    from crayon_hf.corpora.job.mixture import read_mixture
     from crayon_hf.corpora.job.progress import Bar
     from crayon_hf.errors import CrayonError
 
     bar = None if arguments.quiet else Bar()
     with _signals_as_interrupts():
         try:
+            if bool(arguments.input) == (arguments.mix is not None):
+                raise ValueError("give inputs, or a mixture with --mix FILE, and not both")
             summary = tokenize_corpus(
-                arguments.input,
+                arguments.input if arguments.mix is None else read_mixture(arguments.mix),
                 arguments.output,
                 arguments.format,
                 tokenizer=local_name(arguments.tokenizer),
@@ -145,6 +173,12 @@ def tokenize(arguments: argparse.Namespace) -> int:
                 shuffle=arguments.shuffle,
                 seed=arguments.seed,
                 max_tokens_per_shard=arguments.max_tokens_per_shard,
+                sequence_length=arguments.sequence_length,
+                packing=arguments.packing,
+                remainder=arguments.remainder,
+                pad_token=arguments.pad_token,
+                deduplicate=arguments.deduplicate,
+                held_out=arguments.held_out,
                 batch_bytes=arguments.batch_bytes,
                 max_document_bytes=arguments.max_document_bytes,
                 group_bytes=arguments.group_bytes,
@@ -181,7 +215,7 @@ def tokenize(arguments: argparse.Namespace) -> int:
 
 _ARGUMENTS = (
     "input_format|column|template|separator|append_eos|eos|add_special_tokens|bad_records|shuffle|seed|format|workers|"
-    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes"
+    "threads|max_tokens_per_shard|max_document_bytes|batch_bytes|group_bytes|sequence_length|packing|remainder|pad_token|held_out"
 )
 _ARGUMENT = re.compile(rf"(?<![\w/.\\'\"-])({_ARGUMENTS})(?= (?:was|is|or|\())")
 

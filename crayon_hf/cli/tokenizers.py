@@ -1,4 +1,4 @@
-"""What ``-t`` names: what is on this machine, and else a repository of the Hub, whose files are fetched once."""
+"""What ``-t`` names: a tokenizer on this machine, or a repository of the Hub, whose files are fetched once."""
 
 from __future__ import annotations
 

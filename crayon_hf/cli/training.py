@@ -27,12 +27,12 @@ def add_train(subparsers: Any) -> None:
         subparsers,
         "train",
         train,
-        "files to a tokenizer",
+        "train a tokenizer from files",
         "Trains a tokenizer and writes a tokenizer.json and its cartridge.\n\n"
-        "Text files give their lines, each with its ending; .jsonl, .csv, .tsv, .parquet and .arrow files the strings "
-        "of a column; .gz, .bz2, .xz and .zst files are unpacked on the way.\n\n"
-        "BPE is trained natively, with the merges of the tokenizers library's BpeTrainer; other models by that "
-        "library.",
+        "It reads the lines of text files, each with its ending, and a column of .jsonl, .csv, .tsv, .parquet and "
+        ".arrow files. It unpacks .gz, .bz2, .xz and .zst.\n\n"
+        "crayon-hf trains BPE itself, with the same merges as the BpeTrainer of tokenizers; tokenizers trains the "
+        "other models.",
         (
             ("crayon-hf train book.txt -o my-model/ --vocab-size 1k", "a file"),
             ("crayon-hf train data/ -o my-model/ --special-token '<|endoftext|>'", "a directory"),
@@ -60,8 +60,8 @@ def add_train(subparsers: Any) -> None:
     command.add_argument(
         "--special-token", action="append", metavar="TOKEN", help="a token that text never becomes; may be repeated"
     )
-    command.add_argument("--limit-alphabet", type=number, metavar="N", help="take the N most frequent characters alone")
-    command.add_argument("--max-token-length", type=number, metavar="N", help="a token has N characters at most")
+    command.add_argument("--limit-alphabet", type=number, metavar="N", help="take only the N most frequent characters")
+    command.add_argument("--max-token-length", type=number, metavar="N", help="the most characters of a token")
     command.add_argument(
         "--no-byte-alphabet", action="store_true", help="take only bytes that occur: some texts cannot be encoded then"
     )
@@ -72,13 +72,13 @@ def add_train(subparsers: Any) -> None:
         "-t",
         "--tokenizer",
         metavar="NAME_OR_PATH",
-        help="instead of a pattern: a tokenizer whose components and special tokens are taken over",
+        help="instead of a pattern: take components and special tokens from this tokenizer",
     )
     read = command.add_argument_group("what is read")
     read.add_argument("--column", default="text", metavar="NAME", help="where the text is (default: %(default)s)")
     read.add_argument("--format", choices=FORMATS, help="of all files (default: what their names say)")
     command.add_argument("--threads", type=number, metavar="N", help="so many threads (default: one for each core)")
-    command.add_argument("--progress", action="store_true", help="say how far it is, even if nobody watches")
+    command.add_argument("--progress", action="store_true", help="report progress, even without a terminal")
 
 
 def train(arguments: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def _other(source: Any, arguments: argparse.Namespace, values: dict[str, Any]) -
 
     given = [f"--{name.replace('_', '-')}" for name in _BPE_ALONE if getattr(arguments, name) not in (None, False)]
     if given:
-        raise UsageError(f"{', '.join(given)}: for --model bpe alone")
+        raise UsageError(f"{', '.join(given)}: only for --model bpe")
     kind = {"unigram": "Unigram", "wordpiece": "WordPiece", "wordlevel": "WordLevel"}[arguments.model]
     return run_by_reference(kind, source, **values)
 
@@ -138,7 +138,7 @@ def _source(names: list[str], format: str | None, output: str) -> Any:
     if names == ["-"]:
         return sys.stdin.buffer
     if "-" in names:
-        raise UsageError("standard input (-) does not go together with files")
+        raise UsageError("standard input (-) and files cannot be combined")
     return [Path(name) for name in _found(names, format, output)]
 
 
@@ -150,7 +150,7 @@ def _found(names: Iterable[str], format: str | None, output: str) -> Iterable[st
             files = [file.address for file in find_inputs([name], format)]
             kept = [file for file in files if not os.path.realpath(file).startswith(written)]
             if not kept:
-                raise CorpusError(f"{name}: no other file there than those in {output}")
+                raise CorpusError(f"{name}: has no files except those of the output, {output}")
             yield from kept
             continue
         if os.path.lexists(name) or not glob.has_magic(name):

@@ -11,8 +11,8 @@ from crayon_hf.cli.arguments import UsageError, add_command, number
 from crayon_hf.cli.commands import add_texts, opened, texts_of, utf8
 
 _DESCRIPTION = """\
-Prints each text, or what is left of it when it is cut to so many tokens; special tokens around it count. A text of the
-command line, and each of --lines, gets a newline; one of a file or of standard input is written as it is.
+Prints each text, cut to at most N tokens. Special tokens around a text count. Texts of the command line and of --lines
+end with a newline; a text from a file or from standard input is written without one.
 """
 
 
@@ -22,7 +22,7 @@ def add_truncate(subparsers: Any) -> None:
         subparsers,
         "truncate",
         truncate,
-        "texts cut to so many tokens",
+        "cut texts to a number of tokens",
         _DESCRIPTION,
         (
             ("crayon-hf truncate -f book.txt --max-tokens 512 > part.txt", "the beginning of a file"),
@@ -32,11 +32,16 @@ def add_truncate(subparsers: Any) -> None:
         ),
     )
     command.add_argument(
-        "-n", "--max-tokens", type=number, required=True, metavar="N", help="the most that is left of a text"
+        "-n", "--max-tokens", type=number, required=True, metavar="N", help="the most tokens of a text"
     )
-    command.add_argument("--side", choices=("right", "left"), default="right", help="what is cut off: the end (right)")
     command.add_argument(
-        "--boundary", choices=KINDS, help="cut there, or where a single one is too long at a finer one"
+        "--side",
+        choices=("right", "left"),
+        default="right",
+        help="cut off the end (right) or the beginning (left; default: right)",
+    )
+    command.add_argument(
+        "--boundary", choices=KINDS, help="cut at the end of one, or at a finer one if a single one is too long"
     )
     add_texts(command, takes_bytes=False)
 

@@ -36,6 +36,8 @@ def convert(
 
     What a file is, its content says. `pattern`, `special_tokens` and `name` (of the encoding whose pattern and special
     tokens are used) are for rank files, which do not say them.
+
+    docs/sources.md has examples.
     """
     from crayon_hf.conversion.recognise import recognise
     from crayon_hf.conversion.tiktoken_objects import is_encoding_name, read_encoding
@@ -101,7 +103,7 @@ def read(
 
         companion = companion_of(path)
         return read_crayon_v2(data, None if companion is None else read_companion(read_source(companion)))
-    raise VocabularyError(f"{path}: {kind} is not read")
+    raise VocabularyError(f"{path} is {kind}, which is not supported")
 
 
 def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool = True) -> list[str]:
@@ -109,6 +111,8 @@ def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bo
 
     ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. What else is in
     the directory stays, and so do settings of a tokenizer_config.json that the vocabulary says nothing about.
+
+    docs/sources.md has examples.
     """
     from crayon_hf.conversion.repository import write as write_repository
 

@@ -90,7 +90,7 @@ def rules_of(charsmap: bytes) -> Rules:
     """What is replaced, and by what. VocabularyError when the data is damaged."""
     size = int.from_bytes(charsmap[:4], "little")
     if len(charsmap) < 4 or size % 4 or not 4 < size + 4 < len(charsmap):
-        raise VocabularyError("the normalization rules are damaged: their trie is longer than they are")
+        raise VocabularyError("the normalization rules are damaged: their trie is longer than the data")
     units = struct.unpack_from(f"<{size // 4}I", charsmap, 4)
     outputs = charsmap[4 + size :]
     rules: Rules = {}

@@ -1,4 +1,4 @@
-"""What every reader gives: the neutral form of a vocabulary."""
+"""The result of every reader: the neutral form of a vocabulary."""
 
 from __future__ import annotations
 

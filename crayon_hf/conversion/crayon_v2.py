@@ -39,12 +39,12 @@ def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
     by_id: dict[int, bytes] = {}
     for key, id in keys:
         if by_id.setdefault(id, key) != key:
-            raise UnsupportedError(f"tokens {by_id[id]!r} and {key!r}, which have one id ({id})")
+            raise UnsupportedError(f"tokens {by_id[id]!r} and {key!r}, which have the same id ({id})")
     if tokens is not None:
         _check(by_id, tokens)
     count = max(max(by_id) + 1, len(tokens or ()))
     if count > _MOST_IDS:
-        raise UnsupportedError(f"an id of {count - 1}: tokenizers would count up to it")
+        raise UnsupportedError(f"an id of {count - 1}, too large: tokenizers would go through all ids up to it")
     single = {key[0] for key in by_id.values() if len(key) == 1}
     missing = [bytes([byte]) for byte in range(256) if byte not in single]
     by_id |= dict(enumerate(missing, count))
@@ -85,7 +85,7 @@ def bytes_of(string: str) -> bytes | None:
 
 def _from_object(vocab: Any) -> list[str]:
     if not isinstance(vocab, dict) or not all(type(id) is int and 0 <= id < 2**31 for id in vocab.values()):
-        raise VocabularyError('the .json beside the version 2 cartridge has a "vocab" that is not strings to ids')
+        raise VocabularyError('the .json beside the version 2 cartridge has a "vocab" that does not map strings to ids')
     size = max(vocab.values(), default=-1) + 1
     if size > _MOST_IDS:
         raise VocabularyError(f"the .json beside the version 2 cartridge has {len(vocab)} tokens and an id {size - 1}")
@@ -103,8 +103,8 @@ def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
             )
         if bytes_of(tokens[id]) != key:
             raise VocabularyError(
-                f"the .json beside the version 2 cartridge is another vocabulary's: id {id} is {tokens[id]!r} there, "
-                f"and {key!r} in the cartridge"
+                f"the .json beside the version 2 cartridge belongs to another vocabulary: id {id} is {tokens[id]!r} "
+                f"there, and {key!r} in the cartridge"
             )
 
 

@@ -1,4 +1,4 @@
-"""The way back: a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
+"""Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
         raise UnsupportedError("only a byte-level BPE vocabulary has ranks")
     for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
         if model.get(option):
-            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not")
+            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not have")
     vocab = ids_of(model)
     ordinary = {token: id for token, id in vocab.items() if token and added.get(token) != id}
     ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
-    if len(set(ranks.values())) != len(ordinary):
-        raise UnsupportedError("two tokens of the vocabulary have one id")
+    _check_ids(ordinary)
     order = sorted(ranks, key=lambda token: ranks[token])
     _check_merges(order, model)
     return Ranks(write_ranks(ranks), _pattern(document), added)
@@ -146,10 +145,18 @@ def _from_byte_level(token: str) -> bytes:
     try:
         return bytes([_BYTES[char] for char in token])
     except KeyError as error:
-        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for none") from None
+        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for no byte") from None
 
 
 # -- tiktoken
+
+
+def _check_ids(ids: Mapping[Any, int]) -> None:
+    """UnsupportedError for two tokens with the same id."""
+    seen: dict[int, Any] = {}
+    for token, id in ids.items():
+        if seen.setdefault(id, token) != token:
+            raise UnsupportedError(f"tokens {seen[id]!r} and {token!r} have the same id, {id}")
 
 
 def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
@@ -176,12 +183,12 @@ def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
     for first, second, product in joined:
         if (order[first], order[second]) not in known:
             pair = f"{order[first]!r} and {order[second]!r}"
-            raise UnsupportedError(f"tiktoken would join {pair} to {order[product]!r}, and no merge does")
+            raise UnsupportedError(f"tiktoken would join {pair} to {order[product]!r}, but no merge does")
     if not model.get("ignore_merges"):
         reached = {product for _, _, product in joined}
         whole = next((token for i, token in enumerate(order) if len(token) > 1 and i not in reached), None)
         if whole is not None:
-            raise UnsupportedError(f"no merge makes the token {whole!r}, and tiktoken would give it for a whole piece")
+            raise UnsupportedError(f"no merge makes the token {whole!r}, but tiktoken would give it for a whole piece")
 
 
 def _pair(merge: Any) -> tuple[bytes, bytes]:
@@ -224,7 +231,7 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
     for option in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(option):
             raise UnsupportedError(
-                f"the vocabulary has {option} {model[option]!r}: what a token is depends on its place"
+                f"the vocabulary has {option} {model[option]!r}: the meaning of a token depends on its place"
             )
     is_byte_level = _is_byte_level(document)
     keys: dict[bytes, int] = {}
@@ -234,6 +241,5 @@ def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
         key = _from_byte_level(token) if is_byte_level else token.encode()
         if key:
             keys[key] = id
-    if len(set(keys.values())) != len(keys):
-        raise UnsupportedError("two tokens of the vocabulary have one id")
+    _check_ids(keys)
     return keys

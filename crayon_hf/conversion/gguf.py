@@ -47,7 +47,7 @@ def read_gguf(path: str | os.PathLike[str], progress: Progress | None = None) ->
         return _bert(metadata)
     if model == "t5":
         return _t5(metadata)
-    raise UnsupportedError(f"tokenizer model {model[:80]!r} of a GGUF file; read are {', '.join(_MODELS)}")
+    raise UnsupportedError(f"tokenizer model {model[:80]!r} of a GGUF file; supported: {', '.join(_MODELS)}")
 
 
 def _bpe(metadata: Metadata, model: str, name: str) -> Converted:

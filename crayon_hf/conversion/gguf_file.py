@@ -78,7 +78,7 @@ class _Reader:
         for _ in range(count):
             name = self._string("a key", _LONGEST_KEY)
             if name in names or not (name and name.isprintable()):
-                fault = "is there twice" if name in names else "is no key of metadata"
+                fault = "is listed twice" if name in names else "is no key of metadata"
                 raise VocabularyError(f"the GGUF file is damaged: {name!r} {fault}")
             names.add(name)
             wanted = name.startswith(("tokenizer.", "general.")) or name.endswith(".context_length")
@@ -96,7 +96,7 @@ class _Reader:
             self._order = ">"
             version = int.from_bytes(version.to_bytes(4, "little"), "big")
         if version not in (2, 3):
-            raise UnsupportedError(f"GGUF version {version}: versions 2 and 3 are read")
+            raise UnsupportedError(f"GGUF version {version}: only versions 2 and 3 are supported")
         self._scalar("Q")  # how many tensors there are
         count: int = self._scalar("Q")
         if count > (self._length - self._at) // _SMALLEST_ENTRY:
@@ -132,7 +132,9 @@ class _Reader:
         if count > (length - at) // 8:
             raise self._overrun(name)
         if count > MOST_STRINGS:
-            raise VocabularyError(f"the GGUF file is damaged: {name} has {count} strings, of {MOST_STRINGS} at most")
+            raise VocabularyError(
+                f"the GGUF file is damaged: {name} has {count} strings, more than the {MOST_STRINGS} allowed"
+            )
         size_of = struct.Struct(self._order + "Q").unpack_from
         values: list[str] = []
         for number in range(count):

@@ -104,7 +104,7 @@ def wordpiece(tokens: Tokens, lowercase: bool, strip_accents: bool) -> Document:
     spelled = [_spelled(text, kind) for text, kind in zip(tokens.texts, tokens.kinds, strict=True)]
     vocab = {text: id for id, text in enumerate(spelled)}
     if len(vocab) != len(spelled):
-        raise VocabularyError("the GGUF file has two tokens of one spelling, such as [x] and \u2581[x]")
+        raise VocabularyError("the GGUF file has two tokens with the same spelling, such as [x] and \u2581[x]")
     normalizer = {
         "type": "BertNormalizer",
         "clean_text": True,

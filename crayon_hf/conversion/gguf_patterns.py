@@ -186,4 +186,6 @@ def pre_tokenizer(name: str) -> PreTokenizer:
         return known
     if name in _NOT_EXPRESSED:
         raise UnsupportedError(f"pre-tokenizer {name} ({_NOT_EXPRESSED[name]})")
-    raise UnsupportedError(f"pre-tokenizer {name[:80]!r} of a GGUF file; known are {', '.join(sorted(PRE_TOKENIZERS))}")
+    raise UnsupportedError(
+        f"pre-tokenizer {name[:80]!r} of a GGUF file; supported: {', '.join(sorted(PRE_TOKENIZERS))}"
+    )

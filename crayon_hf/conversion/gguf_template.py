@@ -1,4 +1,4 @@
-"""What a GGUF file puts around a text, as a post-processor."""
+"""The special tokens that a GGUF file puts around a text, as a post-processor."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Tokens(NamedTuple):
     def id_of(self, role: str, needed_by: str) -> int:
         """VocabularyError when no token has that role."""
         if role not in self.special:
-            raise VocabularyError(f"the GGUF file has {needed_by}, and no {PREFIX}{ROLES[role]}_token_id")
+            raise VocabularyError(f"the GGUF file has {needed_by}, but no {PREFIX}{ROLES[role]}_token_id")
         return self.special[role]
 
     def added(self) -> Iterator[dict[str, Any]]:

@@ -36,7 +36,7 @@ def read_vocab_and_merges(vocab: bytes, merges: bytes, beside: Beside = NOTHING)
     ids, pairs = _read_vocab(vocab), _read_merges(merges)
     for left, right in pairs:
         if missing := next((token for token in (left, right, left + right) if token not in ids), None):
-            raise VocabularyError(f"merges.txt merges {left!r} and {right!r}, and vocab.json has no {missing!r}")
+            raise VocabularyError(f"merges.txt merges {left!r} and {right!r}, but vocab.json has no {missing!r}")
     return byte_level(ids, pairs, beside)
 
 
@@ -56,9 +56,11 @@ def _read_vocab(data: bytes) -> dict[str, int]:
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"vocab.json is not JSON: {error}") from error
     if not isinstance(vocab, dict) or not all(type(id) is int and 0 <= id < 2**32 for id in vocab.values()):
-        raise VocabularyError("vocab.json is not tokens to ids")
+        raise VocabularyError("vocab.json does not map tokens to ids")
     if vocab and max(vocab.values()) >= _MOST_IDS:
-        raise UnsupportedError(f"an id of {max(vocab.values())} in vocab.json: tokenizers would count up to it")
+        raise UnsupportedError(
+            f"an id of {max(vocab.values())} in vocab.json, too large: tokenizers would go through all ids up to it"
+        )
     return vocab
 
 

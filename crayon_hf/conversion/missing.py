@@ -1,4 +1,4 @@
-"""A name that is no file, though it looks like the name of something else: the error says which call opens that."""
+"""A name that is not a file, but looks like the name of something else: the error says which call opens that."""
 
 from __future__ import annotations
 

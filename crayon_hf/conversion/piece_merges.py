@@ -47,7 +47,7 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
         if not characters.issuperset(piece):
             strange = next(char for char in piece if char not in characters)
             if any(strange in pair for pair in pairs):
-                raise UnsupportedError(f"piece {piece!r}, made of {strange!r}, which is no piece of its own")
+                raise UnsupportedError(f"piece {piece!r}, made of {strange!r}, which is not a piece")
         parts = (part for pair in pairs for part in pair if len(part) > 1)
         if len(set(piece)) > 1 and any(scores.get(part, inf) <= score for part in parts):
             inverted = piece

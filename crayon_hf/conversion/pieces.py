@@ -131,7 +131,7 @@ def _check(pieces: Sequence[Piece], options: PieceOptions) -> None:
     seen: dict[str, int] = {}
     for id, (text, score, kind) in enumerate(pieces):
         if not text or "\0" in text:
-            raise VocabularyError(f"piece {id} {'has a zero character' if text else 'is empty'}")
+            raise VocabularyError(f"piece {id} {'has a NUL character' if text else 'is empty'}")
         if seen.setdefault(text, id) != id:
             raise VocabularyError(f"pieces {seen[text]} and {id} are both {text!r}")
         if not NORMAL <= kind <= BYTE:
@@ -141,12 +141,12 @@ def _check(pieces: Sequence[Piece], options: PieceOptions) -> None:
         if len(text) == 1 and kind not in _FOUND:
             raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
         if kind == BYTE and text not in _BYTES:
-            raise VocabularyError(f"piece {id} ({text!r}) is said to be a byte")
+            raise VocabularyError(f"piece {id} ({text!r}) is marked as a byte, but is not of the form <0xNN>")
     unknown = [id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN]
     if len(unknown) > 1:
-        raise VocabularyError(f"pieces {unknown[0]} and {unknown[1]} are both for what is unknown")
+        raise VocabularyError(f"pieces {unknown[0]} and {unknown[1]} are both the unknown piece")
     if options.byte_fallback and not seen.keys() >= _BYTES:
-        raise VocabularyError("unknown characters are to become bytes, and there are not 256 pieces for bytes")
+        raise VocabularyError("unknown characters are to become bytes, but there are not 256 byte pieces")
 
 
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
@@ -154,7 +154,7 @@ _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 def _named(pieces: Sequence[Piece], id: int) -> tuple[str, int]:
     if not 0 <= id < len(pieces):
-        raise VocabularyError(f"piece {id} is to be put beside every text, and there are {len(pieces)} pieces")
+        raise VocabularyError(f"piece {id} is to be put beside every text, but there are only {len(pieces)} pieces")
     return pieces[id].text, id
 
 

@@ -56,7 +56,9 @@ class Message:
             else:
                 raise VocabularyError(f"byte {offset} of the file starts a field of an unknown kind ({wire})")
             if position > self.end:
-                raise VocabularyError(f"the field at byte {offset} is longer than what it is in: the file is damaged")
+                raise VocabularyError(
+                    f"the field at byte {offset} is longer than the message around it: the file is damaged"
+                )
             yield Field(number, wire, offset, value, start, position)
 
     def _varint(self, position: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a source is, by its content and whatever its name. Only as much of it is read as that takes."""
+"""Recognises a source by its content, not its name. It reads only as much as that takes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def look_into(directory: str | os.PathLike[str]) -> tuple[Kind, str]:
         path = os.path.join(folder, name)
         return recognise(path), path
     looked_for = f"tokenizer.json, tekken.json, {_MODELS[0]}, vocab.json with merges.txt, vocab.txt, "
-    raise VocabularyError(f"{folder} has no vocabulary: {looked_for}*.model, *.gguf, *.tiktoken, *.dat was expected")
+    raise VocabularyError(f"{folder} has no vocabulary: expected {looked_for}*.model, *.gguf, *.tiktoken or *.dat")
 
 
 def vocab_and_merges(path: str | os.PathLike[str], kind: Kind) -> tuple[str, str]:

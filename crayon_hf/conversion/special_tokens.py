@@ -123,7 +123,7 @@ def _listed(decoder: Any) -> dict[int, AddedToken] | None:
     if decoder is None:
         return None
     if not isinstance(decoder, dict) or not all(str(id).isdecimal() for id in decoder):
-        raise VocabularyError("added_tokens_decoder in tokenizer_config.json is not ids to tokens")
+        raise VocabularyError("added_tokens_decoder in tokenizer_config.json does not map ids to tokens")
     return {int(id): _added(token, "added_tokens_decoder") for id, token in decoder.items()}
 
 
@@ -145,7 +145,7 @@ def _from_added_tokens(ids: Mapping[str, Any], values: Mapping[str, Any]) -> dic
     special = {str(values[name]) for name in NAMES if values.get(name)}
     special |= {str(token) for token in values.get("extra_special_tokens") or []}
     if not all(type(id) is int and id >= 0 for id in ids.values()):
-        raise VocabularyError("added_tokens.json is not tokens to ids")
+        raise VocabularyError("added_tokens.json does not map tokens to ids")
     return {
         id: AddedToken(content, normalized=content not in special, special=content in special)
         for content, id in ids.items()

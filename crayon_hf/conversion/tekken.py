@@ -50,7 +50,7 @@ def read_tekken(data: bytes, progress: Progress | None = None) -> Converted:
     config = _member(document, "config", dict)
     version = _member(config, "version", str, "config.")
     if version not in VERSIONS:
-        raise UnsupportedError(f"version {version!r} of tekken.json: those known are {', '.join(VERSIONS)}")
+        raise UnsupportedError(f"version {version!r} of tekken.json; supported: {', '.join(VERSIONS)}")
     special_tokens = _special_tokens(document, config, version)
     n_ordinary = _ordinary_count(document, config, len(special_tokens))
     ids = _ordinary_tokens(document["vocab"][:n_ordinary], len(special_tokens), progress)
@@ -86,13 +86,13 @@ def _special_tokens(document: dict[str, Any], config: dict[str, Any], version: s
     """The ids of all special tokens, those that fill the list up included."""
     total = _count(config, "default_num_special_tokens")
     if total > _MOST_SPECIAL_TOKENS:
-        raise UnsupportedError(f"config.default_num_special_tokens {total}: more ids than a cartridge has")
+        raise UnsupportedError(f"config.default_num_special_tokens {total}: more ids than a cartridge can hold")
     if document.get("special_tokens") is not None:
         listed = _listed_special_tokens(_member(document, "special_tokens", list))
     elif version in VERSIONS_WITH_BUILT_IN_TOKENS:
         listed = list(BUILT_IN_TOKENS)
     else:
-        raise VocabularyError(f"tekken.json: special_tokens is missing, which version {version} has to list")
+        raise VocabularyError(f"tekken.json: special_tokens is missing; version {version} needs it")
     if len(listed) > total:
         raise VocabularyError(
             f"tekken.json: config.default_num_special_tokens is {total}, but there are {len(listed)} special tokens"

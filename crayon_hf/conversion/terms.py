@@ -20,6 +20,8 @@ def from_terms(terms: Iterable[str | bytes]) -> Converted:
     A term matches wherever it stands, inside a word too; one that shall only begin a word has a space in front. Terms
     that are there already (a byte, or the same term again) are left out. VocabularyError for an empty term, and
     for one with surrogates.
+
+    docs/sources.md has examples.
     """
     if isinstance(terms, (str, bytes)):
         raise TypeError("terms are a list of str or bytes, not one")
@@ -30,7 +32,7 @@ def from_terms(terms: Iterable[str | bytes]) -> Converted:
         try:
             token = term.encode() if isinstance(term, str) else term
         except UnicodeEncodeError as error:
-            raise VocabularyError(f"the term {term!r} has a surrogate, which no text has") from error
+            raise VocabularyError(f"the term {term!r} has a lone surrogate, which is not valid text") from error
         if not token:
             raise VocabularyError("an empty term matches nothing: leave it out")
         tokens.setdefault(token)

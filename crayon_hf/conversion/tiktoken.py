@@ -241,7 +241,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     tokens = [spell(token) for token in order]
     ids = [ranks[token] for token in order]
     if len(set(ids)) != len(ids):
-        raise VocabularyError("the rank file gives one rank to two tokens")
+        raise VocabularyError("the rank file gives the same rank to two tokens")
     vocab = dict(zip(tokens, ids, strict=True))
     specials = list(_special_tokens(facts, vocab, set(ids)))
     vocab.update((special["content"], special["id"]) for special in specials)
@@ -314,7 +314,7 @@ def _special_tokens(facts: RankFile, vocab: Mapping[str, int], ids: set[int]) ->
             raise VocabularyError(f"special token {content!r} cannot have id {id!r}")
         if content in vocab:
             # tiktoken keeps the two apart; a tokenizer.json has one id for one string.
-            raise UnsupportedError(f"special token {content!r}, the spelling of an ordinary token, too")
+            raise UnsupportedError(f"special token {content!r}, which is also an ordinary token")
         if id in ids:
             raise VocabularyError(f"special token {content!r} has id {id}, which another token has")
         if not _is_bracketed(content):

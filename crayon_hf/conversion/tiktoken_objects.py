@@ -48,7 +48,7 @@ def read_encoding(encoding: Any, **options: Any) -> Converted:
         kind = type(encoding).__name__
         raise TypeError(f"source is {kind}, expected a path, the name of an encoding or a tiktoken.Encoding") from None
     if options:
-        raise VocabularyError(f"a tiktoken.Encoding says itself what {', '.join(options)} would say")
+        raise VocabularyError(f"{', '.join(options)} cannot be given with a tiktoken.Encoding, which has its own")
     return _converted(ranks, facts)
 
 

@@ -52,7 +52,7 @@ def wordpiece(vocab: dict[str, int], beside: Beside) -> Converted:
     name = _class_name(beside, "BertTokenizer", _WORDPIECE_CLASSES, _WORDPIECE_MODELS)
     unknown = special_tokens(beside, _BERT).text("unk_token")
     if unknown not in vocab:
-        raise VocabularyError(f"vocab.txt has no {unknown!r}, which stands for what it does not have")
+        raise VocabularyError(f"vocab.txt has no {unknown!r}, its unknown token")
     return _assemble(lambda: models.WordPiece(vocab, unk_token=unknown), name, _WORDPIECE_CLASSES[name], beside)
 
 
@@ -69,7 +69,7 @@ def _assemble(model: Callable[[], Any], name: str, cls: _Class, beside: Beside) 
     except VocabularyError:
         raise
     except Exception as error:  # the library raises Exception itself
-        raise VocabularyError(f"tokenizers does not take this as a {name}: {error}") from error
+        raise VocabularyError(f"tokenizers cannot build a {name}: {error}") from error
     added = {str(id): token.__getstate__() for id, token in tokenizer.get_added_tokens_decoder().items()}
     for key in ("additional_special_tokens", "add_bos_token", "add_eos_token"):  # the tokenizer.json says it now
         config.pop(key, None)
@@ -195,7 +195,7 @@ def _class_name(beside: Beside, default: str, classes: Mapping[str, _Class], by_
     if name not in classes:
         known = ", ".join(classes)
         raise UnsupportedError(
-            f"a {name}: its class says what these files mean, and of the classes only {known} are known here; save it "
+            f"a {name}: crayon-hf reads these files only for {known}; save it "
             "with transformers, which writes a tokenizer.json"
         )
     return name

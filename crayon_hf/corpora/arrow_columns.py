@@ -53,6 +53,8 @@ def tokenize_column(
 
     CorpusError for a column of another type or a damaged one, InvalidUtf8Error for what is no UTF-8; it names the row.
     `name` is what errors call the column.
+
+    docs/corpora.md has examples.
     """
     import pyarrow as pa
 

@@ -65,6 +65,8 @@ def tokenize_dataset(
 
     CorpusError when there is no such column of texts, InvalidUtf8Error for a damaged one, ValueError for a dataset with
     a transform and for two columns of one name.
+
+    docs/corpora.md has examples.
     """
     import datasets
 

@@ -109,6 +109,8 @@ class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
     `tokenizer_name_or_path` is also a profile, a cartridge or any other file that `Tokenizer.from_file` opens. With
     `save_loss_metadata`, and with a tokenizer that truncates or pads, datatrove goes over the encodings one by one, so
     that only the encoding itself is faster.
+
+    docs/clusters.md has examples.
     """
 
     name = "🖍️ Crayon writer"
@@ -134,7 +136,10 @@ class CrayonDocumentTokenizer(_Native, DocumentTokenizer):  # type: ignore[misc]
 
 
 class CrayonMegatronDocumentTokenizer(_Native, MegatronDocumentTokenizer):  # type: ignore[misc]
-    """datatrove's ``MegatronDocumentTokenizer``: the same arguments, the same files to the byte, native encoding."""
+    """datatrove's ``MegatronDocumentTokenizer``: the same arguments, the same files to the byte, native encoding.
+
+    docs/clusters.md has examples.
+    """
 
     name = "🖍️ Crayon writer"
 
@@ -160,6 +165,8 @@ class TokenizeShards(PipelineStep):  # type: ignore[misc]
     its rank: ``00003.ds``, with `save_filename` ``NAME_00003.ds``. A task that was killed goes on from its last shard
     when it is run again, and ends as if it never had been; one that is run again with other inputs or settings, or
     with another number of tasks, is refused.
+
+    docs/clusters.md has examples.
     """
 
     name = "🖍️ Crayon shards"

@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
@@ -38,7 +38,7 @@ _AHEAD = 64
 
 
 def tokenize_corpus_on_ray(
-    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile] | Mapping[str, Any],
     output: str | os.PathLike[str],
     format: str = "megatron",
     *,
@@ -58,6 +58,8 @@ def tokenize_corpus_on_ray(
     `cpus_per_task` is what Ray reserves, and how many threads encode. `settings` are those of `tokenize_corpus`, but
     for ``workers``, ``threads`` and ``runner``; `progress` is called after each task. Errors are those of
     `tokenize_corpus`.
+
+    docs/clusters.md has examples.
     """
     need("tokenize_corpus_on_ray", "ray", "ray", "pyarrow")
     taken = {"workers", "threads", "runner"} & settings.keys()
@@ -66,9 +68,8 @@ def tokenize_corpus_on_ray(
     runner = _Runner(
         positive(cpus_per_task, "cpus_per_task"), positive(batch_bytes, "batch_bytes"), positive(tries, "tries")
     )
-    several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
     return tokenize_corpus(
-        [absolute(one) for one in several],
+        _all_absolute(inputs),
         absolute(output),
         format,
         tokenizer=tokenizer,
@@ -148,6 +149,18 @@ def _run(
         return run_shard(task.files, task.output, options, encoding, batch_bytes)
     except Exception as error:
         return failure_of(error)
+
+
+def _all_absolute(inputs: Any) -> Any:
+    """Of inputs, or of each source of a mixture."""
+    if isinstance(inputs, Mapping):
+        return {
+            name: {**source, "inputs": _all_absolute(source["inputs"])}
+            if isinstance(source, Mapping) and "inputs" in source
+            else source
+            for name, source in inputs.items()
+        }
+    return [absolute(one) for one in ([inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs)]
 
 
 def _first_line(error: Exception) -> str:

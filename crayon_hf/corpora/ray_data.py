@@ -39,6 +39,8 @@ def tokenize_dataset(
     clear); `suffix` adds any ids, before that. `options` are those of ``map_batches``:
     ``compute=ray.data.ActorPoolStrategy(size=8)`` for so many actors, ``num_cpus=4`` for that many threads in each,
     ``batch_size`` (by default a block is a batch). Nothing is computed before the dataset is consumed.
+
+    docs/clusters.md has examples.
     """
     need("tokenize_dataset", "ray", "ray", "pyarrow")
     import ray

@@ -36,6 +36,8 @@ def tokenize_in_arrow(
     about it are raised here, not in a task. A null stays null. `append_eos` adds the end of text
     to each text: `eos`, or what the tokenizer calls so (JobError when that is not clear); `suffix` adds any ids, before
     that. `threads` are those of one task: as many as ``spark.task.cpus``. A `column` that is not there fails the task.
+
+    docs/clusters.md has examples.
     """
     need("tokenize_in_arrow", "spark", "pyspark", "pyarrow")
     label, parcel, worked_on = packed(tokenizer, column, output, add_special_tokens, append_eos, eos, suffix)

@@ -56,8 +56,8 @@ class Placement:
         if choice.device == "cpu" or engine is None or not (why := _why_not(engine)):
             return choice
         if self.is_auto:
-            return Choice(self.requested, "cpu", DeviceState.READY, f"no device encodes with this vocabulary: {why}")
-        return choice.fallen_back(f"no device encodes with this vocabulary: {why}")
+            return Choice(self.requested, "cpu", DeviceState.READY, f"no device supports this vocabulary: {why}")
+        return choice.fallen_back(f"no device supports this vocabulary: {why}")
 
     def prepare(self, engine: Any) -> None:
         """Do now what the first batch would do: open the device, and give it the vocabulary."""
@@ -156,7 +156,7 @@ def rows_of(ids: Any, splits: Any) -> list[list[int]]:
 
 def _why_not(engine: Any) -> str:
     if not isinstance(engine, _core.Engine):
-        return f"it is not native ({engine.reason})"
+        return f"the engine does not support it ({engine.reason})"
     return _core.why_not_on_device(engine)
 
 

@@ -1,1 +1,1 @@
-"""The reference libraries behind our classes, for tokenizers that the engine does not support."""
+"""The reference libraries behind crayon_hf's classes, for tokenizers that the engine does not support."""

@@ -1,4 +1,4 @@
-"""Budgets the plain way, for tokenizers that the engine does not support: encode the text whole, and look."""
+"""Budgets for tokenizers that the engine does not support: encode the whole text, and count."""
 
 from __future__ import annotations
 

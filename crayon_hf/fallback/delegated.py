@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def warn_delegated(reason: str, reference: str, does: str = "encodes") -> None:
     """The one warning of a delegated tokenizer, attributed to the caller of this package."""
-    message = f"not native: {reason}; the {reference} library {does} instead, with the same result but slower"
+    message = (
+        f"not supported by crayon-hf's engine: {reason}; the {reference} library {does} instead, with the same result "
+        "but slower"
+    )
     warn_caller(message, DelegatedWarning)
 
 
@@ -72,7 +75,7 @@ class DelegatedEngine:
             number, id = next((i, id) for i, row in enumerate(rows) for id in row if id > np.iinfo(np.int32).max)
             raise ValueError(
                 f"id {id} of text {number} does not fit: the largest of this type is {np.iinfo(np.int32).max}; "
-                "encode_batch gives it"
+                "use encode_batch"
             ) from None
 
     def count_tokens(

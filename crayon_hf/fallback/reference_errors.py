@@ -1,4 +1,4 @@
-"""Errors of the reference libraries that their class does not tell: here they become what the native engine raises.
+"""Turns errors of the reference libraries into those that the native engine raises.
 
 Panics are no ``Exception``, and what Rust calls an error is `Exception` itself.
 """

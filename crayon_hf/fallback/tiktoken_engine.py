@@ -33,7 +33,7 @@ class TiktokenEngine(DelegatedEngine):
     ) -> None:
         super().__init__(reason)
         self.arguments = (name, pattern, ranks, dict(special_tokens), reason)
-        with needed(f"what is not native ({reason})", "tiktoken"):
+        with needed(f"a tokenizer that the engine does not support ({reason})", "tiktoken"):
             from tiktoken import Encoding
         try:
             with reference_errors.as_error(VocabularyError, "its Encoding"):
@@ -41,17 +41,21 @@ class TiktokenEngine(DelegatedEngine):
                     Encoding, name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
                 )
         except Exception as error:
-            raise VocabularyError(f"tiktoken does not accept this vocabulary: {error}") from error
+            raise VocabularyError(f"tiktoken refuses this vocabulary: {error}") from error
         self._special_tokens = dict(special_tokens)
         self._token_of_id = {id: token for token, id in self._vocab(ranks).items()}
         self._ranks = ranks
 
     @property
     def components(self) -> str:
-        raise UnsupportedError(f"tiktoken's encodings have no components (not native: {self.reason})")
+        raise UnsupportedError(
+            f"tiktoken has no components, and the native engine does not support this encoding ({self.reason})"
+        )
 
     def post_process(self, *arguments: Any) -> Any:
-        raise UnsupportedError(f"tiktoken's encodings have no post-processor (not native: {self.reason})")
+        raise UnsupportedError(
+            f"tiktoken has no post-processor, and the native engine does not support this encoding ({self.reason})"
+        )
 
     def encode(
         self,
@@ -65,7 +69,9 @@ class TiktokenEngine(DelegatedEngine):
     ) -> Any:
         self._refuse_settings(truncation, padding)
         if pair is not None or is_pretokenized:
-            raise UnsupportedError(f"pairs and split input need the native engine (not native: {self.reason})")
+            raise UnsupportedError(
+                f"pairs and split input need the native engine, which does not support this tokenizer ({self.reason})"
+            )
         if (refused := validation.kind_refusal(sequence, "sequence")) is not None:
             raise refused
         return TiktokenEncoding(self, sequence, self.encode_ids(sequence, add_special_tokens, special_as_text))
@@ -133,7 +139,9 @@ class TiktokenEngine(DelegatedEngine):
 
     def _refuse_settings(self, truncation: Any, padding: Any) -> None:
         if truncation is not None or padding is not None:
-            raise UnsupportedError(f"truncation and padding need the native engine (not native: {self.reason})")
+            raise UnsupportedError(
+                f"truncation and padding need the native engine, which does not support this tokenizer ({self.reason})"
+            )
 
     def _vocab(self, ranks: Mapping[bytes, int], with_added_tokens: bool = True) -> dict[str, int]:
         vocab = {spell(token): rank for token, rank in ranks.items()}

@@ -125,7 +125,9 @@ class TokenizersEngine(DelegatedEngine):
         return encoding.ids, encoding.offsets
 
     def encode_bytes(self, data: bytes) -> list[int]:
-        raise UnsupportedError(f"encode_bytes needs the native engine (not native: {self.reason})")
+        raise UnsupportedError(
+            f"encode_bytes needs the native engine, which does not support this tokenizer ({self.reason})"
+        )
 
     def decode(self, ids: Any, skip_special_tokens: bool = True, unknown_ids: str = "error") -> str:
         with reference_errors.of_tokenizers(self._is_live):
@@ -174,12 +176,12 @@ class TokenizersEngine(DelegatedEngine):
             yield bytes(byte_of[ord(char)] for char in token) if spelled else token.encode()
 
     def _load(self) -> tokenizers.Tokenizer:
-        need_components(f"what is not native ({self.reason})")
+        need_components(f"a tokenizer that the engine does not support ({self.reason})")
         try:
             with reference_errors.as_error(VocabularyError, "its reader"):
                 stock = reference_class().from_str(self._json)
         except Exception as error:  # the library raises Exception itself
-            raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
+            raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
         return stock
 
     def _with(self, special_as_text: bool, truncation: Any, padding: Any) -> tokenizers.Tokenizer:

@@ -1,4 +1,4 @@
-"""The one place that talks to the Hub: through ``huggingface_hub``, by its rules, with its errors said our way.
+"""All access to the Hub: through ``huggingface_hub``, with its errors as HubError.
 
 Tokens, the endpoint, the cache, resuming and offline mode are the client's own: ``HF_TOKEN``, ``HF_ENDPOINT``,
 ``HF_HOME``, ``HF_HUB_OFFLINE``. What it does not do is done here: a call that fails for a reason that passes is made

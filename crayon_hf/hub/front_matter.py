@@ -69,7 +69,7 @@ def filled(block: str | None, missing: Mapping[str, Any], tags: Sequence[str], n
         is_right = False
     if not is_right:
         raise CrayonError(
-            "README.md: its metadata is of a shape that nothing can be added to: give it "
+            "README.md: crayon-hf cannot add to metadata of this shape: add "
             + ", ".join(f"{key}: {value}" for key, value in {**fill, "tags": more}.items())
             + " by hand"
         )
@@ -84,11 +84,11 @@ def _parsed(block: str | None) -> dict[str, Any]:
     try:
         value = yaml.safe_load(block)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that there is not is a ValueError
-        raise CrayonError(f"README.md: its metadata is not YAML, repair it first: {error}") from error
+        raise CrayonError(f"README.md: its metadata is not YAML: repair it first: {error}") from error
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise CrayonError("README.md: its metadata is not keys and values, repair it first")
+        raise CrayonError("README.md: its metadata does not map keys to values: repair it first")
     return value
 
 

@@ -92,7 +92,7 @@ def publish(
     dry_run: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Published:
-    """Put a tokenizer into `repo`, with its cartridge, a model card and a parity report.
+    """Upload a tokenizer to `repo`, with its cartridge, a model card and a parity report.
 
     Args:
         repo: ``user/name``; ``name`` is one of your own. It is created if it is not there.
@@ -134,7 +134,7 @@ def publish(
     say(f"{place}: looking")
     found = _look(place, source is not None, token, create_pr, dry_run is not None)
     if private and found.exists and not found.private:
-        raise HubError(f"{found.place.repo} exists and is public: private is for a repository that is created")
+        raise HubError(f"{found.place.repo} exists and is public: private applies only to a new repository")
     staged = _staged(source, found, token)
     files, notes = _build(staged, found, source is None, license, base_tokenizer, report, speed, token, say)
     if dry_run is not None:
@@ -252,7 +252,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
         if found is None:
             return each, cartridge
         reason = reason or found
-    raise CrayonError(f"this tokenizer.json has no cartridge that would be used, please report this: {reason}")
+    raise CrayonError(f"the cartridge of this tokenizer.json would not be used; please report this: {reason}")
 
 
 def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
@@ -323,7 +323,7 @@ def _report(
     if given is None:
         kept = _kept(staged, before, speed)
         if kept is not None:
-            say("the report that the repository has is of this tokenizer.json and this version: it stays")
+            say("the report in the repository is about this tokenizer.json and version: it is kept")
         report = kept or _run(staged, cartridge, found, speed, say)
         speed = speed or kept is not None
         again = "this is a defect of crayon-hf, please report it with what `crayon-hf parity` says"
@@ -337,7 +337,7 @@ def _report(
         again = f"run `crayon-hf parity ... --json {os.fspath(given)}` on what you publish"
     if report.target.source_digest != staged.digest:
         raise CrayonError(
-            f"the parity report is of another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., and not "
+            f"the parity report is about another tokenizer.json (SHA-256 {report.target.source_digest[:16]}..., not "
             f"{staged.digest[:16]}...): {again}; nothing was uploaded"
         )
     if report.ours.version != _core.__version__:
@@ -346,7 +346,7 @@ def _report(
             f"{_core.__version__}: {again}; nothing was uploaded"
         )
     if report.reference.name == report.ours.name:
-        raise CrayonError(f"the parity report is of no comparison with a reference: {again}; nothing was uploaded")
+        raise CrayonError(f"the parity report does not compare with a reference: {again}; nothing was uploaded")
     if not report.agreed:
         raise CrayonError(
             f"the parity report does not agree fully: {report.differing:,} of {report.inputs:,} inputs differ: "
@@ -449,7 +449,7 @@ def _commit(
     client.call(found.place, "uploading", upload)
     # The client leaves out what the repository's .gitignore names, and says nothing.
     if ignored := [each.path_in_repo for each in additions if getattr(each, "_should_ignore", False)]:
-        raise HubError(f"{found.place}: its .gitignore leaves out {', '.join(ignored)}: take that out, and try again")
+        raise HubError(f"{found.place}: its .gitignore excludes {', '.join(ignored)}: remove that line, and try again")
     info = client.call(found.place, "committing", commit, again=False)
     url = info.pr_url or info.commit_url
     return Published(
@@ -470,7 +470,7 @@ def _created(
     client.call(place, "creating the repository", lambda: api.create_repo(place.repo, private=private, exist_ok=True))
     at = _look(client.Place(place.repo), True, token, create_pr=False, is_dry=False)
     if not at.exists:
-        raise HubError(f"{place.repo}: it was created, and the Hub does not have it: try again")
+        raise HubError(f"{place.repo}: it was created, but the Hub does not have it: try again")
     if at.listing.files.keys() & files.keys():
         raise HubError(f"{place.repo}: somebody else created it meanwhile, and it has files: try again")
     return replace(at, place=place, has_revision=place.revision in (None, "main"))

@@ -52,14 +52,14 @@ def pull(
 ) -> Pulled:
     """Make a profile of a repository on the Hub: ``user/name`` or ``user/name@revision``.
 
-    The profile is called `name`, by default after the repository, and is put into `directory`, by default the first
-    entry of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``. The repository's cartridge is taken if it
-    is whole and says what the repository's ``tokenizer.json`` says; else the tokenizer is compiled here. A second pull
-    of the same changes nothing. `force` replaces a profile of that name that comes from elsewhere.
+    The profile is named `name` (by default like the repository) and stored in `directory` (by default the first entry
+    of ``CRAYON_PROFILE_DIR``, else ``~/.cache/xerv/crayon/profiles``). The repository's cartridge is used if it is
+    whole and agrees with its ``tokenizer.json``; otherwise the tokenizer is compiled here. Pulling the same again
+    changes nothing. `force` replaces a profile of that name from elsewhere.
 
-    HubError for all that goes wrong with the Hub, its cache or the directory; the profile is then what it was before.
-    UnsupportedError for a tokenizer that is not native, VocabularyError for one that is malformed, ImportError without
-    ``huggingface_hub``, ValueError for names, an empty one of a directory among them. docs/hub.md has an example.
+    HubError for any failure of the Hub, its cache or the directory; an existing profile is then unchanged.
+    UnsupportedError for a tokenizer that is not native, VocabularyError for a malformed one, ImportError without
+    ``huggingface_hub``, ValueError for a wrong name or directory. docs/hub.md has an example.
     """
     place = client.parse(repo, revision)
     profile = place.repo.rpartition("/")[2] if name is None else name
@@ -90,7 +90,7 @@ def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
     if first is None or first.endswith(".dat"):
         where = "the cache has" if listing.is_offline else "there is"
         instead = ", and a cartridge alone cannot be checked" if CARTRIDGE in present or first else ""
-        raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that is read here{instead}")
+        raise HubError(f"{place}: {where} no tokenizer.json and no other vocabulary that crayon-hf reads{instead}")
     if first == JSON:
         return [JSON, *({CARTRIDGE} & set(present))]
     return [first, *(name for name in ("merges.txt", *FILES) if name in present)]
@@ -142,5 +142,7 @@ def _converted(place: client.Place, folder: str, name: str) -> _Content:
 
 def _refused(place: client.Place, error: VocabularyError) -> VocabularyError:
     if isinstance(error, UnsupportedError):
-        return UnsupportedError(f"{place}: cannot be a profile: not native: {error} (transformers can open it)")
+        return UnsupportedError(
+            f"{place}: cannot be a profile: the engine does not support it: {error} (transformers can open it)"
+        )
     return type(error)(f"{place}: {error}")

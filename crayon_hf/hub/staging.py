@@ -33,8 +33,6 @@ _FILES = (
 )
 _TEMPLATES = "additional_chat_templates/"
 
-NATIVE_ALONE = "only what is native can be published: the cartridge of anything else would be of no use"
-
 
 class Staged(NamedTuple):
     """What a source comes to."""
@@ -64,7 +62,7 @@ class Staged(NamedTuple):
         try:
             return compile_json(self.files[JSON], self.metadata)
         except UnsupportedError as error:
-            raise UnsupportedError(f"cannot be compiled: not native: {error} ({NATIVE_ALONE})") from error
+            raise UnsupportedError(f"cannot be published: the engine does not support it: {error}") from error
 
 
 def is_tokenizer_file(name: str) -> bool:
@@ -203,7 +201,7 @@ def _card(folder: str) -> str | None:
 
 
 def as_text(data: bytes, name: str = README) -> str:
-    """A card as text. CrayonError when it is none: nothing could be put into it without losing something."""
+    """A card as text. CrayonError if it is not UTF-8, since changing it would lose something."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -107,7 +107,9 @@ class Store:
             path = self.directory / f"{name}{suffix}"
             if os.path.lexists(path) and not path.is_symlink() and not path.is_file():
                 what = "a directory" if path.is_dir() else "not a regular file"
-                raise HubError(f"{repo}: {path} is {what}, and in the way: move it, or give another name (--name)")
+                raise HubError(
+                    f"{repo}: {path} is {what}, but the profile needs that path: move it, or give another name (--name)"
+                )
         for directory in _before(self.directory):
             if taken := files_of(name, directory):
                 raise HubError(
@@ -120,7 +122,7 @@ class Store:
             digest = self._digest_of(path, _KINDS[path.suffix])
             if digest is None:
                 raise HubError(
-                    f"{repo}: {path} was not pulled, and would be lost: give another name (--name), or --force"
+                    f"{repo}: {path} was not pulled, and would be overwritten: give another name (--name), or --force"
                 )
             record = self._record(digest)
             if record is not None and record.repo != repo:

@@ -1,4 +1,4 @@
-"""`install`: what opens a tokenizer in other libraries gives ours, without a changed line in the program.
+"""`install`: other libraries open tokenizers of crayon_hf, without a change of the program.
 
 Importing this package imports none of those libraries, nor does `install`: what is not imported yet is changed when it
 is.
@@ -22,20 +22,20 @@ _lock = threading.RLock()
 
 
 def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bool = False) -> None:
-    """Make other libraries open our tokenizers, everywhere in this process, until `uninstall`.
+    """Make other libraries open tokenizers of crayon_hf, everywhere in this process, until `uninstall`.
 
-    `transformers`: whatever opens or makes a fast tokenizer there: ``AutoTokenizer``, ``AutoProcessor`` and pipelines,
-    ``from_pretrained`` and the constructor of every fast class. Slow tokenizers stay as they are. Also
-    ``tokenizers.decoders.DecodeStream``, which streams text, takes our tokenizers as well as those of ``tokenizers``.
+    `transformers` covers ``AutoTokenizer``, ``AutoProcessor`` and pipelines, and ``from_pretrained`` and the
+    constructor of every fast class. Slow tokenizers stay as they are. ``tokenizers.decoders.DecodeStream`` then takes
+    tokenizers of both libraries.
 
-    `tokenizers`: ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained`` give a
-    `crayon_hf.Tokenizer`, which is not an instance of the library's class.
+    With `tokenizers`, ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained`` return
+    a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
 
-    `tiktoken`: ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` give an instance of ``tiktoken.Encoding``
-    that encodes with our engine; so do slow tokenizers that hold one, as Kimi's does.
+    With `tiktoken`, ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding`` that
+    encodes with crayon_hf's engine. Slow tokenizers that hold one, like Kimi's, use it, too.
 
-    It may be called before or after the libraries are imported, imports none of them, and covers classes that somebody
-    has imported by name before. Calling it again adds to what is covered. `installed` says what is.
+    Call it before or after the libraries are imported; it imports none of them. It also reaches classes that were
+    imported by name before. Calling it again adds to what is covered. `installed` lists what is covered.
 
     >>> import crayon_hf
     >>> crayon_hf.install(tiktoken=True)
@@ -49,7 +49,7 @@ def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bo
 
 
 def uninstall() -> None:
-    """Undo `install`. Tokenizers that are open stay what they are.
+    """Undo `install`. Open tokenizers stay as they are.
 
     >>> crayon_hf.install(transformers=False, tiktoken=True)
     >>> crayon_hf.uninstall()
@@ -63,10 +63,10 @@ def uninstall() -> None:
 
 
 def installed() -> dict[str, str]:
-    """What `install` covers now: the names that it replaces, and how far that is.
+    """The names that `install` replaces, and the state of each.
 
-    A name is ``"in place"``, or waits for the import of its library, or something else stands there, put there later.
-    docs/drop-in.md has an example.
+    The state is ``"in place"``, waiting for the import of the library, or replaced by something else. docs/drop-in.md
+    has an example.
     """
     with _lock:
         return {name: place.state() for places in _PLACES.values() for name, place in places.items() if place.is_wanted}

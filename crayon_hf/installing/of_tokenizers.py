@@ -1,4 +1,4 @@
-"""``tokenizers.Tokenizer.from_*``: a program's calls give ours; those of transformers and of this package do not."""
+"""``tokenizers.Tokenizer.from_*``: calls of a program open ours; calls of transformers and of this package do not."""
 
 from __future__ import annotations
 

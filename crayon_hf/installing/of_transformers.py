@@ -1,4 +1,4 @@
-"""What opens or makes a fast tokenizer in transformers: it gives ours."""
+"""The calls of transformers that open or make a fast tokenizer: they give ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`install` in servers of models, which call this in each process that they start: the entry point of their plugins.
+"""`install` in model servers: the entry point of their plugins, which they call in each process that they start.
 
 vLLM finds it in the group ``vllm.general_plugins``, SGLang in ``sglang.srt.plugins``.
 """

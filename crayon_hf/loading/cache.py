@@ -143,7 +143,7 @@ def make_ours(*directories: str) -> None:
     for directory in directories:  # each on its own: makedirs gives the mode to the last one only
         os.makedirs(directory, mode=0o700, exist_ok=True)
         if not _is_ours(directory):
-            raise PermissionError(f"{directory} is somebody else's")
+            raise PermissionError(f"{directory} belongs to another user")
 
 
 def source_digest(path: str) -> str:
@@ -369,7 +369,7 @@ def _say_foreign(directory: str) -> None:
 
 
 def _copies() -> bool:
-    """Whether an engine has a copy of its file, of which nothing is known that was found out of the file before."""
+    """Whether an engine has a copy of its file, which has to be checked whatever is known of the file."""
     return os.environ.get("CRAYON_MAP") == "copy"
 
 

@@ -1,4 +1,4 @@
-"""Whether a cartridge from elsewhere says what the ``tokenizer.json`` beside it says. Only then may it stand for it.
+"""Compares a cartridge from elsewhere with the ``tokenizer.json`` beside it. It is used only if they agree.
 
 A cartridge that was verified whole is sound: nothing in it leads out of bounds, and its tables follow from what it says
 its vocabulary is. That does not make it the cartridge of a certain ``tokenizer.json``: whoever writes the file writes

@@ -1,4 +1,4 @@
-"""The ways to open a tokenizer: each gives what it is to be made of."""
+"""The ways to open a tokenizer: each returns the parts that it is made from."""
 
 from __future__ import annotations
 

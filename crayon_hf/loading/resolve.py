@@ -1,4 +1,4 @@
-"""A tokenizer by what a user calls it: the name of a profile or of an encoding, or a path."""
+"""A tokenizer by a name that a user gives: a profile, an encoding, or a path."""
 
 from __future__ import annotations
 

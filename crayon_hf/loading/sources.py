@@ -91,7 +91,7 @@ def _recognise(given: str) -> tuple[str, str]:
     if kind is Kind.DIRECTORY:
         kind, name = look_into(name)
         if kind is Kind.DIRECTORY:
-            raise VocabularyError(f"{name} is a directory, where a file was expected")
+            raise VocabularyError(f"{name} is a directory, expected a file")
     if kind is Kind.MERGES:
         kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
     return kind.name, name

@@ -34,7 +34,7 @@ class Memory:
         self._kept: list[bytearray] = []
 
     def take(self) -> bytearray:
-        """A buffer of `size` bytes that is nobody's."""
+        """A free buffer of `size` bytes."""
         for buffer in self._kept:
             if _is_alone(buffer):
                 self._kept.remove(buffer)

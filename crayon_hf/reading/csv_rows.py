@@ -108,7 +108,7 @@ class _Lines:
             self._at += here
             self.offset += here
             if not here and not self._more():
-                raise CorpusError(f"{self._source.file.address} ends before the place to go on from")
+                raise CorpusError(f"{self._source.file.address} ends before the place where reading goes on")
 
     def _more(self) -> bool:
         read = self._source.readinto(self._block)

@@ -1,4 +1,4 @@
-"""What reading gives and takes: files, settings, places in a file, batches of documents, bad records."""
+"""The types of reading: files, settings, places in a file, batches of documents, bad records."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class InputFile(NamedTuple):
     """Bytes as stored; -1 where the place that it is in does not say."""
     mark: str = ""
     """Changes when the file does: a time of modification, an ETag. Empty where there is no such thing."""
+    share: float = 1.0
+    """In a mixture: how much of it is taken, by the hash of each text."""
 
 
 class Position(NamedTuple):
@@ -123,7 +125,7 @@ class Reading(NamedTuple):
 
             Template(self.template)
         if self.separator is not None and not (isinstance(self.separator, bytes) and self.separator):
-            raise ValueError(f"separator is {self.separator!r}, expected bytes, one or more")
+            raise ValueError(f"separator is {self.separator!r}, expected bytes, at least one")
         for name in ("batch_bytes", "max_document_bytes"):
             if validation.unsigned(getattr(self, name), name, 40) == 0:
                 raise ValueError(f"{name} is 0, expected at least 1")

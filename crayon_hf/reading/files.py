@@ -42,9 +42,9 @@ def check_files(files: Sequence[InputFile], reading: Reading) -> None:
             pyarrow_for(file.address, kind)
             break
     if reading.separator is not None and kinds and "text" not in kinds:
-        raise CorpusError(f"a separator is for text files, and there are only {' and '.join(sorted(kinds))} files")
+        raise CorpusError(f"a separator is for text files, but there are only {' and '.join(sorted(kinds))} files")
     if reading.column != DEFAULT_COLUMN and kinds == {"text"}:
-        raise CorpusError(f"the column {reading.column!r} is for files with columns, and there are only text files")
+        raise CorpusError(f"the column {reading.column!r} is for files with columns, but there are only text files")
 
 
 def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:

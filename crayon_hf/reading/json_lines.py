@@ -1,4 +1,4 @@
-"""JSON lines as documents. The engine reads what is plain; of what is unusual Python's ``json`` decides."""
+"""JSON lines as documents. The engine reads plain lines; Python's ``json`` reads unusual ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line of JSON lines as Python's own ``json`` reads it: the rule, where the engine is not sure."""
+"""One line of JSON lines, read by Python's ``json``, for lines that the engine leaves to it."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Stored:
             if not self._packing and self.raw.seekable():
                 if 0 <= self.file.size < size:
                     raise CorpusError(
-                        f"{self.file.address} has {self.file.size} bytes, and reading should go on at {size}"
+                        f"{self.file.address} has {self.file.size} bytes, but reading should go on at {size}"
                     )
                 self.raw.seek(size)
                 return
@@ -75,7 +75,7 @@ class Stored:
             while size:
                 read = self._content.readinto(view[: min(size, _SKIP)])
                 if not read:
-                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place to go on from")
+                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place where reading goes on")
                 size -= read
 
     def check(self, when: str) -> None:
@@ -85,7 +85,7 @@ class Stored:
                 status = os.fstat(self.raw.fileno())
                 size, mark = status.st_size, mark_of_status(status)
             elif self.file.mark:
-                _, size, mark = self._remote.now(self.file.mark)
+                _, size, mark, _ = self._remote.now(self.file.mark)
             else:
                 return
         if size not in (self.file.size, -1) and self.file.size != -1:

@@ -1,4 +1,4 @@
-"""A text as it is safe to show: what cannot be seen, or changes what stands beside it, is written out.
+"""A text that is safe to show: characters that are invisible, or change their neighbours, are written out.
 
 Whatever a text has in it, what is shown here has no control characters of its own: they are shown, not sent.
 """

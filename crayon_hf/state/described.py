@@ -52,7 +52,7 @@ class Described:
             given[argument] = value
         missing = [argument for argument in self._defaults if argument not in given and self._is_required(argument)]
         if missing:
-            raise TypeError(f"{name} misses {', '.join(missing)}")
+            raise TypeError(f"{name} lacks {', '.join(missing)}")
         _put_values(self, {})
         for argument, default in self._defaults.items():
             setattr(self, argument, given.get(argument, default))
@@ -66,7 +66,7 @@ class Described:
         key = cls._renamed.get(name, name)
         if key not in map(cls._renamed.get, cls._defaults, cls._defaults):
             raise AttributeError(
-                f"{cls.__name__} has no {name}: with tokenizers 1.0 a component only says what a tokenizer does with it"
+                f"{cls.__name__} has no {name}: with tokenizers 1.0 a component only describes a tokenizer"
             )
         return key
 

@@ -26,7 +26,9 @@ class Mode(NamedTuple):
     def check_native(self, reason: str) -> None:
         """Refuse what the reference would have to encode, for the given reason: references have no greedy mode."""
         if self.name != "exact":
-            raise UnsupportedError(f"{self.name} mode needs the native engine (not native: {reason})")
+            raise UnsupportedError(
+                f"{self.name} mode needs the native engine, which does not support this tokenizer ({reason})"
+            )
 
 
 EXACT = Mode()

@@ -1,4 +1,4 @@
-"""What changes a `Tokenizer`: its components, its added tokens, truncation and padding, training."""
+"""Changes of a `Tokenizer`: components, added tokens, truncation and padding, training."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Changes:
     # -- added tokens
 
     def add_tokens(self, tokens: list[str | tokenizers.AddedToken]) -> int:
-        """Add tokens that are found in a text before the model sees it; how many were added or changed."""
+        """Add tokens that are found in a text before the model sees it. Returns how many were added or changed."""
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: list[str | tokenizers.AddedToken]) -> int:
@@ -98,7 +98,7 @@ class Changes:
         direction: str = "right",
         **ignored: Any,
     ) -> None:
-        """Cut encodings to `max_length`; what is left over becomes `Encoding.overflowing`, `stride` tokens repeated.
+        """Cut encodings to `max_length`. The rest goes to `Encoding.overflowing`, with `stride` tokens repeated.
 
         `strategy` is ``longest_first``, ``only_first`` or ``only_second``, `direction` is ``right`` or ``left``.
         """
@@ -108,7 +108,7 @@ class Changes:
         )
 
     def no_truncation(self) -> None:
-        """Encode texts whole again."""
+        """Turn truncation off."""
         self._truncation = None
 
     def enable_padding(
@@ -128,14 +128,14 @@ class Changes:
         )
 
     def no_padding(self) -> None:
-        """Leave encodings as short as they are again."""
+        """Turn padding off."""
         self._padding = None
 
     # -- components
 
     @property
     def model(self) -> tokenizers.models.Model:
-        """The model, as an object of the ``tokenizers`` library, which has to open the vocabulary for it, once."""
+        """The model, as an object of ``tokenizers``. The first use is slow: that library opens the vocabulary."""
         model: tokenizers.models.Model = self._component("model")
         return model
 
@@ -211,7 +211,7 @@ class Changes:
     ) -> None:
         """Train the model on texts, or lists of texts; `length` is how many, for the progress bar.
 
-        When the iterator raises, the tokenizer is what it was.
+        If the iterator raises, the tokenizer is unchanged.
         """
         from crayon_hf.training.corpus import corpus_of_texts
 

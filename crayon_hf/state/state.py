@@ -1,4 +1,4 @@
-"""What a tokenizer is made of, and the engine that is made of it.
+"""The parts of a tokenizer, and the engine that is made from them.
 
 Changes are collected and an engine is made at the next use, so that a row of changes costs one engine. Over the same
 model that engine is another view of the same cartridge; when that cannot be, the whole is compiled again in memory,
@@ -81,7 +81,7 @@ class TokenizerState:
         self.sizes: tuple[Truncation | None, Padding | None] = None, None
         """The truncation and the padding of a ``tokenizer.json`` that there is no engine of."""
         self._engine = engine
-        """The exact one, of which the next one is made after a change."""
+        """The exact engine; changes make the next one from it."""
         self._encoder: AnyEngine | None = None
         """The view of it that encodes; None when it has to be made."""
         self._metadata = REFERENCE_METADATA if engine is None else engine.metadata
@@ -286,7 +286,7 @@ class TokenizerState:
     def _check_written(self) -> None:
         self._look()
         if self._live:
-            raise UnsupportedError(f"no tokenizer.json can hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a tokenizer.json cannot hold this {' and '.join(self._live)}")
 
     def _document(self) -> dict[str, Any]:
         document = self._without_vocabulary()
@@ -364,7 +364,9 @@ class TokenizerState:
         """The cartridge of `source`."""
         engine = self.engine()
         if not isinstance(engine, _core.Engine):
-            raise UnsupportedError(f"there is no cartridge (not native: {engine.reason})")
+            raise UnsupportedError(
+                f"there is no cartridge: the native engine does not support this tokenizer ({engine.reason})"
+            )
         if self.path is not None:
             try:
                 data = read_cartridge(self.path)
@@ -378,7 +380,7 @@ class TokenizerState:
         """What `opening.open_pickled` takes."""
         engine = self.engine()
         if self._live:
-            raise UnsupportedError(f"no pickle can hold this {' and '.join(self._live)}")
+            raise UnsupportedError(f"a pickle cannot hold this {' and '.join(self._live)}")
         if not isinstance(engine, _core.Engine):
             return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None, self.mode
         try:

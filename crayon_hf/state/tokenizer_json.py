@@ -136,7 +136,7 @@ def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
     try:
         text: str = reference_class().from_str(dump(document)).to_str(pretty)
     except Exception as error:  # the library raises Exception itself
-        raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
+        raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
     return text
 
 

@@ -49,7 +49,10 @@ def constructor_of(name: str) -> Callable[[], dict[str, Any]] | None:
 
 
 def list_encoding_names() -> list[str]:
-    """The names that `get_encoding` knows."""
+    """The names that `get_encoding` knows.
+
+    docs/from-tiktoken.md has examples.
+    """
     _find_constructors()
     return list(ENCODING_CONSTRUCTORS)
 
@@ -64,7 +67,7 @@ def _available_plugin_modules() -> list[str]:
 
 
 def _find_constructors() -> None:
-    """Put those of plugins with ours. ValueError for a plugin that has none, or one of a name that there is."""
+    """Add the encodings of plugins to ours. ValueError for a plugin without any, or with a name that is taken."""
     global _plugins_are_in
     with _lock:
         if _plugins_are_in:

@@ -40,7 +40,10 @@ Disallowed = Literal["all"] | Collection[str]
 
 
 class Encoding:
-    """Text to token ids and back, as ``tiktoken.Encoding`` does it."""
+    """Text to token ids and back, as ``tiktoken.Encoding`` does it.
+
+    docs/from-tiktoken.md has examples.
+    """
 
     def __init__(
         self,
@@ -60,7 +63,7 @@ class Encoding:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert highest == explicit_n_vocab - 1
         if "" in special_tokens:
-            raise VocabularyError("a special token is empty: it would be everywhere")
+            raise VocabularyError("a special token is empty: it would match everywhere")
         # What our form of a vocabulary cannot say of special tokens is done here, around an engine without them.
         known = special_tokens if are_plain(special_tokens, mergeable_ranks) else {}
         self._set_up(name, pat_str, special_tokens, known, _open_ranks(name, pat_str, mergeable_ranks, known))
@@ -202,7 +205,7 @@ class Encoding:
     # -- decoding
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of some ids. KeyError for an id that there is not."""
+        """The bytes of some ids. KeyError for an unknown id."""
         if isinstance(tokens, bytes):
             tokens = list(tokens)  # each byte is an id
         try:
@@ -457,7 +460,7 @@ quicken_tiktoken(Encoding)
 
 def _open_ranks(name: str, pattern: str, ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokenizer:
     if len(set(ranks.values())) != len(ranks):
-        raise VocabularyError("two tokens have one rank")
+        raise VocabularyError("two tokens have the same rank")
     with tempfile.TemporaryDirectory(prefix="crayon-ranks-") as directory:
         path = os.path.join(directory, "ranks.tiktoken")
         with open(path, "wb") as file:
@@ -487,6 +490,8 @@ def get_encoding(encoding_name: str) -> Encoding:
     """An encoding by its name, published or of a plugin (``tiktoken_ext``), the same object every time.
 
     ValueError for a name that is not known.
+
+    docs/from-tiktoken.md has examples.
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")

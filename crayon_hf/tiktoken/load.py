@@ -50,7 +50,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
             return data
     data = read_file(blobpath)
     if expected_hash and not check_hash(data, expected_hash):
-        raise ValueError(f"Hash mismatch: {blobpath} has not the SHA-256 {expected_hash}, and may be damaged")
+        raise ValueError(f"Hash mismatch: {blobpath} does not have the SHA-256 {expected_hash}, and may be damaged")
     try:
         os.makedirs(directory, exist_ok=True)
         temporary = temporary_path(path)

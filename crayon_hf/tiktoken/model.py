@@ -39,7 +39,10 @@ MODEL_PREFIX_TO_ENCODING = {prefix: name for name, prefixes in _PREFIXES for pre
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of the encoding that a model uses. KeyError for a model that is not known."""
+    """The name of the encoding that a model uses. KeyError for a model that is not known.
+
+    docs/from-tiktoken.md has examples.
+    """
     if model_name in MODEL_TO_ENCODING:
         return MODEL_TO_ENCODING[model_name]
     for prefix, name in MODEL_PREFIX_TO_ENCODING.items():
@@ -52,5 +55,8 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding that a model uses. KeyError for a model that is not known."""
+    """The encoding that a model uses. KeyError for a model that is not known.
+
+    docs/from-tiktoken.md has examples.
+    """
     return get_encoding(encoding_name_for_model(model_name))

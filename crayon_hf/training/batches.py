@@ -1,4 +1,4 @@
-"""What is trained on: batches of texts, or of lines of UTF-8 where they lie."""
+"""The input of training: batches of texts, or of lines of UTF-8 that are not copied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Texts(NamedTuple):
     """How far the corpus is read with this batch, in the unit of its `total`."""
 
     def each(self) -> Iterator[str]:
-        """The texts; TypeError names the first that is none."""
+        """The texts; TypeError names the first item that is not one."""
         for i, text in enumerate(self.texts):
             refused = validation.refusal(text, False, self.name(i))
             if refused is not None:

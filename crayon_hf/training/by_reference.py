@@ -28,8 +28,8 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
     """Train a Unigram tokenizer with ``tokenizers.trainers.UnigramTrainer``, whose options are taken by their names.
 
     `source`, `column`, `format`, `length`, `show_progress`, `tokenizer` (a template) and `output` are those of
-    `train_bpe`. Without a template it is SentencePiece's way: NFKC, runs of spaces as one, U+2581 for a space, and
-    ``<unk>``. Once all is read, nothing interrupts the library until it is done.
+    `train_bpe`. Without a template it works like SentencePiece: NFKC, runs of spaces as one, U+2581 for a space, and
+    ``<unk>``. Once all is read, Ctrl-C waits until the library is done.
 
     >>> tokenizer = crayon_hf.train_unigram(["some words and some more"] * 9, vocab_size=40, show_progress=False)
     >>> tokenizer.decode(tokenizer.encode("some more words").ids)
@@ -39,7 +39,7 @@ def train_unigram(source: Source, **options: Any) -> Tokenizer:
 
 
 def train_wordpiece(source: Source, **options: Any) -> Tokenizer:
-    """`train_unigram` for a WordPiece model; without a template it is BERT's way, with its special tokens.
+    """`train_unigram` for a WordPiece model; without a template as for BERT, with its special tokens.
 
     >>> crayon_hf.train_wordpiece(["some words and some more"], vocab_size=40).token_to_id("[CLS]") is None
     False

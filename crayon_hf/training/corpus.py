@@ -1,4 +1,4 @@
-"""What can be trained on, as batches of a few megabytes: texts from Python, and files."""
+"""Sources of training, as batches of a few megabytes: texts from Python, and files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def _batches(items: Iterator[Any], open_file: Callable[[Any], Corpus] | None) ->
         if open_file is not None and isinstance(item, Mapping):  # its keys are texts to the reference, and not meant
             number = first + len(texts)
             raise TypeError(
-                f"text {number} is {validation.kind(item)}, expected str: give what it has, (row['text'] for ...)"
+                f"text {number} is {validation.kind(item)}, expected str: give its text, as in "
+                "(row['text'] for row in rows)"
             )
         if isinstance(item, str):
             texts.append(item)

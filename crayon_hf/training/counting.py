@@ -115,7 +115,7 @@ def _ends_in_bytes(untrained: Untrained) -> bool:
 
 
 def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, report: Report | None) -> _core.WordCounter:
-    need_components(f"training with what is not native ({reason})")
+    need_components(f"training with a tokenizer that the engine does not support ({reason})")
     from tokenizers import models, trainers
 
     from crayon_hf.fallback.delegated import warn_delegated
@@ -142,7 +142,7 @@ def _reference(untrained: Untrained) -> tokenizers.Tokenizer:
     try:
         stock = reference_class().from_str(json.dumps(document))
     except Exception as error:  # the library raises Exception itself
-        raise VocabularyError(f"tokenizers does not open this tokenizer.json: {error}") from error
+        raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
     for kind in parts.keys() & untrained.live.keys():
         setattr(stock, kind, untrained.live[kind])
     stock.add_special_tokens(untrained.added.lasting_specials())

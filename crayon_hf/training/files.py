@@ -1,4 +1,4 @@
-"""Files to train on: text, mapped or unpacked on the way; what they are, their names say."""
+"""Files to train on: text, mapped or unpacked while it is read. Their names tell their formats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def corpus_of_stream(file: IO[bytes], column: str = "text", format: str | None =
     """A binary file that is open: ``sys.stdin.buffer``, a socket's file. Text, JSON lines or CSV, not packed."""
     name = str(getattr(file, "name", "the stream"))
     if format not in (None, "text", "jsonl", "csv", "tsv"):
-        raise ValueError(f"format is {format!r}: what is read from a stream is text, jsonl, csv or tsv")
+        raise ValueError(f"format is {format!r}: expected text, jsonl, csv or tsv for a stream")
     return Corpus(_stream(file, name, column, format or "text", None))
 
 

@@ -1,4 +1,4 @@
-"""`train_bpe`: byte-level BPE, or BPE after the likeness of any tokenizer, trained by the engine."""
+"""`train_bpe`: byte-level BPE, or BPE with the components of another tokenizer, trained by the engine."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ def train_bpe(
     an iterable has, for the progress bar.
 
     The tokenizer is byte-level, with the `pattern` of the profile ``lite``, another published one by its name
-    (``gpt2``, ``llama3``, ``o200k``, ...), a ``tokenizers.Regex``, or a `pre_tokenizer`. Or it is like another
-    `tokenizer`, which stays as it is: its components, its special tokens (they come before `special_tokens`), its
-    prefix and suffix. `initial_alphabet` is, unless it is given, the whole byte alphabet where the pre-tokenizer is
-    byte-level, so that every text can be encoded, and nothing elsewhere.
+    (``gpt2``, ``llama3``, ``o200k``, ...), a ``tokenizers.Regex``, or a `pre_tokenizer`. Or it copies another
+    `tokenizer`: its components, its special tokens (before `special_tokens`), its prefix and suffix. The default of
+    `initial_alphabet` is the whole byte alphabet for a byte-level pre-tokenizer, so every text can be encoded, and
+    empty for others.
 
     `threads` 0 means one for each core. `show_progress` draws a bar on standard error if that is a terminal; a
     function in its place is called with (stage, done, total). With `output` the result is saved: ``NAME.json`` and the
     cartridge ``NAME.dat`` for a name with one of these endings, else a directory that transformers opens.
 
-    CorpusError and InvalidUtf8Error name file and line; OSError for a file that cannot be read or an `output` that
-    cannot be written, which is found out before anything is counted.
+    CorpusError and InvalidUtf8Error name file and line. OSError for a file that cannot be read, or an `output` that
+    cannot be written (checked before counting).
 
     >>> texts = ["low lower lowest"] * 9
     >>> crayon_hf.train_bpe(texts, vocab_size=262, show_progress=False).encode("lowest").tokens

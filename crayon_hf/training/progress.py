@@ -1,4 +1,4 @@
-"""How far the training is: one line on standard error, for whoever watches a terminal."""
+"""The progress of training: one line on standard error, on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON lines, of which one member of each object is the text, and CSV, of which one column is."""
+"""The texts of JSON lines (a member of each object) and of CSV (a column)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def json_batches(file: IO[bytes], path: str, column: str, raw: IO[bytes] | None)
 
 
 def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[bytes] | None) -> Iterator[Texts]:
-    """The texts of `column`, of which the first line has the name. A row that is none is an error."""
+    """The texts of `column`, which the first line names. A row that cannot be read is an error."""
     read = 0
 
     def lines() -> Iterator[str]:
@@ -64,7 +64,7 @@ def csv_batches(file: IO[bytes], path: str, column: str, kind: str, raw: IO[byte
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise CorpusError(f"{path}, row {number + 1}: is no row: {error}") from None
+            raise CorpusError(f"{path}, row {number + 1} cannot be read: {error}") from None
         if row is None:
             break
         if not row:  # a blank line

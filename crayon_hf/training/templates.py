@@ -1,4 +1,4 @@
-"""What a training starts from: a tokenizer without vocabulary, made anew or after the likeness of another one."""
+"""The start of training: a tokenizer without vocabulary, new or with the components of another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ class Start(NamedTuple):
 
 
 def pattern_names() -> list[str]:
-    """The names that `byte_level` takes."""
+    """The names that `byte_level` takes.
+
+    docs/training.md has an example.
+    """
     from crayon_hf.conversion.gguf_patterns import PRE_TOKENIZERS
 
     published = {name for name, meaning in PRE_TOKENIZERS.items() if not meaning.spaces_escaped}
@@ -82,7 +85,7 @@ def _cuts(pattern: Any) -> dict[str, Any]:
         if name not in pattern_names():
             near = get_close_matches(name, pattern_names(), 3, 0.4) or ["gpt2", "llama3", "o200k"]
             raise ValueError(
-                f"pattern {name[:80]!r} is not known; {', '.join(near)} are (a pattern of one's own: tokenizers.Regex)"
+                f"pattern {name[:80]!r} is not known; known are {', '.join(near)} (give your own as a tokenizers.Regex)"
             )
         patterns = PRE_TOKENIZERS[_ALIASES.get(name, name)].patterns
         if patterns == (GPT2,):
@@ -141,7 +144,9 @@ def _put_ids(part: dict[str, Any], tokenizer: Tokenizer) -> None:
 def _id(token: str, tokenizer: Tokenizer) -> int:
     id = tokenizer.token_to_id(token)
     if id is None:
-        raise VocabularyError(f"the post-processor puts {token!r} in, which was not trained: give it in special_tokens")
+        raise VocabularyError(
+            f"the post-processor adds {token!r}, which is not in the vocabulary: give it in special_tokens"
+        )
     return id
 
 

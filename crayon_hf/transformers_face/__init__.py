@@ -1,4 +1,4 @@
-"""The face that users of ``transformers`` see: its tokenizer classes, with the engine of this package underneath.
+"""The tokenizer classes of ``transformers``, over the engine of this package.
 
 Importing this package imports nothing; a name is imported when it is first used.
 """

@@ -1,4 +1,4 @@
-"""`AutoTokenizer`, whose fast tokenizers are ours."""
+"""`AutoTokenizer`, with fast tokenizers of this package."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def open_auto(from_pretrained: Callable[..., Any], name: Any, inputs: tuple[Any,
 
 
 class AutoTokenizer(_Stock):  # type: ignore[misc]
-    """`transformers.AutoTokenizer`, whose fast tokenizers are ours: the same classes, results, arguments and errors.
+    """`transformers.AutoTokenizer` with faster tokenizers: the same classes, results, arguments and errors.
 
-    Slow tokenizers (those that transformers has in Python only) are returned as they are. docs/drop-in.md says more.
+    Slow tokenizers (those that transformers has in Python only) are returned unchanged. See docs/drop-in.md.
     """
 
     @classmethod

@@ -28,11 +28,10 @@ from crayon_hf.util.reference import reference_class
 class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
     """A `PreTrainedTokenizerFast` that gives the same results many times faster.
 
-    Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). Everything
-    that ``transformers`` says about its own class holds. `save_pretrained` writes what it writes, and makes a
-    ``tokenizer.dat`` anew that is there already; ``backend_tokenizer.save("tokenizer.dat")`` writes one.
-    An instance always belongs to a subclass that stands for one class of ``transformers`` and has its name.
-    docs/drop-in.md says more.
+    Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). The
+    documentation of ``transformers`` applies. `save_pretrained` writes the same files, and renews a ``tokenizer.dat``
+    that is there; ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. An instance always belongs to a
+    subclass for one class of ``transformers``, with its name. See docs/drop-in.md.
     """
 
     _crayon_stock: type | None = None

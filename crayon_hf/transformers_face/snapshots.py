@@ -1,4 +1,4 @@
-"""Snapshots: what `from_pretrained` made of some files, so that the next time it need not make it again.
+"""Snapshots: results of `from_pretrained`, kept so that the next call need not build them again.
 
 A snapshot is a file in the cache, named by a digest of everything that the result depends on: the stat of every file of
 the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance and the

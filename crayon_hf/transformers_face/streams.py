@@ -1,4 +1,4 @@
-"""What `install` puts in the place of ``tokenizers.decoders.DecodeStream``, which takes no tokenizer of ours."""
+"""Replaces ``tokenizers.decoders.DecodeStream``, which does not take tokenizers of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that is used again, but never by two at once."""
+"""Buffers that are reused, but never by two users at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a damaged download is: a file that a server, a proxy or git put in the place of the one that was asked for."""
+"""Recognises damaged downloads: a file that a server, a proxy or git put in the place of the wanted one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def damage_of(data: bytes) -> str | None:
     """
     head = data[:FIRST].removeprefix(b"\xef\xbb\xbf")
     if not head.strip(b"\0 \t\r\n"):
-        return f"is {'empty' if not head else 'blank'}: the download did not end well, so download it again"
+        return f"is {'empty' if not head else 'blank'}: the download failed, so download it again"
     if head.startswith(_LFS):
         return "is a Git LFS pointer, not the file itself: fetch it with git lfs pull"
     if _PAGE.match(head):

@@ -1,4 +1,4 @@
-"""Packages that only some users need: where one is missing, the error names it, and the command that installs it."""
+"""Optional packages: if one is missing, the error names it and the command that installs it."""
 
 from __future__ import annotations
 

@@ -142,13 +142,15 @@ def read_cartridge(path: str | os.PathLike[str]) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MOST_OF_CARTRIDGE:
-            message = f"too large for a cartridge: {size} bytes, of {MOST_OF_CARTRIDGE} at most"
+            message = f"too large for a cartridge: {size} bytes, more than the {MOST_OF_CARTRIDGE} allowed"
             raise CartridgeError(f"{os.fspath(path)}: {message}")
         return file.read(size)
 
 
 def _too_large(path: str | os.PathLike[str], size: int) -> VocabularyError:
-    return VocabularyError(f"{os.fspath(path)} has {size} bytes, too many for a vocabulary: {MOST_BYTES} are the most")
+    return VocabularyError(
+        f"{os.fspath(path)} has {size} bytes, too many for a vocabulary: at most {MOST_BYTES} are allowed"
+    )
 
 
 class HeldFile:

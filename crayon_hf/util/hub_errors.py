@@ -1,4 +1,4 @@
-"""What the client of the Hub raises. Which library carries its requests, and with it some classes, depends on its
+"""The errors of the Hub's client. Which library carries its requests, and with it some classes, depends on its
 version, so those are known by the names of base classes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is to be done when another library is imported, without importing it.
+"""Runs functions when another library is imported, without importing it.
 
 A finder at the head of `sys.meta_path` waits for the module's name, lets the import go its usual way, acts when the
 module is complete, and goes away.

@@ -1,4 +1,4 @@
-"""How far a job is, in one line on standard error: for whoever watches a terminal or a notebook, and for logs."""
+"""The progress of a job in one line on standard error: for terminals, notebooks and logs."""
 
 from __future__ import annotations
 

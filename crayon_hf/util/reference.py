@@ -1,4 +1,4 @@
-"""The class of the reference, whatever stands in its place in the package: ``tokenizers.Tokenizer = Tokenizer``."""
+"""The library's own class, even if a program has replaced it: ``tokenizers.Tokenizer = Tokenizer``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def missing(module: str) -> Callable[[str], Any]:
         import tokenizers
 
         wanted = (
-            "" if name.startswith("__") else f": it takes tokenizers before 1.0, and {tokenizers.__version__} is here"
+            ""
+            if name.startswith("__")
+            else f": it needs tokenizers before 1.0, but {tokenizers.__version__} is installed"
         )
         raise AttributeError(f"module {module!r} has no attribute {name!r}{wanted}")
 
@@ -44,6 +46,4 @@ def need_components(what: str) -> None:
     import tokenizers
 
     if not has_components():
-        raise UnsupportedError(
-            f"{what} takes a class of tokenizers before 1.0, and {tokenizers.__version__} is installed"
-        )
+        raise UnsupportedError(f"{what} needs tokenizers before 1.0, but {tokenizers.__version__} is installed")

@@ -1,4 +1,4 @@
-"""Attributes of another library in whose place something else stands for a while."""
+"""Replaces attributes of another library for a while."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def is_empty_array(value: Any) -> bool:
 
 
 def unsigned(value: Any, name: str, bits: int) -> int:
-    """An integer that fits into so many bits: TypeError or OverflowError when it is none."""
+    """An integer of at most so many bits; else TypeError or OverflowError."""
     try:
         number = operator.index(value)
     except TypeError:

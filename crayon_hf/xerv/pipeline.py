@@ -24,8 +24,8 @@ class Pipeline:
     ...     for result in pipeline.map(texts):
     ...         ...
 
-    `submit` waits while too many items are on their way. What goes wrong with an item is its result, a `Failed`, and
-    hurts no other item. Threads start with the first item and end with `close` or `cancel`.
+    `submit` waits while too many items are in progress. An error is the result of its item, a `Failed`; other items go
+    on. Threads start with the first item and end with `close` or `cancel`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Pipeline:
         encode = getattr(tokenizer, "encode", None) or getattr(tokenizer, "tokenize", None) or tokenizer
         for name, value in (("tokenizer", encode), ("normalize", normalize), ("format", format)):
             if not callable(value) and (value is not None or name == "tokenizer"):
-                raise TypeError(f"{name} is {type(value).__name__}, which cannot be called")
+                raise TypeError(f"{name} is {type(value).__name__}, expected a function")
         for name, count in (("depth", depth), ("workers", workers)):
             if type(count) is not int:
                 raise TypeError(f"{name} is {type(count).__name__}, expected int")
@@ -78,7 +78,7 @@ class Pipeline:
     def get_result(self, timeout: float | None = 10.0) -> Any:
         """The next result: what `format` gave, or a `Failed`.
 
-        PipelineTimeoutError when none comes in time, PipelineClosedError when there will be no more.
+        PipelineTimeoutError if none comes in time, PipelineClosedError if there are no more.
         """
         self._check_no_map()
         try:
@@ -87,7 +87,7 @@ class Pipeline:
             raise PipelineTimeoutError(f"no result within {timeout} seconds") from None
 
     def results(self) -> Iterator[Any]:
-        """Every result until the pipeline is closed, by another thread or before, and all of them were given."""
+        """All results, until the pipeline is closed and none are left."""
         try:
             while True:
                 yield self.get_result(None)
@@ -98,9 +98,9 @@ class Pipeline:
         return self.results()
 
     def map(self, texts: Iterable[str]) -> Iterator[Any]:
-        """The result of each text; its key is its place. Takes from `texts` no more than there is room for.
+        """The result of each text; its key is its index. Reads from `texts` only as much as there is room for.
 
-        The pipeline must have nothing else to do meanwhile. What is not fetched in the end is forgotten.
+        The pipeline must be idle otherwise. Results that are not fetched in the end are dropped.
         """
         self._check_idle()
         return self._map(texts)
@@ -140,15 +140,15 @@ class Pipeline:
         return self._stages.is_closed
 
     def close(self) -> None:
-        """Finish what was submitted, take no more, and end the threads. Results that are left can still be fetched."""
+        """Finish the submitted items, accept no more, and end the threads. Remaining results can still be fetched."""
         self._stages.close()
 
     def cancel(self) -> list[Any]:
-        """Finish no more than each thread has in hand, and end the threads; the keys of what was not done."""
+        """Finish the items that threads are working on, and end the threads. Returns the keys of the others."""
         return self._stages.cancel()
 
     def stats(self) -> dict[str, StageStatistics]:
-        """For each stage how many items it has done and how many failed in it, and the seconds that it worked."""
+        """For each stage: how many items it finished, how many failed, and its seconds of work."""
         return self._stages.statistics()
 
     def __enter__(self) -> Pipeline:

@@ -53,15 +53,15 @@ def disable_verbose_logging() -> None:
 
 
 class CrayonVocab:
-    """A vocabulary that can be swapped for another one while it is used.
+    """CRAYON's interface: a vocabulary that can be replaced while it is in use.
 
     >>> vocab = CrayonVocab()
     >>> vocab.load_profile("lite")
     >>> vocab.decode(vocab.tokenize("Hello, world!"))
     'Hello, world!'
 
-    Ids are always lists of int, and those of `Tokenizer.encode` without special tokens around them. Each call works on
-    the profile that is loaded when it begins, to its end, whatever other threads load meanwhile; there are no locks.
+    Ids are always lists of int: those of `Tokenizer.encode` without special tokens. A call uses the profile that is
+    loaded when it begins, even if another thread loads a new one; there are no locks.
     """
 
     def __init__(
@@ -100,12 +100,12 @@ class CrayonVocab:
 
     @property
     def device(self) -> str:
-        """The device that encodes many texts, which may be another one than was asked for (see `device_state`)."""
+        """The device that encodes batches. It may differ from the one you asked for (see `device_state`)."""
         return self._choice.device
 
     @property
     def device_state(self) -> DeviceState:
-        """``"ready"``, or ``"fallback"`` when the device that was asked for cannot be had; `get_info` says why."""
+        """``"ready"``, or ``"fallback"`` if the wanted device is unavailable; `get_info` says why."""
         return self._choice.state
 
     @property
@@ -115,17 +115,17 @@ class CrayonVocab:
 
     @property
     def is_gpu(self) -> bool:
-        """True when a GPU encodes many texts. One text is always the CPU's."""
+        """True if a GPU encodes batches. The CPU always encodes single texts."""
         return self._choice.device != "cpu"
 
     @property
     def fast_mode(self) -> bool:
-        """True unless the profile has a component that is not native, so that its reference encodes."""
+        """True if the native engine encodes; False if the reference does, because a component is not native."""
         profile = self._loaded
         return profile is None or isinstance(profile.engine, _core.Engine)
 
     def get_info(self) -> dict[str, Any]:
-        """What is loaded, on what, and why there."""
+        """The loaded profile, the device that encodes, and why."""
         choice, profile, hardware = self._choice, self._loaded, self.hardware
         path = None if profile is None else profile.path
         return {
@@ -145,23 +145,23 @@ class CrayonVocab:
     # -- profiles
 
     def load_profile(self, name_or_path: str | os.PathLike[str]) -> None:
-        """Take another profile: by its name in the search path, or by the path of a file.
+        """Load another profile, by its name in the search path or by a path.
 
-        A path is that of anything that `Tokenizer.from_file` opens. When that fails, the profile from before stays.
+        A path is anything that `Tokenizer.from_file` opens. If loading fails, the old profile stays.
         """
         self._take(vocab_profile.open_profile(name_or_path, self._mode, self._compat))
 
     def load_from_list(self, vocab: Sequence[str]) -> None:
-        """Take tokens, whose ids are their places, instead of a profile. The longest that matches is taken.
+        """Use a list of tokens instead of a profile; an id is an index in the list. Longest match encodes.
 
-        As in CRAYON an empty string has no meaning, and of equal strings the last one counts; unlike there, each byte
-        that is no token gets an id after the last one, so that nothing is lost.
+        As in CRAYON, empty strings are ignored, and of equal strings the last one counts. Unlike there, each byte that
+        is not a token gets an id after the last one, so no text is lost.
         """
         self._take(vocab_profile.open_list(vocab, self._mode, self._compat))
 
     @contextlib.contextmanager
     def using_profile(self, name_or_path: str | os.PathLike[str]) -> Iterator[CrayonVocab]:
-        """Another profile for the length of a ``with``, in all threads; then the one from before, or none, again."""
+        """Use another profile inside a ``with``, in all threads; afterwards the old one, or none, is back."""
         before = self._loaded
         self.load_profile(name_or_path)
         try:
@@ -172,7 +172,7 @@ class CrayonVocab:
 
     @property
     def is_profile_loaded(self) -> bool:
-        """True when there is something to encode with."""
+        """True if a profile is loaded."""
         return self._loaded is not None
 
     @property
@@ -181,7 +181,7 @@ class CrayonVocab:
         return None if self._loaded is None else self._loaded.path
 
     def close(self) -> None:
-        """Let go of the profile. To use the vocabulary is then an error, until another profile is loaded."""
+        """Release the profile. Using the vocabulary is then an error, until another profile is loaded."""
         self._loaded, self._is_closed = None, True
 
     def __enter__(self) -> CrayonVocab:
@@ -197,7 +197,7 @@ class CrayonVocab:
     @overload
     def tokenize(self, text_input: Iterable[str]) -> list[list[int]]: ...
     def tokenize(self, text_input: str | Iterable[str]) -> list[int] | list[list[int]]:
-        """The ids of a text, or a list of those of each of many texts."""
+        """The ids of a text, or a list of ids for each of many texts."""
         profile = self._loaded or self._nothing()
         if isinstance(text_input, str):
             return profile.engine.encode_ids(text_input, False)
@@ -208,8 +208,8 @@ class CrayonVocab:
     def encode_ragged(self, texts: Iterable[str], *, as_device_arrays: bool = False) -> tuple[AnyArray, AnyArray]:
         """The ids of many texts in two arrays, (ids, row_splits): text i has ``ids[row_splits[i]:row_splits[i + 1]]``.
 
-        No object is made for a token, so that this is the fastest way for a large batch. With `as_device_arrays` the
-        arrays stay on the device, as those of `Tokenizer.encode_ragged` do.
+        It makes no object for a token, so it is the fastest call for a large batch. With `as_device_arrays` the arrays
+        stay on the device, as in `Tokenizer.encode_ragged`.
         """
         profile, listed = self._loaded or self._nothing(), _texts(texts)
         made = self._placement.try_ragged(profile.engine, listed, False, False, 0, as_device_arrays)
@@ -254,10 +254,10 @@ class CrayonVocab:
         return None if self._loaded is None else self._loaded.id_of(self.unk_token)
 
     def longest_match(self, text: str, pos: int = 0) -> tuple[int | None, int]:
-        """The id of the longest token at a character of a text, and how many characters it is.
+        """The id of the longest token at a position of a text, and its number of characters.
 
-        A token that is only a part of a character has 0. Where no token begins it is (`unk_token_id`, 1), and at the
-        end of the text (`unk_token_id`, 0).
+        The number is 0 for a token that is only part of a character. If no token begins there it is (`unk_token_id`,
+        1), and at the end of the text (`unk_token_id`, 0).
         """
         profile = self._loaded or self._nothing()
         if not isinstance(text, str):

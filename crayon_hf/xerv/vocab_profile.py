@@ -95,7 +95,9 @@ class Loaded:
         """The longest token at a character, and its characters; None where no token begins."""
         engine = self.engine if self._limit is None else self._exact  # the other one hides which bytes begin no token
         if not isinstance(engine, _core.Engine):
-            raise UnsupportedError(f"longest_match needs the native engine (not native: {engine.reason})")
+            raise UnsupportedError(
+                f"longest_match needs the native engine, which does not support this tokenizer ({engine.reason})"
+            )
         data = text[pos : pos + self._longest].encode()  # no character has less than one byte
         id, size = engine.longest_match(data)
         if size == 0 or (self._limit is not None and id >= self._limit):
@@ -195,7 +197,7 @@ def _find(name: str, compat: str | None) -> Profile:
 
 
 def _not_version_2(compat: str, path: str | None) -> ValueError:
-    return ValueError(f"compat={compat!r} needs a version 2 cartridge of CRAYON, and {path} is none")
+    return ValueError(f"compat={compat!r} needs a version 2 cartridge of CRAYON, but {path} is not one")
 
 
 def _size_of_version_2(engine: AnyEngine) -> int | None:

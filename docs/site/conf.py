@@ -11,7 +11,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "crayon-hf"
 author = "the developers of crayon-hf"
 version = release = version_of("crayon-hf")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "command_help"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "command_help",
+    "docstrings",
+    "light_and_dark",
+    "page_titles",
+]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = [
@@ -34,7 +42,9 @@ autodoc_default_options = {"members": True, "undoc-members": False}
 
 html_theme = "furo"
 html_title = f"crayon-hf {release}"
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_use_index = False  # its table is too wide for a phone; search finds as much
 html_copy_source = False
 html_show_sourcelink = False

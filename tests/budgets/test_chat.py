@@ -224,11 +224,11 @@ def test_a_tokenizer_that_changes(repository: Path) -> None:
 def test_what_is_no_chat(tokenizer: Any, gpt2_like: Path) -> None:
     with pytest.raises(TypeError, match="Tokenizer, which has no chat template"):
         Chat(Tokenizer.from_file(gpt2_like))
-    with pytest.raises(TypeError, match="return_tensors: no option of a Chat"):
+    with pytest.raises(TypeError, match="return_tensors: not an option of Chat"):
         Chat(tokenizer, return_tensors="np")
     chat = Chat(tokenizer)
     message = {"role": "user", "content": "Hello"}
-    with pytest.raises(TypeError, match="max_length, truncation: no option"):
+    with pytest.raises(TypeError, match="max_length, truncation: not an option"):
         chat.ids([message], truncation=True, max_length=3)
     with pytest.raises(TypeError, match="one conversation"):
         chat.ids([[message], [message]])  # type: ignore[list-item]

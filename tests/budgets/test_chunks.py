@@ -194,7 +194,7 @@ def test_a_delegated_tokenizer(gpt2_like):
         (("a", 0), ValueError, "max_tokens is 0, expected at least 1"),
         (("a", -1), ValueError, "max_tokens is -1"),
         (("a", "3"), TypeError, "max_tokens is str"),
-        (("a", 3, 3), ValueError, "overlap is 3, expected less than the 3"),
+        (("a", 3, 3), ValueError, "overlap is 3, expected fewer than the 3"),
         (("a", 3, -1), ValueError, "overlap is -1"),
         ((b"a", 3), TypeError, "text is bytes"),
         (("\ud800", 3), TypeError, "surrogate"),

@@ -68,7 +68,7 @@ def test_versions(small: bytes, tmp_path: Path) -> None:
             _core.Engine.open(str(path))
     for revision in (0, 1, 2, 3, 5, 2**32 - 1):
         path.write_bytes(plain.write_cartridge(*parsed(small), revision=revision))
-        with pytest.raises(CartridgeError, match=f"revision {revision} is not read"):
+        with pytest.raises(CartridgeError, match=f"revision {revision} is not supported"):
             _core.Engine.open(str(path))
     path.write_bytes(_core.write_cartridge_v2(*_core.build_double_array([(b"a", 0)])))
     with pytest.raises(CartridgeError, match="version 2"):

@@ -122,7 +122,7 @@ def test_what_is_no_cartridge(path: Path, tmp_path: Path) -> None:
 def test_bad_value(value: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAYON_MAP", value)
     for open_it in (_core.Engine.open, Tokenizer.from_file):
-        with pytest.raises(ValueError, match=f'^CRAYON_MAP is "{value}"; it can be "copy", or not set'):
+        with pytest.raises(ValueError, match=f'^CRAYON_MAP is "{value}", expected "copy", or nothing'):
             open_it(path)
 
 

@@ -75,15 +75,15 @@ def test_prices(lite: crayon_hf.Tokenizer, files: tuple[Path, Path], tmp_path: P
         ("model,input\na,one\n", [], "line 2: input is 'one', expected the price of a million tokens", 1),
         ("model,input\na,-1\n", [], "line 2: input is '-1'", 1),
         ("name,price\na,1\n", [], "the first line has no column model and no input", 1),
-        ("model,input\n", [], "the table has no model", 1),
+        ("model,input\n", [], "the table lists no models", 1),
         ("model,input\na,\n", [], "line 2: input is '', expected the price", 1),
         ("model,input\na\n", [], "line 2: input is '', expected the price", 1),
         ('model,input\n"a,1\n', [], "input is '', expected the price", 1),
         ("model,input\na,0,10\n", [], "line 2 has more columns than the first line", 1),
-        ("model,input\na,1\na,2\n", [], "line 3: the model 'a' is there twice", 1),
-        ("model,input\na,1\n", ["--output-tokens", 5], "the model 'a' has no price in a column output", 1),
-        ("model,input,output\na,1,\n", ["--output-tokens", 5], "the model 'a' has no price in a column output", 1),
-        ("model,input\n\udcff,1\n", [], "prices.csv: no table of CSV in UTF-8: ", 1),
+        ("model,input\na,1\na,2\n", [], "line 3: the model 'a' is listed twice", 1),
+        ("model,input\na,1\n", ["--output-tokens", 5], "the model 'a' has no price in the column output", 1),
+        ("model,input,output\na,1,\n", ["--output-tokens", 5], "the model 'a' has no price in the column output", 1),
+        ("model,input\n\udcff,1\n", [], "prices.csv: not a CSV table in UTF-8: ", 1),
     ],
 )
 def test_tables_that_are_wrong(table: str, arguments: list[str], message: str, code: int, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_tables_that_are_wrong(table: str, arguments: list[str], message: str, c
 
 
 def test_prices_come_with_a_table(tmp_path: Path) -> None:
-    assert "--prices names it" in run("count", "a", "--model", "x", code=2)
+    assert "give it with --prices" in run("count", "a", "--model", "x", code=2)
     assert str(tmp_path / "none") in run("count", "a", "--prices", tmp_path / "none", code=1)
 
 

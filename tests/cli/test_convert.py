@@ -93,12 +93,12 @@ def test_not_over_the_source(run, here, gpt2_like):
     (here / "m").mkdir()
     (here / "m" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
     for source in ("m", "m/tokenizer.json", here / "m"):
-        assert "'m', as the source is: give -o" in failure(run("convert", source))
+        assert "'m', like the source: give -o" in failure(run("convert", source))
     assert os.listdir(here / "m") == ["tokenizer.json"]
     (here / "x.json").write_bytes(gpt2_like.read_bytes())
-    assert "'x.json', as the source is" in failure(run("convert", "x.json", "--to", "tokenizer.json"))
+    assert "'x.json', like the source" in failure(run("convert", "x.json", "--to", "tokenizer.json"))
     (here / "y").write_bytes(gpt2_like.read_bytes())
-    assert "'y', as the source is" in failure(run("convert", "y"))
+    assert "'y', like the source" in failure(run("convert", "y"))
 
 
 def test_forms(run, here, gpt2_like):
@@ -150,7 +150,7 @@ def test_what_fails_leaves_nothing(run, here, gpt2_like, wordpiece_like):
     (here / "far.json").write_text(json.dumps(document))
     for output in ("x", "x.dat"):
         message = failure(run("convert", "far.json", "-o", output))
-        assert "not native" in message
+        assert "the engine does not support it" in message
         assert "--to tokenizer.json" in message
     assert os.listdir(here) == ["far.json"]
     good(run("convert", "far.json", "--to", "tokenizer.json", "-o", "y.json"))
@@ -182,7 +182,7 @@ def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
     (here / "old.json").write_text(json.dumps(tokens))
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     for arguments in (("vocab.json", "-o", "vocab.dat"), ("old.dat", "-o", "old.json"), ("old.dat", "-o", "./old.dat")):
-        assert "a file of the source, which would be lost" in failure(run("convert", *arguments))
+        assert "a file of the source, and would be overwritten" in failure(run("convert", *arguments))
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
     # The same again is no loss.
     (here / "same.json").write_bytes(gpt2_like.read_bytes())

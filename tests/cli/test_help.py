@@ -48,6 +48,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "script.py").write_text("import crayon_hf; print(crayon_hf.installed())\n")
     done = shell(here, "crayon-hf convert lite -o my-model/ && cp my-model/tokenizer.json .")
     assert done.returncode == 0, done
+    done = shell(here, "crayon-hf tokenize data/ -o my-tokens/ -t my-model/ --quiet")
+    assert done.returncode == 0, done
     return here
 
 

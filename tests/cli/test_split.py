@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused(run, tmp_path):
     assert "max_tokens is 0" in refusal(run("a", "-n", 0, "--boundaries", "none"), 2)
     assert "overlap is 4" in refusal(run("a", "-n", 4, "--overlap", 4, "--boundaries", "none"), 2)
     assert "'sentences', expected one of" in refusal(run("a", "-n", 4, "--boundaries", "sentences"), 2)
-    assert "no regular expression" in refusal(run("a", "-n", 4, "--pattern", "("), 2)
+    assert "not a regular expression" in refusal(run("a", "-n", 4, "--pattern", "("), 2)
     assert "cannot be combined" in refusal(run("a", "-n", 4, "-f", tmp_path), 2)
     assert "none" in refusal(run("-n", 4, "-f", tmp_path / "none"), 1)
     (tmp_path / "bad").write_bytes(b"ab\xff")

@@ -122,7 +122,7 @@ def test_other_models(model: str, here: Path) -> None:
     assert lines[0].startswith("wrote out.json and out.dat: ")
     assert lines[1].endswith("s (trained by the tokenizers library)")
     assert Tokenizer.from_file(here / "out.dat").engine == "native"
-    assert "--pattern: for --model bpe alone" in failure(
+    assert "--pattern: only for --model bpe" in failure(
         run(here, "a.txt", "-o", "x", "--model", model, "--pattern", "gpt2"), 2
     )
 
@@ -142,7 +142,7 @@ def test_what_is_wrong(here: Path) -> None:
         (("a.txt", "-o", "no/such"), 1, f"{here / 'no'}: No such file or directory"),
         (("a.txt", "-o", "out", "--pattern", "gpt9"), 1, "pattern 'gpt9' is not known"),
         (("a.txt", "-o", "out", "--regex", "("), 1, no_regex),
-        (("a.txt", "-", "-o", "out"), 2, "standard input (-) does not go together with files"),
+        (("a.txt", "-", "-o", "out"), 2, "standard input (-) and files cannot be combined"),
         (("a.txt",), 2, "the following arguments are required: -o/--output"),
         (("a.txt", "-o", "out", "--vocab-size", "x"), 2, "'x' is not a number"),
     )

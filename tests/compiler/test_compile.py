@@ -238,7 +238,7 @@ def test_keys_that_are_there_twice() -> None:
     for key in ("model", "normalizer", "added_tokens", "version", "decoder"):
         value = json.dumps(document()[key])
         check(text[:-1] + f', "{key}": {value}}}')
-    # Of a token that is there twice the last id counts.
+    # Of a token that is listed twice the last id counts.
     text = json.dumps(document()).replace('"vocab": {', '"vocab": {"ab": 5000, "\\u4e2d": 9,')
     assert check(text) == "the same"
 

@@ -168,7 +168,7 @@ def test_what_is_not_native_is_named() -> None:
     large["added_tokens"][2] = token | {"id": 2**21}
     check_unsupported(large, "too large")
     nothing = document(normalizer={"type": "Replace", "pattern": {"String": "<m>"}, "content": ""})
-    check_unsupported(nothing, "leaves nothing", "<m>")
+    check_unsupported(nothing, "reduces to nothing", "<m>")
     adds_nothing = json.loads(text_source("llama_like"))
     adds_nothing["model"]["vocab"][""] = len(adds_nothing["model"]["vocab"]) + 50
     adds_nothing["model"]["merges"].append(["\u2581", ""])

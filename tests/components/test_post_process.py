@@ -311,7 +311,7 @@ def test_a_template_that_names_a_second_sequence(single: list[str]) -> None:
     for special in (True, False):
         assert reference_impl.try_reference(lambda: both.reference.encode("a")) is None
         for call in (both.engine.encode, both.engine.encode_ids):
-            with pytest.raises(VocabularyError, match="sequence that is not there"):
+            with pytest.raises(VocabularyError, match="sequence that the input does not have"):
                 call("a", add_special_tokens=special)
 
 

@@ -169,7 +169,7 @@ def test_counts_that_no_file_can_hold(tmp_path: Path, count: int) -> None:
         ([entry("tokenizer.x", 13, b"\0" * 8)], "tokenizer.x has type 13"),
         ([entry("tokenizer.x", ARRAY, array(ARRAY, 1, array(UINT8, 1, b"\0")))], "tokenizer.x has arrays in an array"),
         ([entry("tokenizer.x", ARRAY, array(99, 1, b"\0" * 8))], "elements of type 99"),
-        ([entry("x", UINT8, b"\0"), entry("x", UINT8, b"\0")], "'x' is there twice"),
+        ([entry("x", UINT8, b"\0"), entry("x", UINT8, b"\0")], "'x' is listed twice"),
         ([entry("", UINT8, b"\0")], "'' is no key"),
         ([entry("a\nb", UINT8, b"\0")], r"'a\\nb' is no key"),
         ([entry("k" * 300, UINT8, b"\0")], "a key goes past"),

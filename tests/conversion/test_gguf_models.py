@@ -180,7 +180,7 @@ def test_wordpiece_keeps_capitals_and_accents_where_the_file_says_so(convert: Re
 
 
 def test_two_tokens_of_one_spelling(convert: Reader) -> None:
-    with pytest.raises(VocabularyError, match="one spelling"):
+    with pytest.raises(VocabularyError, match="the same spelling"):
         convert("bert", ["[UNK]", "[CLS]", "[SEP]", "[x]", "\u2581[x]"], keys=ROLES)
 
 

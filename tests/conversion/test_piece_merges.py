@@ -86,7 +86,7 @@ def test_zeros_of_both_signs_are_two_scores():
 
 
 def test_what_no_merges_can_say():
-    with pytest.raises(UnsupportedError, match="piece 'ab', made of 'b', which is no piece of its own"):
+    with pytest.raises(UnsupportedError, match="piece 'ab', made of 'b', which is not a piece"):
         merges_of({"a": -1.0, "ab": -2.0}, ())
     with pytest.raises(UnsupportedError, match="unused piece 'ab', which is joined and taken apart again"):
         merges_of({"a": -1.0, "b": -1.0, "ab": -2.0}, {"ab"})

@@ -104,7 +104,7 @@ def test_pieces_that_merging_never_makes():
 
 def test_a_space_that_is_no_piece():
     compare(BASE[:3] + KANA, "unigram", {}, TEXTS)
-    with pytest.raises(UnsupportedError, match="piece '▁あ', made of '▁', which is no piece of its own"):
+    with pytest.raises(UnsupportedError, match="piece '▁あ', made of '▁', which is not a piece"):
         document_of(BASE[:3] + KANA, "bpe")
 
 
@@ -112,14 +112,14 @@ def test_a_space_that_is_no_piece():
     ("pieces", "options", "message"),
     [
         ([Piece("", 0, NORMAL)], {}, "piece 4 is empty"),
-        ([Piece("a\0", 0, NORMAL)], {}, "piece 4 has a zero character"),
+        ([Piece("a\0", 0, NORMAL)], {}, "piece 4 has a NUL character"),
         ([Piece("<s>", 0, NORMAL)], {}, "pieces 1 and 4 are both '<s>'"),
         ([Piece("ab", 0, 7)], {}, "piece 4 \\('ab'\\) is of an unknown kind \\(7\\)"),
         ([Piece("ab", float("nan"), NORMAL)], {}, "piece 4 \\('ab'\\) has the score nan"),
-        ([Piece("<?>", 0, UNKNOWN)], {}, "pieces 0 and 4 are both for what is unknown"),
-        ([Piece("<0x1>", 0, BYTE)], {}, "piece 4 \\('<0x1>'\\) is said to be a byte"),
-        ([], {"byte_fallback": True}, "there are not 256 pieces for bytes"),
-        ([], {"add_bos": True, "bos_id": 9}, "piece 9 is to be put beside every text, and there are 4 pieces"),
+        ([Piece("<?>", 0, UNKNOWN)], {}, "pieces 0 and 4 are both the unknown piece"),
+        ([Piece("<0x1>", 0, BYTE)], {}, "piece 4 \\('<0x1>'\\) is marked as a byte, but is not of the form <0xNN>"),
+        ([], {"byte_fallback": True}, "there are not 256 byte pieces"),
+        ([], {"add_bos": True, "bos_id": 9}, "piece 9 is to be put beside every text, but there are only 4 pieces"),
     ],
 )
 @pytest.mark.parametrize("model", ["bpe", "unigram"])

@@ -73,10 +73,10 @@ def test_fields_of_all_kinds_follow_each_other():
         (b"\x80" * 11, "the number at byte 0 does not end"),
         (b"\x08\x01\x00", "byte 2 of the file starts no field"),
         (b"\x0b", "byte 0 of the file starts a field of an unknown kind"),
-        (b"\x0a\x05abc", "the field at byte 0 is longer than what it is in"),
-        (b"\x0a\xff\xff\xff\xff\x0fabc", "the field at byte 0 is longer than what it is in"),
-        (b"\x0d\x00\x00\x00", "the field at byte 0 is longer than what it is in"),
-        (b"\x09\x00", "the field at byte 0 is longer than what it is in"),
+        (b"\x0a\x05abc", "the field at byte 0 is longer than the message around it"),
+        (b"\x0a\xff\xff\xff\xff\x0fabc", "the field at byte 0 is longer than the message around it"),
+        (b"\x0d\x00\x00\x00", "the field at byte 0 is longer than the message around it"),
+        (b"\x09\x00", "the field at byte 0 is longer than the message around it"),
     ],
 )
 def test_damage_is_named_with_its_place(data, message):

@@ -180,7 +180,7 @@ def test_directory(tmp_path):
     for name, (_, kind) in DIRECTORY.items():
         assert look_into(tmp_path) == (kind, str(tmp_path / name))
         (tmp_path / name).unlink()
-    with pytest.raises(VocabularyError, match=r"has no vocabulary: tokenizer\.json, .* was expected"):
+    with pytest.raises(VocabularyError, match=r"has no vocabulary: expected tokenizer\.json, .*"):
         look_into(tmp_path)
     (tmp_path / "merges.txt").unlink()
     (tmp_path / "vocab.json").write_bytes(VOCAB)

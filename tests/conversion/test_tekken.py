@@ -336,7 +336,7 @@ MALFORMED = [
     (with_specials("<s>", 5), r"special_tokens\[1\].token_str is missing or not a string"),
     (with_specials("<s>", "<a>", "<s>"), "special tokens 0 and 2 are both '<s>'"),
     (with_specials("<s>", "<SPECIAL_5>"), "special tokens 1 and 5 are both '<SPECIAL_5>'"),
-    (put("v11", "config", "version"), "special_tokens is missing, which version v11 has to list"),
+    (put("v11", "config", "version"), "special_tokens is missing; version v11 needs it"),
 ]
 # What the reference opens because it never looks: then it fails on a text, or says two things of one token.
 STRICTER = [
@@ -376,10 +376,10 @@ def test_the_reference_refuses_it_too(change: Callable[[Document], None], whole:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put("v17", "config", "version"), "version 'v17' of tekken.json: those known are v1, .*v15"),
+        (put("v17", "config", "version"), "version 'v17' of tekken.json; supported: v1, .*v15"),
         (put(r"\w+|\W+", "config", "pattern"), r"pattern '\\\\w\+\|\\\\W\+'"),
         (with_specials("pad"), "special token 'pad', which could be a piece of ordinary text"),
-        (put(10**12, "config", "default_num_special_tokens"), "1000000000000: more ids than a cartridge has"),
+        (put(10**12, "config", "default_num_special_tokens"), "1000000000000: more ids than a cartridge can hold"),
     ],
 )
 def test_unsupported(change: Callable[[Document], None], message: str, whole: Document) -> None:

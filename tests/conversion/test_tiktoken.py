@@ -248,7 +248,7 @@ def test_name_gives_the_pattern(rank_file, ranks):
         (b"IQ== -1\n", "negative"),
         (b"= 0\n", "line 1"),
         (b"IQ== 0\nIQ== 1\n", "line 2.*repeats"),
-        (b"IQ== 0\nIg== 0\n", "one rank to two tokens"),
+        (b"IQ== 0\nIg== 0\n", "the same rank to two tokens"),
         (b"IQ== 0\nIg== 1\n", "byte"),  # most single bytes are missing
         (b"\x00\xff\n", "line 1"),
     ],

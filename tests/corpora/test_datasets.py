@@ -333,7 +333,7 @@ def test_the_same_in_other_processes(dataset: datasets.Dataset, gpt2_like: Path,
 
 
 @before_1("components written in Python")
-@pytest.mark.filterwarnings("ignore:not native")
+@pytest.mark.filterwarnings("ignore:not supported by")
 def test_a_component_of_python_has_no_hash(ours: Tokenizer) -> None:
     """Two that differ are nothing that a file can tell apart, so nothing is found again."""
     tokenizer = ours.__copy__()

@@ -136,6 +136,14 @@ def files(texts: Path, how: dict[str, Any], expected: dict[str, bytes], tmp_path
     with pytest.raises(TypeError, match="no argument threads: see cpus_per_task"):
         tokenize_corpus_on_ray(texts, out, **how, threads=1)
 
+    # Two passes over a mixture, packed, some of it held out.
+    mixture = {"a": {"inputs": "texts/0.txt", "repeat": 1.5}, "b": {"inputs": ["texts"]}}
+    more = {"deduplicate": True, "held_out": 0.2, "sequence_length": 64, "packing": "best-fit"}
+    assert tokenize_corpus_on_ray(mixture, "mixed", **how, **more).counts.duplicates > 0
+    mixture = {"a": {"inputs": str(texts / "0.txt"), "repeat": 1.5}, "b": {"inputs": str(texts)}}
+    tokenize_corpus(mixture, tmp_path / "mixed-here", **how, **more, workers=1)
+    assert files_in(tmp_path / "mixed") == files_in(tmp_path / "mixed-here")
+
 
 def datatrove(vocabulary: Path, training_text: list[str], tmp_path: Path) -> None:
     """datatrove's executor for Ray, with its step and ours."""

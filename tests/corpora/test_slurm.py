@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -34,6 +35,7 @@ if os.geteuid() != 0:
     pytest.skip("slurmd has to be started by root", allow_module_level=True)
 
 EOS = "<|endoftext|>"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 CONF = """
 ClusterName=test
@@ -145,3 +147,41 @@ def test_slurm(gpt2_like: Path, training_text: list[str], tmp_path: Path) -> Non
     assert {path.name for path in (tmp_path / "whole").glob("*.*")} == {
         f"0000{i}.{end}" for i in (0, 1) for end in ("bin", "idx")
     }
+
+
+SMALL = {
+    "--cpus-per-task=32": "--cpus-per-task=2",
+    "--cpus-per-task=4": "--cpus-per-task=1",
+    "--array=0-99": "--array=0-1",
+    "tasks=500": "tasks=2",
+    'partition="cpu"': 'partition="all", mem_per_cpu_gb=1, qos=None',
+}
+"""What the documentation asks of a cluster, and what this one has."""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("slurm")
+def test_documentation(training_text: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands and scripts of its section on Slurm."""
+    section = DOCUMENTATION.read_text(encoding="utf-8").partition("\n## Slurm\n")[2].partition("\n## ")[0]
+    for there, here in SMALL.items():
+        assert section.count(there) == 1
+        section = section.replace(there, here)
+    blocks = re.findall(r"^```\w+\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    script, submit, shard, submit_array, executor = blocks
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SBATCH_WAIT", "1")
+    Path("filtered").mkdir()
+    for number in range(3):
+        table = pa.table({"text": training_text[number : number + 20], "id": list(map(str, range(20)))})
+        pq.write_table(table, f"filtered/{number}.parquet")
+    Path("tokens.sbatch").write_text(script)
+    Path("shard.py").write_text(shard)
+    for command in (submit, submit_array):
+        subprocess.run(["bash", "-ec", command], check=True)
+    exec(executor, {})
+    made = json.loads(Path("tokens", "manifest.json").read_text())
+    assert made["counts"]["documents"] == 60
+    whole = sum(path.stat().st_size for path in Path("tokens").glob("*.bin"))
+    assert sum(path.stat().st_size for path in Path("tokens-array").glob("0000[01].bin")) == whole > 0
+    assert sum(path.stat().st_size for path in Path("tokens-trove").glob("0000[01].ds")) == whole

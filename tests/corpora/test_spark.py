@@ -1,4 +1,4 @@
-"""Real Spark in local mode: the recipe of docs/corpora.md, with workers that are reused.
+"""Real Spark in local mode: the recipe of docs/clusters.md, with workers that are reused.
 
 One test, since a session takes many seconds to start, and the test processes would start one each.
 """

@@ -263,7 +263,7 @@ def test_a_vocabulary_that_no_device_encodes(put, wordpiece_like):
     cuda = put("cuda", ENOUGH)
     tokenizer = Tokenizer.from_file(wordpiece_like)
     expected = lists(tokenizer.encode_ragged(MANY))
-    with pytest.warns(DeviceWarning, match="no device encodes with this vocabulary: its model works on text"):
+    with pytest.warns(DeviceWarning, match="no device supports this vocabulary: its model works on text"):
         tokenizer.to("cuda")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -415,7 +415,7 @@ def test_crayon_vocab_of_what_no_device_encodes(put, wordpiece_like, gpt2_like):
     vocab = CrayonVocab(device="cuda")
     vocab.load_profile(wordpiece_like)
     assert (vocab.device, vocab.device_state, vocab.is_gpu) == ("cpu", DeviceState.FALLBACK, False)
-    assert "no device encodes with this vocabulary" in vocab.get_info()["reason"]
+    assert "no device supports this vocabulary" in vocab.get_info()["reason"]
     with pytest.warns(DeviceWarning):
         vocab.tokenize(["Hello"])
     vocab.load_profile(gpt2_like)

@@ -189,7 +189,7 @@ def test_pinned_memory_counts_as_memory_of_the_host(encoder, engine):
 def test_vocabularies_that_no_device_has(wordpiece_like, engine):
     word_piece = engine_of(wordpiece_like)
     assert "text" in _core.why_not_on_device(word_piece)
-    with pytest.raises(UnsupportedError, match="no device encodes with this vocabulary: its model works on text"):
+    with pytest.raises(UnsupportedError, match="no device supports this vocabulary: its model works on text"):
         _core.DeviceEncoder(word_piece, _core._testing.host_device(1 << 28))
 
 
@@ -224,7 +224,7 @@ def test_what_is_no_device(engine):
     other, foreign = b"crayon_hf.gpu.Device/999", b"foreign"
     with pytest.raises(TypeError, match="device is NoneType"):
         _core.DeviceEncoder(engine, None)
-    with pytest.raises(TypeError, match="a capsule of something else"):
+    with pytest.raises(TypeError, match="another kind of capsule"):
         _core.DeviceEncoder(engine, new(1, foreign, None))
     with pytest.raises(DeviceUnavailableError, match="the device has interface 999, and this build of crayon_hf has"):
         _core.DeviceEncoder(engine, new(1, other, None))

@@ -22,11 +22,11 @@ OUTSIDE = "section NAME lies outside the file"
 CHECKSUM = "damaged: the checksum of section NAME does not match"
 TABLE_CHECKSUM = "damaged: the checksum of header and section table does not match"
 TABLE = "the section table does not fit: N sections"
-REQUIRED = "section type N is required and not known here"
+REQUIRED = "section type N is required, but unknown"
 TWICE = "section NAME appears twice"
 OVERLAP = "section NAME overlaps what is before it"
 UNUSED = "there is unused space before ..."
-PROGRAM = "section program is missing or of a wrong size"
+PROGRAM = "section program is missing or has a wrong size"
 CONTENT = "section NAME ..."
 ELEMENTS = "section NAME has N elements, expected N"
 MODEL = "... model ..."
@@ -74,15 +74,15 @@ def _headers(data: bytes) -> Iterator[Case]:
         yield case(f"magic {at}", wrong, signed(magic), promise)._replace(only="engine")
     for title, value in _values(3, "I", 2).items():
         is_two = value == 2
-        promise = "cartridge version N is not read here (only 3): compile it again"
+        promise = "cartridge version N is not supported (only 3 is): compile it again"
         if is_two:
             continue  # that is the other format, whose header says another size
         yield case(f"version {title}", f"version {value}", patched(data, (4, "I", value)), promise)
     swapped = patched(data, (4, "I", 3 << 24))
-    promise = "cartridge version N is not read here (only 3): compile it again"
+    promise = "cartridge version N is not supported (only 3 is): compile it again"
     yield case("big-endian version", "the version in big-endian order", swapped, promise)
     for title, value in _values(4, "I", 3).items():
-        promise = "cartridge revision N is not read here (only 4): compile it again"
+        promise = "cartridge revision N is not supported (only 4 is): compile it again"
         yield case(f"revision {title}", f"revision {value}", patched(data, (20, "I", value)), promise)
     for title, value in _values(len(data), "Q", 64).items():
         yield case(f"file_size {title}", f"file_size {value}", patched(data, (8, "Q", value)), SIZE)

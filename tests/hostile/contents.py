@@ -16,7 +16,7 @@ from tests.support.cartridge_cases import compiled, rewritten, sections_of
 from tests.support.cartridge_lies import components, content_cases, program
 
 LIE = "section NAME ..."
-LARGE = "section NAME has N bytes, of N at most"
+LARGE = "section NAME has N bytes, more than the N allowed"
 COMPONENTS = "section NAME: ..."
 
 
@@ -114,7 +114,7 @@ def _counts(data: bytes) -> Iterator[Case]:
     for size in (63, 65, 128):
         changed = rewritten(data, {"program": sections_of(data)[2].ljust(128, b"\0")[:size]})
         yield _case(
-            f"program of {size}", f"program has {size} bytes", changed, "section program is missing or of a wrong size"
+            f"program of {size}", f"program has {size} bytes", changed, "section program is missing or has a wrong size"
         )
 
 

@@ -11,7 +11,7 @@ from tests.hostile.case import VOCABULARY, Case, file_of
 
 INVALID = "invalid JSON at byte N (line N, column N): ..."
 UNKNOWN = "PATH is not a vocabulary of a known format; supported: ..."
-BLANK = "PATH is blank: the download did not end well, so download it again"
+BLANK = "PATH is blank: the download failed, so download it again"
 
 
 def cases() -> Iterator[Case]:

@@ -13,9 +13,9 @@ from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
 
 TERABYTE = 1 << 40
 NO_FILE = "PATH is not a file"
-NO_VOCABULARY = "PATH has no vocabulary: ... was expected"
+NO_VOCABULARY = "PATH has no vocabulary: expected ..."
 ERRNO = "[Errno N] ...: 'PATH'"
-TOO_MANY = "PATH has N bytes, too many for a vocabulary: N are the most"
+TOO_MANY = "PATH has N bytes, too many for a vocabulary: at most N are allowed"
 
 
 def cases() -> Iterator[Case]:
@@ -108,7 +108,7 @@ def _sparse(name: str, head: bytes, size: int = TERABYTE) -> Callable[[Path], Pa
 
 
 def _sizes() -> Iterator[Case]:
-    too_large = "too large for a cartridge: N bytes, of N at most"
+    too_large = "too large for a cartridge: N bytes, more than the N allowed"
     data = good.text_tables()
     for name, head in {"a cartridge": data, "a header": data[:64], "a version": b"CRAY\3\0\0\0"}.items():
         yield Case(f"a terabyte, {name}", "a sparse file", _sparse("hostile.dat", head), CARTRIDGE, too_large)
@@ -117,7 +117,7 @@ def _sizes() -> Iterator[Case]:
     document = good.byte_source()
     yield Case("a terabyte of tokenizer.json", "a sparse file", _sparse("hostile.json", document), VOCABULARY, TOO_MANY)
     unknown = "PATH is not a vocabulary of a known format; supported: ..."
-    damaged = "PATH is {}: the download did not end well, so download it again"
+    damaged = "PATH is {}: the download failed, so download it again"
     yield Case(
         "a terabyte of zeros", "a sparse file", _sparse("hostile.json", b""), VOCABULARY, damaged.format("blank")
     )

@@ -23,8 +23,8 @@ def test_every_promise_has_a_case() -> None:
 
 
 def test_patterns() -> None:
-    pattern = pattern_of("section NAME has N bytes, of N at most", "/a/b.dat")
-    assert pattern.fullmatch("/a/b.dat: section metadata has 5 bytes, of 4 at most")
-    assert not pattern.fullmatch("/a/b.dat: section metadata has many bytes, of 4 at most")
-    assert not pattern.fullmatch("section metadata has 5 bytes, of 4 at most")
+    pattern = pattern_of("section NAME has N bytes, more than the N allowed", "/a/b.dat")
+    assert pattern.fullmatch("/a/b.dat: section metadata has 5 bytes, more than the 4 allowed")
+    assert not pattern.fullmatch("/a/b.dat: section metadata has many bytes, more than the 4 allowed")
+    assert not pattern.fullmatch("section metadata has 5 bytes, more than the 4 allowed")
     assert pattern_of("PATH is not a file", "/a\n.dat").fullmatch(r"/a\n.dat is not a file")

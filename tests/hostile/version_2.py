@@ -89,7 +89,7 @@ def _tries() -> Iterator[Case]:
     chain_keys = "version 2 cartridge: its keys take more than N MiB"
     yield _case("a chain of keys", "280 kilobytes that spell 256 megabytes of keys", chain, chain_keys)
     huge = written(*_with_value(base, check, values, leaf, 2**31 - 1))
-    promise = "an id of N: tokenizers would count up to it"
+    promise = "an id of N, too large: tokenizers would go through all ids up to it"
     yield Case("version 2: an id of 2^31 - 1", "nobody counts up to it", file_of(huge), "UnsupportedError", promise)
     no_keys = written([1], [-1], [-1])
     no_tokens = "the version 2 cartridge has no tokens"

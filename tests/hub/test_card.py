@@ -267,5 +267,5 @@ def test_any_metadata(values: dict[str, Any], tags: Any, flow: bool | None, unic
 def test_tags_that_are_keys_are_refused() -> None:
     """Nothing can be added to them."""
     for block in ("a: 1\ntags:\n    -tags:\n    -", "tags: {a: 1}", "tags:\n  a: 1"):
-        with pytest.raises(CrayonError, match="of a shape"):
+        with pytest.raises(CrayonError, match="of this shape"):
             front_matter.filled(block, {}, ["x"])

@@ -322,7 +322,7 @@ def test_a_report_that_does_not_vouch_for_it(source: Path, tmp_path: Path) -> No
         "none": "schema",
         "edited": "contradicts itself: 'agreed' is True",
         "older": "made with crayon-hf 0.0.9, and the cartridge is compiled with",
-        "itself": "no comparison with a reference",
+        "itself": "does not compare with a reference",
     }
     files = {name: tmp_path / f"{name}.json" for name in said}
     report_file(source, files["differs"], differing())
@@ -471,7 +471,7 @@ def test_a_difference_is_never_published(source: Path, tmp_path: Path, monkeypat
         return compiled(staged._replace(files={"tokenizer.json": json.dumps(swapped).encode()}))
 
     monkeypatch.setattr(staging.Staged, "compiled", other)
-    with pytest.raises(crayon_hf.CrayonError, match="no cartridge that would be used"):
+    with pytest.raises(crayon_hf.CrayonError, match="would not be used"):
         crayon_hf.publish(REPO, source, speed=False, dry_run=tmp_path / "dry")
     assert not (tmp_path / "dry").exists()
 

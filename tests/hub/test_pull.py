@@ -221,7 +221,7 @@ def test_other_vocabularies(hub: LocalHub, user: Client, gpt2_like: Path, wordpi
             ("HubError", "user/empty: there is no tokenizer.json and no other vocabulary"),
             ("HubError", "a cartridge alone cannot be checked"),
             ("VocabularyError", "user/wrong: "),
-            ("UnsupportedError", "user/foreign: cannot be a profile: not native: "),
+            ("UnsupportedError", "user/foreign: cannot be a profile: the engine does not support it: "),
         ),
         strict=True,
     ):

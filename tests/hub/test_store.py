@@ -151,7 +151,7 @@ def test_what_was_not_pulled(directory: Path, versions: tuple[Files, Files], nam
     else:
         path.write_bytes(b"{}")
     before = contents(directory) if name != "link" else None
-    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be lost: .*--name.*--force"):
+    with pytest.raises(HubError, match=rf"{path.name} was not pulled, and would be overwritten: .*--name.*--force"):
         put(directory, versions[0])
     assert before is None or {key: value for key, value in contents(directory).items() if key != ".pulled"} == before
     put(directory, versions[0], force=True)
@@ -174,7 +174,7 @@ def test_what_is_no_file(directory: Path, versions: tuple[Files, Files], name: s
         os.mkfifo(path)
     before = contents(directory)
     what = "a directory" if kind == "directory" else "not a regular file"
-    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, and in the way: .*--name"):
+    with pytest.raises(HubError, match=rf"user/mine: .*{name} is {what}, but the profile needs that path: .*--name"):
         put(directory, versions[1], "2", force=force)
     assert contents(directory) == before
 

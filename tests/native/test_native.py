@@ -18,6 +18,9 @@ ENGINE = [
     "cpp/src/support/spare_tables.cpp",
     "cpp/src/json/json_number.cpp",
     "cpp/src/cartridge/double_array.cpp",
+    "cpp/src/bpe/char_pairs.cpp",
+    "cpp/src/bpe/spaced_pairs.cpp",
+    "cpp/src/unicode/unicode.cpp",
 ]
 SOURCES = sorted((ROOT / "tests" / "native").glob("*.cpp"))
 TESTS = [name for source in SOURCES for name in re.findall(r"^TEST\((\w+)\)", source.read_text(), re.MULTILINE)]

@@ -17,6 +17,7 @@ from crayon_hf.parity.bench.inputs import Sizes, make_inputs
 from crayon_hf.parity.bench.measuring import BenchError
 from crayon_hf.parity.bench.processes import PEERS, Engine, run_job
 from crayon_hf.parity.bench.report import Figure, Report, Standing, Trial, ratio
+from crayon_hf.parity.bench.scenarios import STEADY
 from crayon_hf.parity.bench.tables import BEGIN, END, put_between_marks, to_markdown
 from crayon_hf.parity.bench.targets import SCENARIOS
 from crayon_hf.parity.bench.verdicts import memory_shortfalls, verdicts
@@ -71,7 +72,7 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> N
 def test_rounds_are_kept_apart(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
     options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 2, "sizes": TINY}
     (report,) = run_bench([str(gpt2_like)], REFERENCES[:1], scenarios=["first", "repeated", "open"], **options).reports
-    assert [len(figure.rounds) for figure in report.figures] == [2, 4, 2]
+    assert [len(figure.rounds) for figure in report.figures] == [2, 2 * STEADY, 2]
     assert [figure.scenario for figure in report.figures] == ["first", "repeated", "open"]
 
 

@@ -46,7 +46,7 @@ def test_a_tokenizer_json_by_path_and_by_directory(gpt2_like: Path, tmp_path: Pa
 def test_a_library_without_offsets_is_no_reference(gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = find(str(gpt2_like))
     monkeypatch.setattr(tokenizers, "Tokenizer", object)
-    with pytest.raises(UnsupportedError, match=r"takes tokenizers before 1\.0 as its reference"):
+    with pytest.raises(UnsupportedError, match=r"needs tokenizers before 1\.0 as its reference"):
         vocabulary.open_reference()
 
 

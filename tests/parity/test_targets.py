@@ -100,7 +100,7 @@ def test_a_profile(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("tiktoken", "which tiktoken does not read: --against tokenizers compares it"),
         ("sentencepiece", "which sentencepiece does not read: --against tokenizers compares it"),
         ("transformers", "transformers opens directories: give its directory"),
-        ("tokenisers", "there are tiktoken, tokenizers, transformers, sentencepiece"),
+        ("tokenisers", "expected one of tiktoken, tokenizers, transformers, sentencepiece"),
     ],
 )
 def test_what_means_nothing_is_said(gpt2_like: Path, tmp_path: Path, against: str, says: str) -> None:
@@ -145,7 +145,7 @@ def test_a_directory_that_transformers_has_nothing_of(ranks: Path, tmp_path: Pat
 
 
 def test_what_the_hub_does_not_give(tmp_path: Path) -> None:
-    with pytest.raises(TargetError, match="nobody/nothing is no file here, and cannot be had from the Hub"):
+    with pytest.raises(TargetError, match="nobody/nothing is not a file, and cannot be fetched from the Hub"):
         found("nobody/nothing", "", tmp_path)  # the tests are offline
 
 

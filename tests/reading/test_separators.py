@@ -57,9 +57,9 @@ def test_settings_and_the_files_that_they_are_for() -> None:
         (
             [lines, table],
             Reading(separator=b"\n"),
-            "for text files, and there are only jsonl and parquet",
+            "for text files, but there are only jsonl and parquet",
         ),
-        ([text], Reading(column="body"), "the column 'body' is for files with columns, and there are only text files"),
+        ([text], Reading(column="body"), "the column 'body' is for files with columns, but there are only text files"),
         ([lines, text], Reading(template="{a}"), r"a\.txt\.gz: a template is for files with columns"),
         ([lines, InputFile("z.bin", 1)], Reading(), r"z\.bin: its name does not say its format"),
         ([InputFile("c.parquet.gz", 1)], Reading(), "unpack it first"),

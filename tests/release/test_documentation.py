@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import doctest
 import importlib
 import inspect
@@ -11,22 +12,49 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pictures
 import pytest
+import screenshots
 
 import crayon_hf
+from crayon_hf.cli.parser import GROUPS, build_parser
 from tests.support.versions import before_1
 
-pictures: Any = importlib.import_module("tools.pictures")
 ROOT = Path(__file__).parents[2]
+ELSEWHERE = ("crayon_hf.tiktoken.", "crayon_hf.budgets.adapters")
+"""Modules with a library's names, which documents them, or whose libraries are not installed: docs/chunking.md."""
 DOCS = ROOT / "docs"
+
+
+SHOWN = re.compile(
+    r"^from (crayon_hf\.[\w.]+) import ([\w, ]+?)(?:  #.*)?$|\bcrayon_hf\.([a-z_.]+)\.(\w+)\(", re.MULTILINE
+)
+
+
+def public_names() -> set[str]:
+    """Those of the package and of its modules for users, and what a page imports or calls."""
+    names = {f"crayon_hf.{name}" for name in crayon_hf.__all__}
+    for module in (crayon_hf.budgets, crayon_hf.tiktoken):
+        names |= {f"{module.__name__}.{name}" for name in module.__all__}
+    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
+        text = re.sub("<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for module, imported, calls, called in SHOWN.findall(text):
+            names |= {f"{module}.{name}" for name in imported.split(", ") if name}
+            names |= {f"crayon_hf.{calls}.{called}"} if called else set()
+    return names
 
 
 def ours() -> Iterator[tuple[str, Any]]:
     """The public names that are neither modules nor the library's own objects."""
-    for name in crayon_hf.__all__:
-        value = getattr(crayon_hf, name)
+    seen: list[Any] = []
+    for name in sorted(public_names()):
+        module, _, attribute = name.rpartition(".")
+        if module.startswith(ELSEWHERE) or "._" in name:
+            continue
+        value = getattr(importlib.import_module(module), attribute)
         home = str(getattr(value, "__module__", ""))
-        if home.startswith("crayon_hf") and not home.startswith("crayon_hf.implementations"):
+        if home.startswith("crayon_hf") and not home.startswith("crayon_hf.implementations") and value not in seen:
+            seen.append(value)
             yield name, value
 
 
@@ -50,7 +78,8 @@ def test_every_public_name_is_explained() -> None:
         assert ">>> " in text or pages, f"the docstring of {name} has no example, and names no page with one"
         assert all((ROOT / page).is_file() for page in pages), f"the docstring of {name} names a page that is not there"
         for method, member in methods(value) if inspect.isclass(value) else ():
-            assert (inspect.getdoc(member) or "").strip(), f"{name}.{method} has no docstring"
+            said = re.sub(rf"^{method}\(.*", "", inspect.getdoc(member) or "")  # which pybind11 writes by itself
+            assert said.strip(), f"{name}.{method} has no docstring"
 
 
 @before_1("transformers beside it")
@@ -58,28 +87,56 @@ def test_every_public_name_is_in_the_reference() -> None:
     text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
     for name, value in ours():
         if not (inspect.isclass(value) and issubclass(value, Exception)):
-            assert re.search(rf"^\.\. auto(class|function):: crayon_hf\.{name}$", text, re.MULTILINE), name
+            assert re.search(rf"^\.\. auto(class|function):: {name}$", text, re.MULTILINE), name
 
 
 def test_every_error_is_listed() -> None:
     text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
-    for name, value in vars(crayon_hf.errors).items():
-        if inspect.isclass(value) and name not in ("CrayonError", "DeviceError"):
-            assert re.search(rf"^\| `{name}` \|", text, re.MULTILINE), name
+    names = {name for name, value in vars(crayon_hf.errors).items() if inspect.isclass(value)}
+    derived = re.compile(rf"^class (\w+)\((?:{'|'.join(names)})\b", re.MULTILINE)
+    for path in ROOT.glob("crayon_hf/**/*.py"):
+        names |= set(derived.findall(path.read_text(encoding="utf-8")))
+    assert {name for name in names - {"CrayonError", "DeviceError"} if f"\n| `{name}` |" not in text} == set()
 
 
 def test_every_environment_variable_is_listed() -> None:
     text = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
-    sources = [*ROOT.glob("crayon_hf/**/*.py"), *ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.h")]
-    read = r"(?:environ(?:\.get)?|getenv|environment)[\[(]\"(CRAYON_\w+)\""
-    found = {name for path in sources for name in re.findall(read, path.read_text(encoding="utf-8"))}
+    sources = [*ROOT.glob("crayon_hf/**/*.py"), *(ROOT / "cpp").rglob("*.*"), *ROOT.glob("[ch]*/device.*")]
+    found = {name for path in sources for name in re.findall(r'"(CRAYON_\w+)"', path.read_text(encoding="utf-8"))}
     assert len(found) > 5
-    assert {name for name in found - {"CRAYON_SHARED"} if f"`{name}`" not in text} == set()  # that one is for tests
+    other = {"CRAYON_SHARED", "CRAYON_V2"}  # of the tests, and a name in an enumeration
+    assert {name for name in found - other if f"`{name}`" not in text} == set()
+
+
+def test_every_option_has_a_help() -> None:
+    """The page of commands is what the parser says."""
+    (commands,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert sorted(commands.choices) == sorted(name for _, group in GROUPS for name in group)
+    without = [
+        (name, action.option_strings or action.dest)
+        for name, command in commands.choices.items()
+        for action in command._actions
+        if not action.help
+    ]
+    assert without == []
 
 
 @pytest.mark.parametrize(("path", "svg"), [pytest.param(*each, id=each[0].name) for each in pictures.drawn()])
 def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
     assert path.read_text(encoding="utf-8") == svg, "make pictures"
+
+
+@pytest.mark.parametrize("path", screenshots.paths(pictures.TO), ids=lambda path: path.name)
+def test_screenshots_are_of_the_page_as_it_is(path: Path) -> None:
+    """By the digest of the page that they were taken of. Bytes and fonts are those of a browser."""
+    assert screenshots.digest_in(path) == screenshots.digest(path.stem), "make pictures"
+    assert path.stat().st_size < 60_000
+
+
+def test_every_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *DOCS.glob("**/*.md")]
+    shown = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [path.name for path in pictures.TO.iterdir() if f'pictures/{path.name}"' not in shown] == []
 
 
 def modules() -> list[str]:

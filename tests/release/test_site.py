@@ -19,7 +19,8 @@ WIDTHS = (390, 768, 1280)
 
 WIDE = """
 () => [...document.querySelectorAll("article *")]
-    .filter((element) => !element.closest(".table-wrapper, pre, .sig, .headerlink") && element.checkVisibility())
+    .filter((element) => !element.closest(".table-wrapper, .picture, pre, .sig, .headerlink"))
+    .filter((element) => element.checkVisibility())
     .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
     .map((element) => element.tagName + " " + element.textContent.slice(0, 60))
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,16 +15,22 @@ from tests.release import snippets
 from tests.support.versions import before_1
 
 ROOT = snippets.ROOT
-SLOW = ("docs/corpora.md", "docs/parity.md", "docs/training.md", "docs/tutorial.md", "docs/drop-in.md")
+SLOW = ("clusters", "corpora", "parity", "training", "tutorial", "drop-in")
+CLUSTERS = ("datatrove", "ray", "pyspark")
 
 
 @before_1("transformers beside it, which most pages call")
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in snippets.pages()]
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (Path(page).stem in SLOW)) for page in snippets.pages()]
 )
 def test_page(page: str) -> None:
     """In a process of its own: a page may install ours in the place of other libraries."""
+    if page == "docs/clusters.md":
+        for library in CLUSTERS:
+            pytest.importorskip(library)
+        if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+            pytest.skip("Spark needs Java")
     command = [sys.executable, str(ROOT / "tests/release/snippets.py"), page]
     path = os.pathsep.join([str(ROOT), *sys.path])
     ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)

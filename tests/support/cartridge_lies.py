@@ -103,6 +103,33 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
     return b"".join(part.tobytes() for part in _core.build_double_array(sorted(keys.items())))
 
 
+def live_lies(
+    data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
+) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
+    """By what is wrong with the table of the merges that happen: the section that is named, and what is in it."""
+    filled = next(i for i, slot in enumerate(c.live_slots) if slot != plain.EMPTY_PAIR)
+    free = next(i for i, slot in enumerate(c.live_slots) if slot == plain.EMPTY_PAIR)
+    slot = c.live_slots[filled]
+    wrong = {
+        "a merge that happens is missing": {filled: plain.EMPTY_PAIR},
+        "a merge elsewhere": {filled: plain.EMPTY_PAIR, free: slot},
+        "a merge twice": {free: slot},
+        "a merge of another rank": {filled: slot ^ 1},
+        "a merge of a rank out of range": {filled: slot | 2**22 - 1},
+        "a merge of other tokens": {filled: slot ^ 1 << 43},
+        "a merge of ids out of range": {filled: slot | (2**42 - 2) << 22},
+    }
+    return {name: ("live_slots", array(data, "live_slots", "Q", changes)) for name, changes in wrong.items()} | {
+        "no merges that happen": ("live_slots", b"\xff" * 8 * len(c.live_slots)),
+        "live_slots of three": ("live_slots", contents["live_slots"][:24]),
+        "live_slots of 2^23": ("live_slots", b"\xff" * 2**26),
+        "one pilot": ("live_pilots", bytes(2)),
+        "three pilots": ("live_pilots", bytes(6)),
+        "pilots of zeros": ("live_slots", {"live_pilots": bytes(len(contents["live_pilots"]))}),
+        "twice as many pilots": ("live_slots", {"live_pilots": contents["live_pilots"] * 2}),
+    }
+
+
 def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]:
     """Contents that lie, and the section that the error must name."""
     c = plain.Cartridge(small)
@@ -241,27 +268,8 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
     case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
 
-    # merges that happen
-    def lives(changes: dict[int, int]) -> bytes:
-        return array(small, "live_slots", "Q", changes)
-
-    filled = next(i for i, slot in enumerate(c.live_slots) if slot != plain.EMPTY_PAIR)
-    free = next(i for i, slot in enumerate(c.live_slots) if slot == plain.EMPTY_PAIR)
-    slot = c.live_slots[filled]
-    case("a merge that happens is missing", "live_slots", lives({filled: plain.EMPTY_PAIR}))
-    case("a merge elsewhere", "live_slots", lives({filled: plain.EMPTY_PAIR, free: slot}))
-    case("a merge twice", "live_slots", lives({free: slot}))
-    case("a merge of another rank", "live_slots", lives({filled: slot ^ 1}))
-    case("a merge of a rank out of range", "live_slots", lives({filled: slot | 2**22 - 1}))
-    case("a merge of other tokens", "live_slots", lives({filled: slot ^ 1 << 43}))
-    case("a merge of ids out of range", "live_slots", lives({filled: slot | (2**42 - 2) << 22}))
-    case("no merges that happen", "live_slots", b"\xff" * 8 * len(c.live_slots))
-    case("live_slots of three", "live_slots", contents["live_slots"][:24])
-    case("live_slots of 2^23", "live_slots", b"\xff" * 2**26)
-    case("one pilot", "live_pilots", bytes(2))
-    case("three pilots", "live_pilots", bytes(6))
-    case("pilots of zeros", "live_slots", {"live_pilots": bytes(len(contents["live_pilots"]))})
-    case("twice as many pilots", "live_slots", {"live_pilots": contents["live_pilots"] * 2})
+    for name, (section, changes) in live_lies(small, c, contents).items():
+        case(name, section, changes)
 
     # words
     words = c.words()

@@ -23,9 +23,10 @@ _REFUSING = {
 }
 """By the module that is missing."""
 _LACKING = re.compile(
-    r"(what is not native \(.*\)|from_tokenizers|training a .* model with the library's trainer|"
-    "training a (Unigram|WordPiece|WordLevel) model|training with .*|reading vocab.*)"
-    " takes a class of tokenizers before 1.0, and 1[.].* is installed"
+    r"(a tokenizer that the engine does not support \(.*\)|from_tokenizers|"
+    "training a .* model with the library's trainer|training a (Unigram|WordPiece|WordLevel) model|"
+    "training with .*|reading vocab.*)"
+    " needs tokenizers before 1.0, but 1[.].* is installed"
 )
 """What ours says that it has not beside 1.0, and docs/drop-in.md as well."""
 

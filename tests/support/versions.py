@@ -17,7 +17,7 @@ SHOWS_NORMALIZED = REFERENCE >= (0, 23)
 0.23 it shows what was added. Ours does as 0.23."""
 
 COUNTS_ALL_PIECES = REFERENCE >= (0, 23)
-"""A Unigram piece that is there twice counts twice in `get_vocab_size(True)`; before 0.23, once. Ours does as 0.23."""
+"""A Unigram piece that is listed twice counts twice in `get_vocab_size(True)`; before 0.23, once. Ours does as 0.23."""
 
 HAS_TRANSFORMERS_5 = not find_spec("transformers") or int(version("transformers").partition(".")[0]) >= 5
 """False with transformers 4. Where there are none, what is right comes from elsewhere."""

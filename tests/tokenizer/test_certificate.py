@@ -97,8 +97,8 @@ def suite_with(report: Report, **change: Any) -> Report:
         (lambda report: suite_with(report, failure="crashed"), "needs full agreement"),
         (lambda report: suite_with(report, inputs=0), "needs full agreement"),
         (lambda report: replace(report, suites=()), "needs full agreement"),
-        (lambda report: replace(report, ours=Library("crayon-hf", "1", "delegated")), "not the native one"),
-        (lambda report: replace(report, ours=Library("crayon-hf", "1")), "not the native one"),
+        (lambda report: replace(report, ours=Library("crayon-hf", "1", "delegated")), "it is not native"),
+        (lambda report: replace(report, ours=Library("crayon-hf", "1")), "it is not native"),
         (lambda report: replace(report, target=replace(report.target, source_digest="")), "does not say"),
         (
             lambda report: replace(report, target=replace(report.target, source_digest="0" * 64)),
@@ -216,7 +216,7 @@ def test_a_tokenizer_that_is_open_goes_on(cartridge: Path, report: Report) -> No
     ("change", "says"),
     [
         ({"schema": "another"}, "not of schema"),
-        ({"source_digest": "0" * 64}, "of another tokenizer.json"),
+        ({"source_digest": "0" * 64}, "for another tokenizer.json"),
         ({"inputs": "many"}, "inputs is str"),
         ({"inputs": True}, "inputs is bool"),
         ({"suites": {}}, "suites is dict"),

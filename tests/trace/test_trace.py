@@ -358,7 +358,7 @@ def test_greedy_engines_are_not_traced(gpt2_like: Path) -> None:
         lambda: greedy.trace_piece(b"piece"),
         lambda: greedy.trace_longest_match(b"run"),
     ):
-        with pytest.raises(ValueError, match="traces are of engines in exact mode"):
+        with pytest.raises(ValueError, match="only an engine in exact mode has traces"):
             trace()
 
 

@@ -109,7 +109,7 @@ std::vector<std::pair<uint32_t, int32_t>> match_backwards(const Int32Array& base
     const crayon::DoubleArray trie = trie_of(base, check, values);
     const std::string_view view = text;
     if (from > to || to > view.size())
-        throw crayon::Error(crayon::ErrorKind::argument, "from and to must be places of the text, in order");
+        throw crayon::Error(crayon::ErrorKind::argument, "from and to must be offsets in the text, in order");
     std::vector<std::pair<uint32_t, int32_t>> found;
     py::gil_scoped_release release;
     std::vector<crayon::BackwardMatch::Match> matches;

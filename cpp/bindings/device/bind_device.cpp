@@ -49,7 +49,7 @@ class PyDeviceEncoder {
     PyDeviceEncoder(std::shared_ptr<const Engine> engine, const py::object& device, gpu::Capacity capacity)
         : device_(std::make_shared<OpenDevice>(device)) {
         const std::string why = gpu::why_unsupported(*engine);
-        if (!why.empty()) throw Error(ErrorKind::unsupported, "no device encodes with this vocabulary: " + why);
+        if (!why.empty()) throw Error(ErrorKind::unsupported, "no device supports this vocabulary: " + why);
         const py::gil_scoped_release release;
         on_device_ = std::make_unique<OnDevice>(std::move(engine), device_->get(), capacity);
     }

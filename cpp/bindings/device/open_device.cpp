@@ -23,10 +23,10 @@ long process() {
 
 gpu::Device* device_in(const py::object& capsule) {
     if (!PyCapsule_CheckExact(capsule.ptr()))
-        throw py::type_error("device is " + type_name(capsule) + ", expected what a device module's open() gives");
+        throw py::type_error("device is " + type_name(capsule) + ", expected the result of a device module's open()");
     const char* const name = PyCapsule_GetName(capsule.ptr());
     if (name == nullptr || std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0)
-        throw py::type_error("device is a capsule of something else, expected what a device module's open() gives");
+        throw py::type_error("device is another kind of capsule, expected the result of a device module's open()");
     if (std::strcmp(name, device_capsule_name()) != 0)
         throw gpu::DeviceError(
             gpu::Status::unusable,

@@ -32,7 +32,7 @@ auto on_characters(const py::str& text, size_t units, Work&& work) {
     } catch (const NotUnicode&) {
     }
     Texts(false).add(text, "text", false);
-    throw py::type_error("text has a lone surrogate, which is no text");
+    throw py::type_error("text has a lone surrogate, which is not valid text");
 }
 
 struct PyTokenIndex {

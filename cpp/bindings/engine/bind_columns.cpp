@@ -17,7 +17,7 @@ Column column_of(py::handle name) {
     if (is("attention_mask")) return Column::attention_mask;
     if (is("token_type_ids")) return Column::token_type_ids;
     if (is("special_tokens_mask")) return Column::special_tokens_mask;
-    throw py::value_error("there is no column " + std::string(py::repr(name)));
+    throw py::value_error("unknown column " + std::string(py::repr(name)));
 }
 
 // More references to an object that has one.

@@ -118,8 +118,8 @@ void bind_decode_stream(py::module_& m) {
                 return py::reinterpret_steal<py::object>(
                     stream.step(native_of(engine.ptr()), engine, ids.data(), ids.size()));
             },
-            py::arg("engine"), py::arg("ids"))
-        .def_property_readonly("begun", &PyDecodeStream::begun, "Whether it has had an id.");
+            py::arg("engine"), py::arg("ids"), "`step` with an engine in place of a tokenizer.")
+        .def_property_readonly("begun", &PyDecodeStream::begun, "Whether an id was added.");
     set_method(c, "step", &step,
                "step($self, tokenizer, id)\n--\n\n"
                "Add one id, or several; the new text, or None while a character is not whole.\n\n"

@@ -265,16 +265,23 @@ auto look_up() {
 // With the errors for wrong arguments; bind_quick_encoding has the right ones.
 void bind_lookups(EncodingClass& c) {
     const auto sequence = py::arg("sequence_index") = 0;
-    c.def("word_to_tokens", look_up<&word_to_tokens, uint32_t>(), py::arg("word_index"), sequence);
-    c.def("word_to_chars", look_up<&word_to_chars, uint32_t>(), py::arg("word_index"), sequence);
-    c.def("token_to_sequence", look_up<&token_to_sequence>(), py::arg("token_index"));
-    c.def("token_to_chars", look_up<&token_to_chars>(), py::arg("token_index"));
-    c.def("token_to_word", look_up<&token_to_word>(), py::arg("token_index"));
-    c.def("char_to_token", look_up<&char_to_token>(), py::arg("char_pos"), sequence);
-    c.def("char_to_word", look_up<&char_to_word>(), py::arg("char_pos"), sequence);
+    c.def("word_to_tokens", look_up<&word_to_tokens, uint32_t>(), py::arg("word_index"), sequence,
+          "The tokens of a word of a sequence, (first, one behind the last); None where there is no such word.");
+    c.def("word_to_chars", look_up<&word_to_chars, uint32_t>(), py::arg("word_index"), sequence,
+          "The characters of a word of a sequence, (start, end); None where there is no such word.");
+    c.def("token_to_sequence", look_up<&token_to_sequence>(), py::arg("token_index"),
+          "The sequence that a token is from, 0 or 1; None for a special token, and where there is no such token.");
+    c.def("token_to_chars", look_up<&token_to_chars>(), py::arg("token_index"),
+          "The characters of a token in its sequence, (start, end); None as from `token_to_sequence`.");
+    c.def("token_to_word", look_up<&token_to_word>(), py::arg("token_index"),
+          "The word of a token in its sequence; None as from `token_to_sequence`.");
+    c.def("char_to_token", look_up<&char_to_token>(), py::arg("char_pos"), sequence,
+          "The token that has a character of a sequence; None where no token has it.");
+    c.def("char_to_word", look_up<&char_to_word>(), py::arg("char_pos"), sequence,
+          "The word that has a character of a sequence; None where no word has it.");
 }
 
-// Encodings of a delegated tokenizer are the reference's, and instances as well to whoever asks.
+// isinstance() is true for the encodings of a delegated tokenizer, too, which are the reference's.
 py::object type_of_encodings() {
     const auto base =
         py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
@@ -432,10 +439,14 @@ void bind_encoding(py::module_& m) {
               const size_t id = number_from(sequence);
               set_sequence(&self.encoding(), id);
           }),
-          py::arg("sequence_id"));
-    c.def("pad", locked(&pad_encoding), py::arg("length"));
+          py::arg("sequence_id"), "Say that all tokens are of the sequence of this number.");
+    c.def("pad", locked(&pad_encoding), py::arg("length"),
+          "Add padding up to `length` tokens: `direction` is \"right\" or \"left\", `pad_id`, `pad_type_id` and "
+          "`pad_token` are what is added.");
     c.def("truncate", locked(&truncate_encoding), py::arg("max_length"), py::arg("stride") = 0,
-          py::arg("direction") = "right");
+          py::arg("direction") = "right",
+          "Keep `max_length` tokens; `overflowing` has the others, in windows that share `stride` tokens. `direction` "
+          "is the side that is cut.");
     c.def("__repr__", locked(+[](const PyEncoding& self) {
               return "Encoding(num_tokens=" + std::to_string(self.ids().size()) +
                      ", attributes=[ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing])";

@@ -59,7 +59,7 @@ bool class_converts(PyObject* self) {
         PyObject_CallOneArg(converts_plainly, reinterpret_cast<PyObject*>(Py_TYPE(self))));
     if (!answer) throw py::error_already_set();
     if (answer.ptr() != Py_True) return false;
-    // The version from before the question: whoever changed the class meanwhile made it another one.
+    // The version from before the question: a change of the class meanwhile has made it another one.
     if (version >= 0) known.store(version, std::memory_order_relaxed);
     return true;
 }

@@ -216,8 +216,8 @@ py::object entry(const py::object& object, const Slot& slot, PyObject* key) {
     return entry_of(dict.ptr(), key);
 }
 
-// A component that somebody was given before and that is still looked after, or None where there is none, else what the
-// property of Python gives.
+// A component that was handed out before and is still tracked, or None if the tokenizer has none; else the result of
+// the Python property.
 PyObject* component(PyObject* self, void* closure) {
     PyObject* const key = static_cast<const Property*>(closure)->key;
     const py::object state = tokenizer_slots.state.get(self);

@@ -6,9 +6,9 @@
 // nor changes anything of the other; on each side the next merge is always the one of lowest rank, the leftmost of
 // equals, among that side's own. So each side takes the steps that it takes alone.
 //
-// Only the character before and the one after are looked at, and the set is a filter: a cut that is missed costs time
-// alone, and none is ever invented. Vocabularies of bytes have tokens that begin or end inside a character, so a part
-// of a string beside a border may be the end of a character or the begin of one, too.
+// Only the characters before and after are looked at, and the set is a filter. A missed cut only costs time, and no
+// wrong cut is ever made. Byte vocabularies have tokens that begin or end inside a character, so a part of a string
+// beside a border may also be the end or the beginning of a character.
 //
 // A character here is a lead byte with as many continuation bytes (80 to BF) as it asks for, whatever they encode:
 // enough for the proof, which is about bytes. Next to anything else no cut is made, nor between two of ASCII.

@@ -150,7 +150,7 @@ class PieceRing {
     uint64_t* slots_ = nullptr;  // buckets of kWays
     uint32_t* words_ = nullptr;  // records: what kSizes says, the bytes, the ids
     size_t n_words_ = 0;
-    uint64_t head_ = kFirst;  // where the next record begins, in words since the first; a ring is what it wraps to
+    uint64_t head_ = kFirst;  // where the next record begins, in words since the first; modulo the ring's size
 };
 
 }  // namespace crayon

@@ -39,6 +39,7 @@ class Builder {
 
     // Those with most pairs first, while there is room.
     LiveMerges build() {
+        if (out_.slots.size() > size_t(1) << kRankBits) return {};
         std::vector<uint32_t> order(out_.pilots.size());
         for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
         std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return size(a) > size(b); });
@@ -122,6 +123,14 @@ LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32
         if (slot != kEmptyPair && is_live[slot & kMaxMerges]) pairs.push_back(slot);
     }
     return Builder(pairs).build();
+}
+
+LiveMerges build_live_merges(const std::vector<uint64_t>& slots) {
+    std::vector<uint64_t> pairs;
+    pairs.reserve(slots.size());
+    for (const uint64_t slot : slots)
+        if (slot != kEmptyPair) pairs.push_back(slot);
+    return pairs.empty() ? LiveMerges() : Builder(pairs).build();
 }
 
 }  // namespace crayon

@@ -31,14 +31,16 @@ constexpr size_t kLongestTraced = 256;
 // token of them, kNoRank when they are several or were one byte.
 size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint32_t* last);
 
-// The ranks of the merges that happen, in order. `tokens` has the bytes of every id that text becomes, else nothing;
-// `last` what merge_traced says of those that are short enough, else kNoRank.
+// The ranks of the merges that happen, in order. `tokens` has the bytes of every id that text can become, and is empty
+// for others. `last` has the results of merge_traced for tokens that are short enough, else kNoRank.
 std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
                                  const std::vector<uint32_t>& last);
 // The same, with nothing known of the tokens.
 std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
-// Both empty when there is none, or when merges were made to collide.
+// Both are empty if no merge happens, or if merges were made to collide.
 LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks);
+// The same of all merges, the slots of a pair_table.
+LiveMerges build_live_merges(const std::vector<uint64_t>& slots);
 
 }  // namespace crayon

@@ -1,12 +1,12 @@
 // Which neighbours hang together in a text whose spaces are to become U+2581, and where it can be cut.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "bpe/char_pairs.h"
 #include "crayon/support/bytes.h"
-#include "support/bits.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -35,66 +35,36 @@ inline Char char_at(Bytes text, size_t at) {
 class SpacedPairs {
   public:
     SpacedPairs() = default;
-    explicit SpacedPairs(const CharPairs& pairs) : pairs_(pairs) {
-        std::copy_n(pairs.words, CharPairs::kAsciiWords, ascii_);
-        const auto set = [this](uint32_t before, uint32_t after, bool joins) {
-            uint64_t& word = ascii_[before << 1 | after >> 6];
-            const uint64_t bit = uint64_t(1) << (after & 63);
-            word = joins ? word | bit : word & ~bit;
-        };
-        for (uint32_t c = 0; c < 128; ++c) {
-            const uint32_t spelled = c == ' ' ? kMark : c;
-            set(' ', c, pairs.joins(kMark, spelled));
-            set(c, ' ', pairs.joins(spelled, kMark));
-        }
+    explicit SpacedPairs(const CharPairs& pairs) : pairs_(pairs), ascii_(kAsciiPairs) {
+        const auto spelled = [](uint32_t c) { return c == ' ' ? kMark : c; };
+        for (uint32_t before = 0; before < 128; ++before)
+            for (uint32_t after = 0; after < 128; ++after)
+                ascii_[ascii_pair(before, after)] = pairs.joins(spelled(before), spelled(after));
     }
 
     bool joins(uint32_t before, uint32_t after) const {
-        if ((before | after) < 128) return ascii_[before << 1 | after >> 6] >> (after & 63) & 1;
         return pairs_.joins(before == ' ' ? kMark : before, after == ' ' ? kMark : after);
     }
 
     // A bit for each of the up to 64 bytes from `at` (not 0) on before which the text can be cut. `last` is the
     // character before them, then the last one that begins in them.
-    uint64_t cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-        const uint8_t* const p = text.data + at;
-        uint64_t joined = 0;
-        uint8_t any = 0;
-        for (size_t i = 0; i < size; ++i) {
-            any |= p[i];
-            const uint32_t before = p[ptrdiff_t(i) - 1] & 0x7Fu, after = p[i];
-            joined |= (ascii_[before << 1 | (after >> 6 & 1)] >> (after & 63) & 1) << i;
-        }
-        uint64_t cuts = ~joined & ~uint64_t(0) >> (64 - size);
-        uint64_t others = uint64_t(p[-1] >> 7);
-        if (any >= 0x80)
-            for (size_t i = 0; i < size; ++i) others |= uint64_t(p[i] >> 7) << i;
-        if (p[-1] < 0x80) *last = p[-1];
-        if (others == 0) {
-            *last = p[size - 1];
-            return cuts;
-        }
-        // What is not ASCII, and what follows it, one by one.
-        for (uint64_t left = others | others << 1; left != 0; left &= left - 1) {
-            const size_t i = lowest_set_bit(left);
-            if (i >= size) break;
-            const uint64_t bit = uint64_t(1) << i;
-            cuts &= ~bit;
-            if ((p[i] & 0xC0) == 0x80) continue;
-            const uint32_t before = p[ptrdiff_t(i) - 1] < 0x80 ? p[ptrdiff_t(i) - 1] : *last;
-            const uint32_t now = char_at(text, at + i).code_point;
-            if (!joins(before, now)) cuts |= bit;
-            *last = now;
-        }
-        if (p[size - 1] < 0x80) *last = p[size - 1];
-        return cuts;
-    }
+    uint64_t cuts(Bytes text, size_t at, size_t size, uint32_t* last) const;
 
   private:
     static constexpr uint32_t kMark = 0x2581;  // kSpaceMark
+    static constexpr size_t kBytes = 64;
+    static constexpr size_t kAsciiPairs = 128 << 8;
+
+    // Two bytes as they lie in a text, loaded as one number.
+    static uint16_t ascii_pair(uint32_t before, uint32_t after) {
+        const uint8_t bytes[2] = {uint8_t(before), uint8_t(after)};
+        uint16_t pair;
+        std::memcpy(&pair, bytes, sizeof pair);
+        return pair;
+    }
 
     CharPairs pairs_;
-    uint64_t ascii_[CharPairs::kAsciiWords];  // of pairs of ASCII characters, as in CharPairs
+    std::vector<uint8_t> ascii_;  // by ascii_pair: 1 where the two hang together
 };
 
 }  // namespace crayon

@@ -1,13 +1,84 @@
-// What is known of the pretokens of one block on their way to ids.
+// Pretokens, or pieces of a model, on their way to ids, a block at a time: their keys, and what a thread's cache has of
+// them, in passes without branches that depend on the text, so that the cache misses of one block overlap.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "bpe/merge_batch.h"
+#include "bpe/word_cache.h"
 #include "bpe/word_table.h"
+#include "crayon/support/bytes.h"
+#include "support/prefetch.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace crayon {
+
+// In place of an entry's number of ids.
+constexpr uint32_t kInRing = 15;   // place_in_ring says where
+constexpr uint32_t kNotKept = 14;  // to be made when it is written
+
+inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
+    return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};
+}
+inline uint64_t place_in_ring(const WordEntry& entry) {
+    return entry.ids[0] | uint64_t(entry.ids[1]) << 32;
+}
+
+// By the size of a word, 16 standing for all that is longer: which of 16 bytes are its own, and what is the key's last
+// byte. Empty and oversized pretokens get a key that matches no entry: it has no size, but is not zero as in an empty
+// entry.
+struct alignas(32) KeyShape {
+    uint64_t lo, hi, size;
+};
+constexpr KeyShape key_shape(uint64_t size) {
+    return {size == 0   ? 0
+            : size >= 8 ? ~uint64_t(0)
+                        : (uint64_t(1) << 8 * size) - 1,
+            size <= 8 ? 0 : (uint64_t(1) << 8 * (size - 8)) - 1, size << 56};
+}
+constexpr KeyShape kNoShape = {0, 0, 1};
+constexpr KeyShape kKeyShapes[kWordKeyBytes + 2] = {
+    kNoShape,      key_shape(1),  key_shape(2),  key_shape(3),  key_shape(4),  key_shape(5),
+    key_shape(6),  key_shape(7),  key_shape(8),  key_shape(9),  key_shape(10), key_shape(11),
+    key_shape(12), key_shape(13), key_shape(14), key_shape(15), kNoShape};
+
+// Of 16 readable bytes that begin with the word.
+inline WordKey key_at(const uint8_t* p, size_t size) {
+    const KeyShape& shape = kKeyShapes[size <= kWordKeyBytes ? size : 16];
+    uint64_t half[2];
+    std::memcpy(half, p, 16);
+    return {half[0] & shape.lo, (half[1] & shape.hi) | shape.size};
+}
+
+// Which entries of a bucket have the key: 1 or 0, by arithmetic, because compilers make a branch of a comparison.
+struct KeyMatch {
+    uint64_t newer, older;
+};
+#if defined(__SSE2__)
+inline KeyMatch match_key(const WordEntry* bucket, const WordKey& key) {
+    const __m128i wanted = _mm_load_si128(reinterpret_cast<const __m128i*>(&key));
+    const __m128i mask = _mm_set_epi32(int32_t(kWordKeyMask >> 32), -1, -1, -1);
+    const auto matches = [&](const WordEntry& entry) {
+        const __m128i found = _mm_and_si128(mask, _mm_load_si128(reinterpret_cast<const __m128i*>(entry.key)));
+        const __m128i same = _mm_cmpeq_epi32(found, wanted);
+        return uint64_t(uint32_t(_mm_movemask_ps(_mm_castsi128_ps(same))) + 1) >> 4;
+    };
+    return {matches(bucket[0]), matches(bucket[1])};
+}
+#else
+inline KeyMatch match_key(const WordEntry* bucket, const WordKey& key) {
+    const auto matches = [&](const WordEntry& entry) {
+        const uint64_t differs = (entry.key[0] ^ key.lo) | (entry.key[1] ^ key.hi) << 4;
+        return ((differs | (0 - differs)) >> 63) ^ 1;
+    };
+    return {matches(bucket[0]), matches(bucket[1])};
+}
+#endif
 
 template <size_t kBlock>
 struct WordBlock {
@@ -17,14 +88,66 @@ struct WordBlock {
     uint32_t buckets[kBlock];          // of the cache
     const WordEntry* entries[kBlock];  // in the cache, or in `made`
     uint32_t missed[kBlock];           // indexes of those that the cache did not have
-    uint64_t hashes[kBlock];           // of the missed: the word table's, then the ring's
-    uint32_t longs[kBlock];            // of the missed, those of more than kWordKeyBytes
-    uint32_t waiting[kBlock];          // of the missed, those that are merged
-    const MergeTask* task[kBlock];     // of those of the waiting that go into the ring: what made them
     // Entries for the missed. What an earlier block left here is as true as ever: a word that is missed twice in short
     // succession is made once.
     WordEntry made[kBlock] = {};
     uint16_t recent[kRecent] = {};  // by hash: one of `made`
+
+    // Keys of `n` words, word i having the bytes [start_of(i), end_of(i)) of `text`, in order; and the lines of the
+    // cache that may have them on their way.
+    template <typename StartOf, typename EndOf>
+    void make_keys(Bytes text, size_t n, StartOf start_of, EndOf end_of, const WordCache& cache) {
+        const WordCache::Bucket* const in = cache.buckets();
+        const uint32_t shift = cache.shift();
+        const auto add = [&](size_t i, const uint8_t* p, size_t size) {
+            const WordKey key = key_at(p, size);
+            const uint64_t bucket = WordCache::hash(key) >> shift;
+            keys[i] = key;
+            buckets[i] = uint32_t(bucket);
+            prefetch(in + bucket);
+        };
+        // Those that begin in the text's last 16 bytes are read from a copy that can be read beyond.
+        size_t n_inside = n;
+        while (n_inside > 0 && text.size - start_of(n_inside - 1) < 16) --n_inside;
+        for (size_t i = 0; i < n_inside; ++i) add(i, text.data + start_of(i), end_of(i) - start_of(i));
+        if (n_inside == n) return;
+        uint8_t last[32] = {};
+        const size_t begin = text.size < 16 ? 0 : text.size - 16;
+        if (text.size > 0) std::memcpy(last, text.data + begin, text.size - begin);
+        for (size_t i = n_inside; i < n; ++i) add(i, last + (start_of(i) - begin), end_of(i) - start_of(i));
+    }
+
+    // Finds them in the cache; returns how many were not there. No branches: which of the two entries of a bucket it
+    // is, or whether either matches, is hard to guess. So misses get an entry, too.
+    size_t look_up(size_t n, const WordCache& cache) {
+        const WordCache::Bucket* const in = cache.buckets();
+        size_t n_missed = 0;
+        for (size_t i = 0; i < n; ++i) {
+            const WordEntry* const bucket = in[buckets[i]].entries;
+            const KeyMatch match = match_key(bucket, keys[i]);
+            entries[i] = bucket + (match.newer ^ 1);
+            missed[n_missed] = uint32_t(i);
+            n_missed += (match.newer | match.older) ^ 1;
+        }
+        return n_missed;
+    }
+
+    // Puts what was made into the cache. Only when the block is written: an insertion may take the place of an entry
+    // that was found.
+    void keep_made(size_t n_missed, WordCache* cache) {
+        for (size_t j = 0; j < n_missed; ++j)
+            if (made[j].key[1] << 4 >> 60 != 0) cache->insert(buckets[missed[j]], made[j]);
+        cache->grow_if_crowded();
+    }
+};
+
+// What a block's missed words need on their way through a byte-level BPE; index j is that of WordBlock::missed.
+template <size_t kBlock>
+struct MissedWords {
+    uint64_t hashes[kBlock];        // the word table's, then the ring's
+    uint32_t longs[kBlock];         // those of more than kWordKeyBytes
+    uint32_t waiting[kBlock];       // those that are merged
+    const MergeTask* task[kBlock];  // of those of the waiting that go into the ring: what made them
 };
 
 }  // namespace crayon

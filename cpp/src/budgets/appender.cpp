@@ -27,7 +27,7 @@ size_t equal_ids(Before a, Before a_end, After b, After b_end) {
 Appender::Appender(std::shared_ptr<const Engine> engine, bool special_as_text)
     : engine_(std::move(engine)), special_as_text_(special_as_text), seams_(engine_->seams(special_as_text)) {
     if (engine_->is_random())
-        throw Error(ErrorKind::unsupported, "the model has dropout: a text has not one number of tokens");
+        throw Error(ErrorKind::unsupported, "the model has dropout, so the number of tokens of a text varies");
 }
 
 // Seams are found in the text alone that is cut here, so that they do not depend on what stands before it.
@@ -103,8 +103,8 @@ size_t Appender::prepend(std::string_view text) {
 
 size_t Appender::pop(size_t characters) {
     if (characters > characters_)
-        throw Error(ErrorKind::argument, "the text has " + std::to_string(characters_) + " characters, and " +
-                                             std::to_string(characters) + " are to be removed");
+        throw Error(ErrorKind::argument, "cannot remove " + std::to_string(characters) + " characters: the text has " +
+                                             std::to_string(characters_));
     // Parts that end with what is removed, and before them such that a seam is too near to the new end.
     size_t n = 0, left = 0;
     for (size_t removed = 0; n < parts_.size() && (n == 0 || removed < characters || left <= kSeamAfter); ++n) {

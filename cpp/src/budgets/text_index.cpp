@@ -43,7 +43,7 @@ TextIndex::TextIndex(std::shared_ptr<const Engine> engine, const TextView& text,
       seams_(engine_->seams(special_as_text)),
       places_{{begin, 0}} {
     if (engine_->is_random())
-        throw Error(ErrorKind::unsupported, "the model has dropout: a text has not one number of tokens");
+        throw Error(ErrorKind::unsupported, "the model has dropout, so the number of tokens of a text varies");
     if (whole) grow(SIZE_MAX);
 }
 

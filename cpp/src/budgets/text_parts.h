@@ -1,4 +1,4 @@
-// A text in parts that can be encoded one after the other: cut at seams, of which each place is looked at once.
+// A text in parts that can be encoded one after the other. It is cut at seams; each place is looked at once.
 #pragma once
 
 #include <cstddef>

@@ -113,11 +113,11 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) fail("not a cartridge: it does not begin with CRAY");
     if (header.version == 2) fail("a version 2 (CRAYON) cartridge: it holds no merges, only greedy mode can use it");
     if (header.version != kVersion)
-        fail("cartridge version " + std::to_string(header.version) + " is not read here (only 3): compile it again");
+        fail("cartridge version " + std::to_string(header.version) + " is not supported (only 3 is): compile it again");
     if (file.size < sizeof(Header)) fail("truncated: the header is cut");
     if (header.revision != kRevision)
-        fail("cartridge revision " + std::to_string(header.revision) + " is not read here (only " +
-             std::to_string(kRevision) + "): compile it again");
+        fail("cartridge revision " + std::to_string(header.revision) + " is not supported (only " +
+             std::to_string(kRevision) + " is): compile it again");
     if (header.file_size != file.size)
         fail("truncated or extended: the file has " + std::to_string(file.size) + " bytes, its header says " +
              std::to_string(header.file_size));
@@ -134,14 +134,14 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
             fail(std::string("section ") + name + " lies outside the file");
         if (entry.type == 0 || entry.type >= kSectionTypes) {
             if (entry.flags & kSectionRequired)
-                fail("section type " + std::to_string(entry.type) + " is required and not known here");
+                fail("section type " + std::to_string(entry.type) + " is required, but unknown");
             continue;
         }
         Bytes& slot = sections_[entry.type];
         if (slot.data != nullptr) fail(std::string("section ") + name + " appears twice");
         slot = file.slice(entry.offset, entry.offset + entry.size);
     }
-    if (section(Section::program).size != sizeof(Program)) fail("section program is missing or of a wrong size");
+    if (section(Section::program).size != sizeof(Program)) fail("section program is missing or has a wrong size");
     std::memcpy(&own->program, section(Section::program).data, sizeof(Program));
     program_ = &own->program;
     const size_t n = program_->n_ids;
@@ -150,8 +150,8 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     const auto bounded = [&](Section type, const char* name, size_t most) {
         const Bytes bytes = section(type);
         if (bytes.size > most)
-            fail(std::string("section ") + name + " has " + std::to_string(bytes.size) + " bytes, of " +
-                 std::to_string(most) + " at most");
+            fail(std::string("section ") + name + " has " + std::to_string(bytes.size) + " bytes, more than the " +
+                 std::to_string(most) + " allowed");
         return bytes.view();
     };
     own->metadata = bounded(Section::metadata, "metadata", kMaxMetadata);
@@ -177,24 +177,24 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     if (has_merges() || !pair_table.empty()) {
         // Of one slot the hash would be a shift by all 64 bits.
         if (pair_table.size < 2 || !is_power_of_two(pair_table.size))
-            fail("section pair_table is not a power of two, at least 2, long");
-        if (!is_power_of_two(pair_filter.size)) fail("section pair_filter is not a power of two long");
+            fail("section pair_table has a length that is not a power of two, or less than 2");
+        if (!is_power_of_two(pair_filter.size)) fail("section pair_filter has a length that is not a power of two");
+    }
+    live_pilots = array<uint16_t>(Section::live_pilots);
+    live_slots = array<uint64_t>(Section::live_slots);
+    if (!live_pilots.empty() || !live_slots.empty()) {
+        if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
+            fail("section live_pilots has a length that is not a power of two, or less than 2");
+        if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
+            fail("section live_slots has a length that is not a power of two from 2 to 2^22");
     }
     if (!has_merges()) return;
     byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);
     word_table = array<WordEntry>(Section::word_table);
     if (word_table.size % 2 != 0 || !is_power_of_two(word_table.size / 2))
-        fail("section word_table is not a power of two of buckets long");
+        fail("section word_table has a number of buckets that is not a power of two");
     byte_cuts = array<uint64_t>(Section::byte_cuts);
-    if (!is_byte_cuts_size(byte_cuts.size))
-        fail("section byte_cuts is not a power of two of words after the fixed ones");
-    live_pilots = array<uint16_t>(Section::live_pilots);
-    live_slots = array<uint64_t>(Section::live_slots);
-    if (live_pilots.empty() && live_slots.empty()) return;
-    if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
-        fail("section live_pilots is not a power of two, at least 2, long");
-    if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
-        fail("section live_slots is not a power of two, 2 to 2^22, long");
+    if (!is_byte_cuts_size(byte_cuts.size)) fail("section byte_cuts has a filter whose length is not a power of two");
 }
 
 Cartridge open_cartridge(const std::string& path) {

@@ -46,7 +46,7 @@ bool copies_files() {
     if (way == nullptr || *way == '\0') return false;
     if (std::string_view(way) == "copy") return true;
     throw Error(ErrorKind::argument,
-                "CRAYON_MAP is \"" + std::string(way) + "\"; it can be \"copy\", or not set: files are mapped then");
+                "CRAYON_MAP is \"" + std::string(way) + "\", expected \"copy\", or nothing to map files");
 }
 
 #if !defined(_WIN32)
@@ -102,7 +102,7 @@ class OpenFile {
         if (!S_ISREG(st.st_mode)) throw Error(ErrorKind::cartridge, path + ": not a regular file");
         if (uint64_t(st.st_size) > kMaxFile)
             throw Error(ErrorKind::cartridge, path + ": too large for a cartridge: " + std::to_string(st.st_size) +
-                                                  " bytes, of " + std::to_string(kMaxFile) + " at most");
+                                                  " bytes, more than the " + std::to_string(kMaxFile) + " allowed");
         identity_ = identity_of(st);
     }
 

@@ -1,5 +1,5 @@
-// A cartridge compared with the compiler's reading of a tokenizer.json. What is not compared is what verify.cpp makes
-// again from what is: tries, hash tables, words, cuts, counts.
+// Compares a cartridge with the compiler's reading of a tokenizer.json. It leaves out tries, hash tables, words, cuts
+// and counts, which verify.cpp makes again from the parts that are compared.
 #include "crayon/compiler/compare_source.h"
 
 #include <algorithm>
@@ -242,7 +242,7 @@ std::string components_difference(const Cartridge& c, const TokenizerSpec& spec)
     if (there.root.as_object("components").size() != compared.size() + 1)
         return "components: the cartridge has others than the compiler writes";
     const Value *model = here.root.find("model"), *other = there.root.find("model");
-    // What the compiler wrote of byte-level BPE is what a file happened to say.
+    // For byte-level BPE the compiler copies the options that the file has.
     const bool is_free = !spec.text_model && !spec.longest_match;
     return is_free ? options_difference(*model, other) : json_difference("model", model, other);
 }

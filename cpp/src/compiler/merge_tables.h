@@ -1,9 +1,11 @@
-// Building the merge tables that a cartridge holds: merge_products, pair_table and pair_filter.
+// Building the merge tables that a cartridge holds: merge_products, pair_table and pair_filter; and verifying a table
+// of them.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "bpe/merge.h"
 #include "crayon/cartridge/cartridge.h"
 
 namespace crayon {
@@ -32,5 +34,9 @@ class MergeTablesBuilder {
     std::vector<uint64_t> slots, filter;
     uint32_t shift = 0, filter_shift = 0;
 };
+
+// Which merges live_slots has, by rank, where it is not empty. Error(cartridge) unless they are merges of pair_table,
+// each where the search finds it.
+std::vector<bool> verify_live_slots(const Cartridge& cartridge, const MergeTables& tables);
 
 }  // namespace crayon

@@ -37,8 +37,8 @@ struct TokenizerSpec {
 
 // Error(vocabulary) for what is malformed, Error(unsupported) for what is well-formed and not native; the message names
 // the component. Where files leave a field out, the reference's default is taken.
-// `guesses` are what the pairs of byte-level merges may be, by rank (pair_key): a right one saves two searches, a wrong
-// one changes nothing.
+// `guesses` are likely pairs of byte-level merges, by rank (pair_key). A right one saves two searches, a wrong one
+// changes nothing.
 TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint64_t>& guesses = {});
 
 }  // namespace crayon

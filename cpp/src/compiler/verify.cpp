@@ -8,6 +8,7 @@
 #include "bpe/merge.h"
 #include "bpe/reachable_merges.h"
 #include "bpe/word_table.h"
+#include "compiler/merge_tables.h"
 #include "compiler/model_spec.h"
 #include "crayon/cartridge/cartridge.h"
 #include "crayon/cartridge/cartridge_v2.h"
@@ -184,17 +185,7 @@ void check_merges(const Cartridge& c, const MergeTables& tables) {
 // Nothing but merges of pair_table, each where the search finds it; and all that happen.
 void check_live_merges(const Cartridge& c, const MergeTables& tables) {
     if (c.live_slots.empty()) return;
-    std::vector<bool> has(tables.n_merges);
-    for (uint32_t i = 0; i < c.live_slots.size; ++i) {
-        const uint64_t slot = c.live_slots[i];
-        if (slot == kEmptyPair) continue;
-        const uint32_t rank = uint32_t(slot & kMaxMerges);
-        const uint64_t key = slot >> kRankBits;
-        check(tables.rank(uint32_t(key >> kIdBits), uint32_t(key) & kMaxIds) == rank,
-              "section live_slots has a merge that is not in section pair_table");
-        check(tables.live_place(key) == i, "section live_slots has a merge where a search does not find it");
-        has[rank] = true;
-    }
+    const std::vector<bool> has = verify_live_slots(c, tables);
     std::vector<std::string_view> tokens(c.program().n_ids);
     for (uint32_t id = 0; id < tokens.size(); ++id)
         if (is_model_token(c, id)) tokens[id] = c.bytes_of(id).view();

@@ -183,8 +183,8 @@ class StripDecoder : public Decoder {
     }
 
     [[noreturn]] static void fail(const std::string& token) {
-        throw Error(ErrorKind::argument, "decoder Strip cuts more off the token " + json::quote(token) +
-                                             " than there is: the reference fails, too");
+        throw Error(ErrorKind::argument, "decoder Strip removes more from the token " + json::quote(token) +
+                                             " than it has (tokenizers fails here, too)");
     }
 
     std::string content_;  // one character
@@ -459,7 +459,7 @@ std::unique_ptr<Decoder> make_decoder(const Value& component) {
     if (made) return made;
     const auto type = text_field(component, "type");
     throw Error(ErrorKind::vocabulary, "decoder " + (type ? json::quote(*type) : std::string("without a type")) +
-                                           " lacks fields, or is of no type that there is");
+                                           " lacks fields, or has an unknown type");
 }
 
 }  // namespace crayon

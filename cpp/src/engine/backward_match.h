@@ -20,8 +20,8 @@ class BackwardMatch {
         int32_t value = -1;
     };
 
-    // Of the keys of a trie, of which nothing is kept. Takes time and memory for every byte of every key. Does not work
-    // with keys that have more than 256 MiB together, nor with what is no trie.
+    // Copies the keys of a trie; takes time and memory for every byte of every key. Does not work with more than 256
+    // MiB of keys, or with a damaged trie.
     explicit BackwardMatch(const DoubleArrayView& trie);
     bool works() const { return works_; }
     size_t longest() const { return longest_; }

@@ -115,7 +115,7 @@ void Engine::prepare(std::vector<uint32_t> specials) {
     if (is_greedy())
         for (const uint32_t id : control_ids(cartridge_)) specials.push_back(id);
     if (cartridge_.program().flavor >= kFlavorCount)
-        throw Error(ErrorKind::cartridge, "the program names a flavor that is not known here");
+        throw Error(ErrorKind::cartridge, "the program has an unknown flavor");
     impl_ = std::make_unique<Impl>();
     Impl& p = *impl_;
     p.level = selected_cpu_level();
@@ -271,7 +271,7 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
 void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
     const Impl& p = *impl_;
     if (!p.on_bytes())
-        throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
+        throw Error(ErrorKind::unsupported, "this vocabulary is over text, not bytes: some bytes have no token");
     const SegmentTables tables = p.tables(cartridge_);
     if (is_greedy()) {
         const size_t before = out->size();
@@ -335,7 +335,7 @@ void Engine::merge_pretoken(Bytes pretoken, MergeWay way, Scratch& scratch, IdBu
 
 std::vector<size_t> Engine::cuts(Bytes pretoken) const {
     if (!cartridge_.has_merges())
-        throw Error(ErrorKind::unsupported, "cuts are of byte-level vocabularies with merges");
+        throw Error(ErrorKind::unsupported, "only byte-level vocabularies with merges have cuts");
     if (pretoken.empty()) return {};
     std::vector<size_t> borders;
     ByteCuts::Walk walk(impl_->cuts, pretoken.data, pretoken.size);

@@ -191,7 +191,7 @@ Pipeline make_pipeline(std::string_view components, const Cartridge& cartridge, 
         if (!given(model)) throw Error(ErrorKind::vocabulary, "the components have no model");
         check_text_model(*model, cartridge);
         if (specials == nullptr) {
-            out.model = make_model(*model, cartridge);
+            out.model = make_model(*model, cartridge, level);
             out.match = LongestMatch(cartridge.trie);
         } else {
             GreedyModel greedy = make_greedy_model(*model, cartridge, *specials);

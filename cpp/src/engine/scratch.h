@@ -29,6 +29,7 @@ class Scratch {
     PieceRing ring;
     size_t ends[kBlock + 1];
     WordBlock<kBlock> block;
+    MissedWords<kBlock> missed;
     MergeTask tasks[kBlock];
     uint32_t merged[kBlock][MergeTask::kRoom];  // what they write
     std::vector<Segment> segments, inner_segments;

@@ -15,8 +15,8 @@
 
 namespace crayon {
 
-// One engine's slots. A shelf is never freed, so that whoever looks through all of them needs no lock; an engine that
-// ends leaves its shelf to another.
+// One engine's slots. A shelf is never freed, so looking through all shelves needs no lock. When an engine ends,
+// another takes its shelf.
 struct ScratchShelf {
     struct Slot {
         std::atomic<Scratch*> scratch{nullptr};

@@ -9,67 +9,12 @@
 #include "engine/merge_parts.h"
 #include "support/prefetch.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace crayon {
 namespace {
 
-// In place of an entry's number of ids.
-constexpr uint32_t kInRing = 15;   // the first two words say where in the ring
-constexpr uint32_t kNotKept = 14;  // to be made when it is written
-constexpr uint32_t kTask = 13;     // the first word says which task makes it; in make_missed alone
-
-// By the size of a pretoken, 16 standing for all that is longer: which of 16 bytes are its own, and what is the key's
-// last byte. The keys of what is too long, and of nothing, are nobody's: no size, but not zero as in an empty entry.
-struct alignas(32) KeyShape {
-    uint64_t lo, hi, size;
-};
-constexpr KeyShape key_shape(uint64_t size) {
-    return {size == 0   ? 0
-            : size >= 8 ? ~uint64_t(0)
-                        : (uint64_t(1) << 8 * size) - 1,
-            size <= 8 ? 0 : (uint64_t(1) << 8 * (size - 8)) - 1, size << 56};
-}
-constexpr KeyShape kNoShape = {0, 0, 1};
-constexpr KeyShape kKeyShapes[kWordKeyBytes + 2] = {
-    kNoShape,      key_shape(1),  key_shape(2),  key_shape(3),  key_shape(4),  key_shape(5),
-    key_shape(6),  key_shape(7),  key_shape(8),  key_shape(9),  key_shape(10), key_shape(11),
-    key_shape(12), key_shape(13), key_shape(14), key_shape(15), kNoShape};
-
-// Which entries of a bucket have the key: 1 or 0, by arithmetic, because compilers make a branch of a comparison.
-struct KeyMatch {
-    uint64_t newer, older;
-};
-#if defined(__SSE2__)
-inline KeyMatch match_key(const WordEntry* bucket, const WordKey& key) {
-    const __m128i wanted = _mm_load_si128(reinterpret_cast<const __m128i*>(&key));
-    const __m128i mask = _mm_set_epi32(int32_t(kWordKeyMask >> 32), -1, -1, -1);
-    const auto matches = [&](const WordEntry& entry) {
-        const __m128i found = _mm_and_si128(mask, _mm_load_si128(reinterpret_cast<const __m128i*>(entry.key)));
-        const __m128i same = _mm_cmpeq_epi32(found, wanted);
-        return uint64_t(uint32_t(_mm_movemask_ps(_mm_castsi128_ps(same))) + 1) >> 4;
-    };
-    return {matches(bucket[0]), matches(bucket[1])};
-}
-#else
-inline KeyMatch match_key(const WordEntry* bucket, const WordKey& key) {
-    const auto matches = [&](const WordEntry& entry) {
-        const uint64_t differs = (entry.key[0] ^ key.lo) | (entry.key[1] ^ key.hi) << 4;
-        return ((differs | (0 - differs)) >> 63) ^ 1;
-    };
-    return {matches(bucket[0]), matches(bucket[1])};
-}
-#endif
-
-// Of 16 readable bytes that begin with the pretoken.
-inline WordKey key_at(const uint8_t* p, size_t size) {
-    const KeyShape& shape = kKeyShapes[size <= kWordKeyBytes ? size : 16];
-    uint64_t half[2];
-    std::memcpy(half, p, 16);
-    return {half[0] & shape.lo, (half[1] & shape.hi) | shape.size};
-}
+// In place of an entry's number of ids, beside those of word_block.h: the first word says which task makes it. In
+// make_missed alone.
+constexpr uint32_t kTask = 13;
 
 // A pretoken that no cache has and that the word table has no room for, or no entry. `out` has room for an id per byte
 // and kWordIds more.
@@ -82,10 +27,6 @@ size_t encode_long(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out
         }
     }
     return merge_parts(t, word, s, out);
-}
-
-inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
-    return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};
 }
 
 // The entry of a pretoken of more than kWordKeyBytes and up to PieceRing::kLongest bytes.
@@ -116,13 +57,14 @@ WordEntry keep_in_ring(const MergeTask& task, Bytes word, uint64_t hash, Scratch
 template <typename WordAt>
 void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratch& s) {
     auto& b = s.block;
+    auto& m = s.missed;
     const WordEntry* const words = t.cartridge.word_table.data;
     const uint64_t bucket_mask = t.cartridge.word_table.size / 2 - 1;
     for (size_t j = 0; j < n_missed; ++j) {
         const WordKey key = b.keys[b.missed[j]];
-        b.hashes[j] = word_hash(key.lo, key.hi);
+        m.hashes[j] = word_hash(key.lo, key.hi);
         prefetch(s.cache.beside(b.buckets[b.missed[j]]));
-        prefetch(words + 2 * (b.hashes[j] & bucket_mask));
+        prefetch(words + 2 * (m.hashes[j] & bucket_mask));
     }
     size_t n_tasks = 0, n_waiting = 0, n_long = 0;
     for (size_t j = 0; j < n_missed; ++j) {
@@ -133,35 +75,35 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
         b.entries[i] = &made;
         if (size - 1 >= kWordKeyBytes) {
             made = {};
-            if (size > 0) b.longs[n_long++] = uint32_t(j);
+            if (size > 0) m.longs[n_long++] = uint32_t(j);
             continue;
         }
-        uint16_t& recent = b.recent[b.hashes[j] % b.kRecent];
+        uint16_t& recent = b.recent[m.hashes[j] % b.kRecent];
         if (word_matches(b.made[recent], key)) {
             made = b.made[recent];
         } else if (const WordEntry* displaced = s.cache.find_displaced(b.buckets[i], key)) {
             made = *displaced;
-        } else if (const WordEntry* known = find_word(words, bucket_mask, b.hashes[j], key)) {
+        } else if (const WordEntry* known = find_word(words, bucket_mask, m.hashes[j], key)) {
             made = *known;
         } else {
             made = entry_of_kind(key, kTask, n_tasks);
             s.tasks[n_tasks] = {key, s.merged[n_tasks], 0};
             ++n_tasks;
         }
-        b.waiting[n_waiting] = uint32_t(j);
+        m.waiting[n_waiting] = uint32_t(j);
         n_waiting += word_ids(made) == kTask;
         recent = uint16_t(j);
     }
-    // From here on b.hashes has those of the ring.
+    // From here on m.hashes has those of the ring.
     const auto ask_ring = [&](size_t j) {
-        b.hashes[j] = PieceRing::hash(word_at(b.missed[j]));
-        s.ring.prefetch_slots(b.hashes[j]);
+        m.hashes[j] = PieceRing::hash(word_at(b.missed[j]));
+        s.ring.prefetch_slots(m.hashes[j]);
     };
     t.merges.batch(t.merges, s.tasks, n_tasks);
     // First without the ring: if there is no memory for it, nothing is left waiting.
     size_t n_kept = 0;
     for (size_t k = 0; k < n_waiting; ++k) {
-        const size_t j = b.waiting[k];
+        const size_t j = m.waiting[k];
         WordEntry& made = b.made[j];
         const MergeTask& task = s.tasks[made.ids[0]];
         if (task.count <= kWordIds) {
@@ -170,19 +112,19 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
         }
         made = entry_of_kind(task.word, kNotKept);
         ask_ring(j);
-        b.task[n_kept] = &task;
-        b.waiting[n_kept++] = uint32_t(j);
+        m.task[n_kept] = &task;
+        m.waiting[n_kept++] = uint32_t(j);
     }
     for (size_t k = 0; k < n_long; ++k)
-        if (word_at(b.missed[b.longs[k]]).size <= PieceRing::kLongest) ask_ring(b.longs[k]);
+        if (word_at(b.missed[m.longs[k]]).size <= PieceRing::kLongest) ask_ring(m.longs[k]);
     for (size_t k = 0; k < n_kept; ++k) {
-        const size_t j = b.waiting[k];
-        b.made[j] = keep_in_ring(*b.task[k], word_at(b.missed[j]), b.hashes[j], s);
+        const size_t j = m.waiting[k];
+        b.made[j] = keep_in_ring(*m.task[k], word_at(b.missed[j]), m.hashes[j], s);
     }
     for (size_t k = 0; k < n_long; ++k) {
-        const size_t j = b.longs[k], i = b.missed[j];
+        const size_t j = m.longs[k], i = b.missed[j];
         const Bytes word = word_at(i);
-        b.made[j] = word.size <= PieceRing::kLongest ? make_long(t, word, b.hashes[j], b.keys[i], s)
+        b.made[j] = word.size <= PieceRing::kLongest ? make_long(t, word, m.hashes[j], b.keys[i], s)
                                                      : entry_of_kind({0, 0}, kNotKept);
     }
 }
@@ -190,10 +132,8 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
 // Writes what an entry does not hold itself.
 size_t write_kept(const SegmentTables& t, Bytes word, const WordEntry& entry, Scratch& s, int32_t* out) {
     uint32_t* const ids = reinterpret_cast<uint32_t*>(out);
-    const uint64_t at = entry.ids[0] | uint64_t(entry.ids[1]) << 32;
-    if (word_ids(entry) == kInRing && s.ring.is_live(at)) {
-        return s.ring.copy(at, ids);
-    }
+    const uint64_t at = place_in_ring(entry);
+    if (word_ids(entry) == kInRing && s.ring.is_live(at)) return s.ring.copy(at, ids);
     return encode_long(t, word, s, ids);
 }
 
@@ -206,46 +146,6 @@ size_t cut_pretoken(const SegmentTables& t, Bytes word, IdBuffer* out) {
         at += t.match->cut(word.slice(at, word.size), out);
     }
     return out->size() - before;
-}
-
-// Keys of the block's pretokens, and the lines of the cache that may have them on their way.
-template <typename StartOf, typename EndOf>
-inline void make_keys(Bytes text, size_t n, StartOf start_of, EndOf end_of, Scratch& s) {
-    auto& b = s.block;
-    const WordCache::Bucket* const buckets = s.cache.buckets();
-    const uint32_t shift = s.cache.shift();
-    const auto add = [&](size_t i, const uint8_t* p, size_t size) {
-        const WordKey key = key_at(p, size);
-        const uint64_t bucket = WordCache::hash(key) >> shift;
-        b.keys[i] = key;
-        b.buckets[i] = uint32_t(bucket);
-        prefetch(buckets + bucket);
-    };
-    // Those that begin in the text's last 16 bytes are read from a copy that can be read beyond.
-    size_t n_inside = n;
-    while (n_inside > 0 && text.size - start_of(n_inside - 1) < 16) --n_inside;
-    for (size_t i = 0; i < n_inside; ++i) add(i, text.data + start_of(i), end_of(i) - start_of(i));
-    if (n_inside == n) return;
-    uint8_t last[32] = {};
-    const size_t begin = text.size < 16 ? 0 : text.size - 16;
-    if (text.size > 0) std::memcpy(last, text.data + begin, text.size - begin);
-    for (size_t i = n_inside; i < n; ++i) add(i, last + (start_of(i) - begin), end_of(i) - start_of(i));
-}
-
-// Finds them in the cache; returns how many were not there. No branches: which of the two entries of a bucket it is, or
-// whether either, is what a processor guesses wrong. So the entry of what is missed is set to something, too.
-inline size_t look_up(size_t n, Scratch& s) {
-    auto& b = s.block;
-    const WordCache::Bucket* const buckets = s.cache.buckets();
-    size_t n_missed = 0;
-    for (size_t i = 0; i < n; ++i) {
-        const WordEntry* const bucket = buckets[b.buckets[i]].entries;
-        const KeyMatch match = match_key(bucket, b.keys[i]);
-        b.entries[i] = bucket + (match.newer ^ 1);
-        b.missed[n_missed] = uint32_t(i);
-        n_missed += (match.newer | match.older) ^ 1;
-    }
-    return n_missed;
 }
 
 // One block of up to Scratch::kBlock pretokens: piece i has the bytes [start_of(i), end_of(i)), in order.
@@ -261,8 +161,8 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf s
     }
     auto& b = s.block;
     const auto word_at = [&](size_t i) { return text.slice(start_of(i), end_of(i)); };
-    make_keys(text, n, start_of, end_of, s);
-    const size_t n_missed = look_up(n, s);
+    b.make_keys(text, n, start_of, end_of, s.cache);
+    const size_t n_missed = b.look_up(n, s.cache);
     if (n_missed > 0) make_missed(t, n_missed, word_at, s);
     // No pretoken becomes more ids than it has bytes; up to three are written past what is needed.
     out->reserve_more(end_of(n - 1) - start_of(0) + kWordIds);
@@ -277,10 +177,7 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf s
         if (spans != nullptr) spans->push_back({start_of(i), count});
     }
     out->advance(size_t(to - out->end()));
-    // Only now: an insertion may take the place of an entry that the block had found.
-    for (size_t j = 0; j < n_missed; ++j)
-        if (b.made[j].key[1] << 4 >> 60 != 0) s.cache.insert(b.buckets[b.missed[j]], b.made[j]);
-    s.cache.grow_if_crowded();
+    b.keep_made(n_missed, &s.cache);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ AddedTries build_added_tries(const std::vector<AddedTokenSpec>& added, const Nor
             std::string content = normalized_content(added[i].content, normalizer);
             if (content.empty())
                 throw Error(ErrorKind::unsupported, "the added token " + json::quote(added[i].content) +
-                                                        ", of which the normalizer leaves nothing");
+                                                        ", which the normalizer reduces to nothing");
             normalized.emplace_back(std::move(content), int32_t(i));
         }
     }

@@ -93,7 +93,7 @@ class Parser {
         skip_space();
         document_.root = value(0);
         skip_space();
-        if (p_ != end_) fail("something follows the value");
+        if (p_ != end_) fail("there is text after the value");
         return std::move(document_);
     }
 
@@ -127,12 +127,12 @@ class Parser {
     }
 
     void literal(std::string_view word) {
-        if (std::string_view(p_, size_t(end_ - p_)).substr(0, word.size()) != word) fail("a value was expected");
+        if (std::string_view(p_, size_t(end_ - p_)).substr(0, word.size()) != word) fail("expected a value");
         p_ += word.size();
     }
 
     Value value(int depth) {
-        if (p_ == end_) fail("the text ends where a value was expected");
+        if (p_ == end_) fail("the text ends, expected a value");
         Value result;
         switch (*p_) {
             case '{':
@@ -187,7 +187,7 @@ class Parser {
                 values_.push_back(value(depth + 1));
                 skip_space();
                 if (take(']')) break;
-                if (!take(',')) fail("',' or ']' was expected");
+                if (!take(',')) fail("expected ',' or ']'");
                 skip_space();
             }
         }
@@ -205,16 +205,16 @@ class Parser {
         skip_space();
         if (!take('}')) {
             for (;;) {
-                if (p_ == end_ || *p_ != '"') fail("a member's name was expected");
+                if (p_ == end_ || *p_ != '"') fail("expected a member's name");
                 const std::string_view name = string();
                 skip_space();
-                if (!take(':')) fail("':' was expected");
+                if (!take(':')) fail("expected ':'");
                 skip_space();
                 const Value member = value(depth + 1);
                 members_.emplace_back(name, member);
                 skip_space();
                 if (take('}')) break;
-                if (!take(',')) fail("',' or '}' was expected");
+                if (!take(',')) fail("expected ',' or '}'");
                 skip_space();
             }
         }
@@ -295,7 +295,7 @@ class Parser {
     }
 
     void digits() {
-        if (p_ == end_ || !is_digit(*p_)) fail("a digit was expected");
+        if (p_ == end_ || !is_digit(*p_)) fail("expected a digit");
         while (p_ < end_ && is_digit(*p_)) ++p_;
     }
 
@@ -327,7 +327,7 @@ class Parser {
         if (take_small_number(&result)) return result;
         const char* start = p_;
         const bool negative = take('-');
-        if (!negative && !is_digit(*p_)) fail("a value was expected");
+        if (!negative && !is_digit(*p_)) fail("expected a value");
         bool integral = true;
         if (take('0')) {
             if (p_ < end_ && is_digit(*p_)) fail("a number with a leading zero");

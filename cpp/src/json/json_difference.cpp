@@ -24,7 +24,7 @@ std::string member_path(const std::string& path, std::string_view name) {
     return path + "[" + shown(json::quote(name)) + "]";
 }
 
-// By name. False, and in their order, when a name is there twice.
+// By name. False, and in their order, when a name is listed twice.
 bool sort_members(const Value& object, Members* out) {
     for (const Value::Member& member : object.as_object("")) out->push_back(&member);
     Members sorted = *out;

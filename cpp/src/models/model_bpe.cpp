@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kKeep = size_t(1) << 16;
 constexpr size_t kMostSpaced = size_t(1) << 30;
 constexpr uint32_t kTableAfter = 512;  // new words of a thread
+constexpr size_t kWholeBytes = 31;     // of pieces that are looked up before they are cut into words
 
 struct BpeScratch final : ModelScratch {
     PieceCache cache;
@@ -48,10 +49,17 @@ struct BpeScratch final : ModelScratch {
     }
 };
 
+// The merges as tables over the bytes of ASCII words in which a space stands for U+2581.
+struct AsciiMerges {
+    uint32_t ids[256];
+    uint32_t ranks[128 << 8];  // of the first two symbols, as byte_pair_ranks
+    MergeTables tables;
+};
+
 class Bpe final : public Model {
   public:
-    Bpe(const ModelOptions& options, const Cartridge& cartridge);
-    ~Bpe() override { delete[] ascii_keys_.load(); }
+    Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level);
+    ~Bpe() override { delete ascii_.load(); }
 
     std::unique_ptr<ModelScratch> make_scratch() const override { return std::make_unique<BpeScratch>(); }
     void tokenize(Bytes piece, ModelScratch* scratch, std::vector<ModelToken>* out) const override;
@@ -80,12 +88,12 @@ class Bpe final : public Model {
     int64_t find_spaced(Bytes text, bool prefix) const;
     void merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const;
     size_t merge_ids(uint32_t* symbols, size_t n) const;
-    const int32_t* ascii_keys(BpeScratch& s) const;
+    const AsciiMerges* ascii(BpeScratch& s) const;
 
     const ModelOptions options_;
     const DoubleArrayView trie_;
     const Array<uint32_t> byte_ids_;  // none without byte_fallback
-    const MergeTables tables_;
+    MergeTables tables_;
     CharPairs pairs_;
     const std::string suffix_;
     const int32_t prefix_node_;  // where characters that continue a piece branch off
@@ -96,10 +104,10 @@ class Bpe final : public Model {
     // Of text whose spaces are to become U+2581; its symbol is kNoId when such text is not taken.
     SpacedPairs spaced_;
     uint32_t mark_id_ = kNoId;
-    mutable std::atomic<const int32_t*> ascii_keys_{nullptr};
+    mutable std::atomic<const AsciiMerges*> ascii_{nullptr};
 };
 
-Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
+Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level)
     : options_(options),
       trie_(cartridge.trie),
       byte_ids_(options.byte_fallback ? cartridge.byte_ids : Array<uint32_t>()),
@@ -120,6 +128,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge)
         ascii_ids_[c] = find_char(&c, 1, false, false);
         if (ascii_ids_[c] == kNoId && has_all_bytes) ascii_ids_[c] = byte_ids_[c];
     }
+    tables_.choose_batch(level);
     if (!is_whole_ || has_affixes_ || options_.is_random()) return;
     mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
     spaced_ = SpacedPairs(pairs_);
@@ -308,9 +317,9 @@ void Bpe::encode(Bytes text, const Piece* pieces, size_t n, ModelScratch* scratc
     const bool is_cached = !options_.is_random();
     for (size_t i = 0; i < n;) {
         size_t few = i;
-        while (is_cached && few < n && pieces[few].end - pieces[few].start <= PieceIds::kLongBytes) ++few;
+        while (is_cached && few < n && pieces[few].end - pieces[few].start <= kWholeBytes) ++few;
         Model::encode(text, pieces + i, few - i, scratch, out);
-        for (i = few; i < n && (!is_cached || pieces[i].end - pieces[i].start > PieceIds::kLongBytes); ++i)
+        for (i = few; i < n && (!is_cached || pieces[i].end - pieces[i].start > kWholeBytes); ++i)
             encode_piece(text.slice(pieces[i].start, pieces[i].end), &s, out);
     }
 }
@@ -329,17 +338,19 @@ int64_t Bpe::find_spaced(Bytes text, bool prefix) const {
     return node >= 0 ? trie_.values[node] : -1;
 }
 
-// The keys of pairs of ASCII characters for merge_few, without the position. Null as long as they do not pay.
-const int32_t* Bpe::ascii_keys(BpeScratch& s) const {
-    const int32_t* found = ascii_keys_.load(std::memory_order_acquire);
+// Null as long as it does not pay.
+const AsciiMerges* Bpe::ascii(BpeScratch& s) const {
+    const AsciiMerges* found = ascii_.load(std::memory_order_acquire);
     if (found != nullptr || ++s.new_words < kTableAfter) return found;
-    std::unique_ptr<int32_t[]> keys(new int32_t[128 * 128]);
-    const auto symbol = [this](uint32_t c) { return c == ' ' ? mark_id_ : ascii_ids_[c]; };
-    for (uint32_t a = 0; a < 128; ++a) {
-        for (uint32_t b = 0; b < 128; ++b) keys[a << 7 | b] = few_key(tables_.rank(symbol(a), symbol(b)), 0);
-    }
-    // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
-    if (ascii_keys_.compare_exchange_strong(found, keys.get())) found = keys.release();
+    auto made = std::make_unique<AsciiMerges>();
+    for (uint32_t c = 0; c < 128; ++c) made->ids[c] = c == ' ' ? mark_id_ : ascii_ids_[c];
+    for (uint32_t a = 0; a < 128; ++a)
+        for (uint32_t b = 0; b < 128; ++b) made->ranks[a << 8 | b] = tables_.rank(made->ids[a], made->ids[b]);
+    made->tables = tables_;
+    made->tables.byte_ids = made->ids;
+    made->tables.byte_pair_ranks = made->ranks;
+    // No thread waits, since a child of fork() could wait for ever: the first result is kept.
+    if (ascii_.compare_exchange_strong(found, made.get())) found = made.release();
     return found;
 }
 
@@ -373,19 +384,17 @@ void Bpe::merge_spaced(Bytes word, BpeScratch& s, IdBuffer* out) const {
     uint32_t symbols[Merger::kShort];
     size_t n = 0;
     if (word.size <= kFewSymbols) {
-        if (const int32_t* const table = ascii_keys(s)) {
+        if (const AsciiMerges* const table = ascii(s)) {
             uint8_t all = 0;
             int32_t keys[kFewSymbols];
             for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
             for (size_t i = 0; i < word.size; ++i) {
                 all |= word[i];
-                symbols[i] = word[i] == ' ' ? mark_id_ : ascii_ids_[word[i] & 0x7F];
+                symbols[i] = table->ids[word[i] & 0x7F];
             }
             if (all < 0x80) {
-                for (size_t i = 0; i + 1 < word.size; ++i) {
-                    const int32_t key = table[word[i] << 7 | word[i + 1]];
-                    keys[i] = key == kNoKey ? kNoKey : key | int32_t(i);
-                }
+                for (size_t i = 0; i + 1 < word.size; ++i)
+                    keys[i] = few_key(table->ranks[word[i] << 8 | word[i + 1]], i);
                 n = merge_few(tables_, symbols, keys, word.size);
                 return out->append(reinterpret_cast<const int32_t*>(symbols), n);
             }
@@ -416,6 +425,8 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
         }
     }
     const auto merge = [&](Bytes word, IdBuffer* ids) { merge_spaced(word, s, ids); };
+    const AsciiMerges* const ascii = ascii_.load(std::memory_order_acquire);
+    const MergeTables* const together = ascii == nullptr ? nullptr : &ascii->tables;
     PieceIds& known = s.marked();
     size_t n = 0, start = 0;
     const auto add = [&](size_t end) {
@@ -423,7 +434,7 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
             s.first.assign(1, ' ');
             s.first.append(text.slice(0, end).view());
             const Piece whole{0, uint32_t(s.first.size())};
-            known.encode(Bytes(s.first), &whole, 1, out, merge);
+            known.encode(Bytes(s.first), &whole, 1, out, merge, together);
         } else {
             s.words[n++] = {uint32_t(start), uint32_t(end)};
         }
@@ -435,19 +446,19 @@ bool Bpe::encode_spaced(Bytes text, bool prefix, ModelScratch* scratch, IdBuffer
         for (uint64_t cuts = spaced_.cuts(text, at, size, &last); cuts != 0; cuts &= cuts - 1)
             add(at + lowest_set_bit(cuts));
         if (n >= PieceIds::kBlock) {
-            known.encode(text, s.words, n, out, merge);
+            known.encode(text, s.words, n, out, merge, together);
             n = 0;
         }
     }
     add(text.size);
-    known.encode(text, s.words, n, out, merge);
+    known.encode(text, s.words, n, out, merge, together);
     return true;
 }
 
 }  // namespace
 
-std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge) {
-    return std::make_unique<Bpe>(options, cartridge);
+std::unique_ptr<Model> make_bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level) {
+    return std::make_unique<Bpe>(options, cartridge, level);
 }
 
 }  // namespace crayon

@@ -102,7 +102,7 @@ class Unigram final : public Model {
             nodes[i] = {trie_.base[i], trie_.check[i],
                         id >= 0 ? scores_[size_t(id)] : std::numeric_limits<double>::quiet_NaN()};
         }
-        // Nobody waits: whoever is first is right (a child of fork() could wait for ever).
+        // No thread waits, since a child of fork() could wait for ever: the first result is kept.
         if (packed_.compare_exchange_strong(found, nodes.get())) found = nodes.release();
         return found;
     }

@@ -101,11 +101,11 @@ ModelOptions read_typed_options(const json::Value& model) {
     return read_model_options(model, *type);
 }
 
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge) {
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level) {
     const ModelOptions read = read_typed_options(options);
     switch (read.type) {
         case ModelType::bpe:
-            return make_bpe(read, cartridge);
+            return make_bpe(read, cartridge, level);
         case ModelType::word_piece:
             return make_word_piece(read, cartridge);
         case ModelType::word_level:

@@ -1,222 +1,215 @@
-// A thread's bounded memory of short pieces and the ids that each becomes, and the loop that looks pieces up: in
-// blocks, so that the cache misses of one block overlap.
+// A thread's bounded memory of short pieces and the ids that each becomes, and the loop that looks pieces up, a block
+// at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <new>
-#include <utility>
 
-#include "bpe/word_table.h"
+#include "bpe/merge.h"
+#include "bpe/merge_batch.h"
+#include "bpe/piece_ring.h"
+#include "bpe/word_block.h"
+#include "bpe/word_cache.h"
 #include "crayon/pre_tokenizers/pre_tokenizers.h"
 #include "crayon/support/bytes.h"
 #include "crayon/support/id_buffer.h"
 #include "support/prefetch.h"
-#include "support/zeroed_memory.h"
 
 namespace crayon {
 
-// Full keys: a hash that collides costs time alone. Two tables of buckets of two, the newer entry first: up to 15 bytes
-// and 4 ids (4 MiB), up to 31 bytes and 8 ids (2 MiB). Both are small until as many pieces came as a table has buckets,
-// so that a short-lived process does not pay for them.
+// Full keys: a hash that collides costs time alone. Up to 15 bytes and 4 ids lie in the cache, and up to
+// PieceRing::kLongest bytes and kMostIds in the ring.
 class PieceIds {
   public:
     static constexpr size_t kBlock = 256;  // pieces looked up together
-    static constexpr size_t kLongBytes = 31, kLongIds = 8;
 
     // Appends the ids of pieces of `text`, in order. `make(piece, out)` appends those of a piece that is not known.
+    // `ascii`, unless null, has a batch that merges pieces of up to kWordKeyBytes in ASCII as `make` would.
     template <typename Make>
-    void encode(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make) {
-        for (; n > kBlock; pieces += kBlock, n -= kBlock) encode_block(text, pieces, kBlock, out, make);
-        encode_block(text, pieces, n, out, make);
+    void encode(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make,
+                const MergeTables* ascii = nullptr) {
+        for (; n > kBlock; pieces += kBlock, n -= kBlock) encode_block(text, pieces, kBlock, out, make, ascii);
+        encode_block(text, pieces, n, out, make, ascii);
     }
 
-    size_t bytes() const { return sizeof *this + short_.bytes() + long_.bytes(); }
+    size_t bytes() const { return sizeof *this + cache_.bytes() + ring_.bytes() + made_.capacity() * sizeof(int32_t); }
 
   private:
-    static constexpr uint32_t kElsewhere = 15;  // as a number of ids: too many, see the other table
+    static constexpr size_t kMostIds = 4 * PieceRing::kLongest;
+    static constexpr uint32_t kTask = 13;  // in place of a number of ids: the first word says which task makes it
 
-    // As in WordEntry, the last byte of the key holds what tells its size, and above that the number of ids.
-    struct LongEntry {
-        uint64_t key[4];
-        uint32_t ids[kLongIds];
-    };
-    static_assert(sizeof(WordEntry) == 32 && sizeof(LongEntry) == 64, "entries do not straddle cache lines");
-
-    struct LongKey {
-        uint64_t words[4];
-    };
-    static uint64_t hash_of(const WordEntry& e) { return word_hash(e.key[0], e.key[1] & kWordKeyMask); }
-    static uint64_t hash_of(const LongEntry& e) {
-        return hash_of(LongKey{{e.key[0], e.key[1], e.key[2], e.key[3] & kWordKeyMask}});
-    }
-
-    template <typename Entry, uint64_t kFirst, uint64_t kMost>
-    class Table {
-      public:
-        Table() : memory_(2 * kFirst * sizeof(Entry)) {
-            if (memory_.data() == nullptr) throw std::bad_alloc();
-            start(kFirst);
-        }
-        size_t bytes() const { return memory_.bytes(); }
-        // A copy of this in a local variable stays in registers; good until the table grows.
-        struct Place {
-            Entry* entries;
-            uint64_t mask;
-            Entry* bucket(uint64_t hash) const { return entries + 2 * (hash & mask); }
-        };
-        Place place() const { return {entries_, mask_}; }
-        Entry* bucket(uint64_t hash) const { return place().bucket(hash); }
-        // The newer of a bucket, for a piece that is not in it.
-        Entry* add(uint64_t hash) {
-            Entry* const at = bucket(hash);
-            at[1] = at[0];
-            ++added_;
-            return at;
-        }
-        void grow_if_crowded() {
-            if (added_ <= mask_ || mask_ == kMost - 1) return;
-            added_ = 0;
-            ZeroedMemory kept(2 * kMost * sizeof(Entry));
-            if (kept.data() == nullptr) return;
-            const Entry* const old = entries_;
-            const uint64_t n = 2 * (mask_ + 1);
-            std::swap(kept, memory_);
-            start(kMost);
-            for (uint64_t i = 0; i < n; ++i)  // the older one of a bucket first
-                if (const Entry& entry = old[i ^ 1]; entry.key[sizeof entry.key / 8 - 1] != 0)
-                    *add(hash_of(entry)) = entry;
-        }
-
-      private:
-        void start(uint64_t buckets) {
-            entries_ = static_cast<Entry*>(memory_.data());
-            mask_ = buckets - 1;
-        }
-
-        ZeroedMemory memory_;
-        Entry* entries_ = nullptr;
-        uint64_t mask_ = 0, added_ = 0;
-    };
-
-    static LongKey long_key(Bytes piece) {
-        LongKey key{{0, 0, 0, 0}};
-        std::memcpy(key.words, piece.data, 16);
-        const size_t rest = piece.size - 16;  // 0 to 15
-        if (rest >= 8) {
-            std::memcpy(&key.words[2], piece.data + 16, 8);
-            if (rest > 8) {
-                std::memcpy(&key.words[3], piece.end() - 8, 8);
-                key.words[3] >>= 8 * (16 - rest);
-            }
-        } else if (rest > 0) {
-            std::memcpy(&key.words[2], piece.end() - 8, 8);
-            key.words[2] >>= 8 * (8 - rest);
-        }
-        key.words[3] |= uint64_t(rest) << 56;
-        return key;
-    }
-    // Of a short piece that is too many ids for its table: no key of a piece of 16 bytes has a third word.
-    static LongKey long_key(WordKey key) { return {{key.lo, key.hi, 1, 0}}; }
-
-    static uint64_t hash_of(const LongKey& k) {
-        return word_hash(word_hash(k.words[0], k.words[1]) + k.words[2], k.words[3]);
-    }
-
-    const LongEntry* find(const LongKey& key, uint64_t hash) const {
-        const LongEntry* const bucket = long_.bucket(hash);
-        for (const LongEntry* e : {bucket, bucket + 1}) {
-            const uint64_t differ = (e->key[0] ^ key.words[0]) | (e->key[1] ^ key.words[1]) |
-                                    (e->key[2] ^ key.words[2]) | ((e->key[3] & kWordKeyMask) ^ key.words[3]);
-            if (differ == 0 && e->key[3] >> 60 != 0) return e;
-        }
-        return nullptr;
-    }
-    void insert(const LongKey& key, uint64_t hash, const int32_t* ids, size_t count) {
-        LongEntry* const entry = long_.add(hash);
-        std::memcpy(entry->key, key.words, sizeof key.words);
-        entry->key[3] |= uint64_t(count) << 60;
-        std::memcpy(entry->ids, ids, count * sizeof *ids);
-    }
+    static bool is_ascii(WordKey key) { return ((key.lo | key.hi) & 0x8080808080808080u) == 0; }
 
     template <typename Make>
-    void encode_block(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make) {
-        const auto shorts = short_.place();
-        const auto longs = long_.place();
-        for (size_t i = 0; i < n; ++i) {
-            const size_t size = pieces[i].end - pieces[i].start;
-            const uint8_t* const p = text.data + pieces[i].start;
-            if (size <= kWordKeyBytes) {
-                keys_[i] = word_key(p, size, text.end());
-                hashes_[i] = word_hash(keys_[i].lo, keys_[i].hi);
-                prefetch(shorts.bucket(hashes_[i]));
-            } else if (size <= kLongBytes) {
-                hashes_[i] = hash_of(long_key({p, size}));
-                prefetch(longs.bucket(hashes_[i]));
-                prefetch(longs.bucket(hashes_[i]) + 1);
-            }
-        }
-        // A piece that is found writes up to kLongIds.
-        out->reserve_more(n * kLongIds);
+    void encode_block(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make, const MergeTables* ascii) {
+        auto& b = block_;
+        const auto piece_at = [&](size_t i) { return text.slice(pieces[i].start, pieces[i].end); };
+        b.make_keys(
+            text, n, [&](size_t i) { return size_t(pieces[i].start); }, [&](size_t i) { return size_t(pieces[i].end); },
+            cache_);
+        const size_t n_missed = b.look_up(n, cache_);
+        if (n_missed > 0) make_missed(n_missed, piece_at, make, ascii);
+        // An entry's four ids are written, however many matter.
+        out->reserve_more(n * kWordIds);
         int32_t* to = out->end();
-        const auto make_new = [&](Bytes piece, size_t left) {
-            out->advance(size_t(to - out->end()));
-            const size_t before = out->size();
-            make(piece, out);
-            const size_t count = out->size() - before;
-            out->reserve_more(left * kLongIds);
-            to = out->end();
-            return count;
-        };
         for (size_t i = 0; i < n; ++i) {
-            const Bytes piece = text.slice(pieces[i].start, pieces[i].end);
-            if (piece.size <= kWordKeyBytes) {
-                const WordEntry* const bucket = shorts.bucket(hashes_[i]);
-                // Which of the two it is cannot be guessed.
-                const WordEntry* const entry = bucket + !word_matches(bucket[0], keys_[i]);
-                const bool is_known = word_matches(*entry, keys_[i]);
-                if (is_known && word_ids(*entry) != kElsewhere) {
-                    std::memcpy(to, entry->ids, sizeof entry->ids);
-                    to += word_ids(*entry);
-                    continue;
-                }
-                const LongKey key = long_key(keys_[i]);
-                if (is_known && copy_long(key, hash_of(key), &to)) continue;
-                const size_t count = make_new(piece, n - i);
-                if (count == 0 || count > kLongIds) continue;
-                if (!is_known) {
-                    *short_.add(hashes_[i]) =
-                        count <= kWordIds
-                            ? make_word_entry(keys_[i], reinterpret_cast<const uint32_t*>(to - count), count)
-                            : WordEntry{{keys_[i].lo, keys_[i].hi | uint64_t(kElsewhere) << 60}, {0, 0, 0, 0}};
-                }
-                if (count > kWordIds) insert(key, hash_of(key), to - count, count);
-            } else if (piece.size <= kLongBytes) {
-                const LongKey key = long_key(piece);
-                if (copy_long(key, hashes_[i], &to)) continue;
-                const size_t count = make_new(piece, n - i);
-                if (count != 0 && count <= kLongIds) insert(key, hashes_[i], to - count, count);
+            const WordEntry& entry = *b.entries[i];
+            std::memcpy(to, entry.ids, sizeof entry.ids);
+            const size_t count = word_ids(entry);
+            if (count > kWordIds) {
+                out->advance(size_t(to - out->end()));
+                write_kept(piece_at(i), entry, out, make);
+                out->reserve_more((n - i) * kWordIds);
+                to = out->end();
             } else {
-                make_new(piece, n - i);
+                to += count;
             }
         }
         out->advance(size_t(to - out->end()));
-        short_.grow_if_crowded();
-        long_.grow_if_crowded();
+        b.keep_made(n_missed, &cache_);
     }
 
-    bool copy_long(const LongKey& key, uint64_t hash, int32_t** to) const {
-        const LongEntry* const entry = find(key, hash);
-        if (entry == nullptr) return false;
-        std::memcpy(*to, entry->ids, sizeof entry->ids);
-        *to += entry->key[3] >> 60;
+    // Entries for what the cache did not have where it looked: first what can be merged together, then the others one
+    // by one, then what goes into the ring. Until it is there, an entry says that it is not kept, which is true if one
+    // of the others cannot be made.
+    template <typename PieceAt, typename Make>
+    void make_missed(size_t n_missed, PieceAt piece_at, Make&& make, const MergeTables* ascii) {
+        auto& b = block_;
+        for (size_t j = 0; j < n_missed; ++j) prefetch(cache_.beside(b.buckets[b.missed[j]]));
+        size_t n_tasks = 0, n_waiting = 0, n_left = 0;
+        n_kept_ = 0;
+        made_.clear();
+        made_.reserve_more(n_missed * MergeTask::kRoom);  // so that nothing fails while an entry waits for its task
+        for (size_t j = 0; j < n_missed; ++j) {
+            const Bytes piece = piece_at(b.missed[j]);
+            const WordKey key = b.keys[b.missed[j]];
+            WordEntry& made = b.made[j];
+            b.entries[b.missed[j]] = &made;
+            if (piece.size - 1 >= kWordKeyBytes) {
+                left_[n_left++] = uint32_t(j);
+                if (piece.size <= PieceRing::kLongest) ask_ring(j, piece);
+                continue;
+            }
+            if (!find_made(j)) {
+                if (ascii == nullptr || !is_ascii(key)) {
+                    left_[n_left++] = uint32_t(j);
+                    continue;
+                }
+                made = entry_of_kind(key, kTask, n_tasks);
+                tasks_[n_tasks] = {key, merged_[n_tasks], 0};
+                ++n_tasks;
+                recent_of(key) = uint16_t(j);
+            }
+            waiting_[n_waiting] = uint32_t(j);
+            n_waiting += word_ids(made) == kTask;
+        }
+        if (n_tasks > 0) ascii->batch(*ascii, tasks_, n_tasks);
+        for (size_t k = 0; k < n_waiting; ++k) {
+            const size_t j = waiting_[k];
+            const MergeTask& task = tasks_[b.made[j].ids[0]];
+            set_made(j, piece_at(b.missed[j]), task.out, task.count);
+        }
+        for (size_t k = 0; k < n_left; ++k) make_one(left_[k], piece_at(b.missed[left_[k]]), make);
+        for (size_t k = 0; k < n_kept_; ++k) {
+            const Kept& kept = kept_[k];
+            const Bytes piece = piece_at(b.missed[kept.j]);
+            const uint32_t* const ids = reinterpret_cast<const uint32_t*>(made_.data()) + kept.start;
+            const uint64_t hash = hashes_[kept.j], known = ring_.find(piece, hash);
+            const uint64_t at = known != PieceRing::kNone ? known : ring_.insert(piece, hash, ids, kept.count);
+            if (at != PieceRing::kNone) b.made[kept.j] = entry_of_kind(b.keys[b.missed[kept.j]], kInRing, at);
+        }
+    }
+
+    template <typename Make>
+    void make_one(size_t j, Bytes piece, Make&& make) {
+        auto& b = block_;
+        const WordKey key = b.keys[b.missed[j]];
+        const bool is_long = piece.size - 1 >= kWordKeyBytes;
+        if (is_long) {
+            b.made[j] = entry_of_kind({0, 0}, kNotKept);
+            if (piece.size > PieceRing::kLongest) return;
+            const uint64_t at = ring_.find(piece, hashes_[j]);
+            if (at != PieceRing::kNone) {
+                b.made[j] = entry_of_kind(key, kInRing, at);
+                return;
+            }
+        } else {
+            const size_t before = recent_of(key);
+            const bool waits = before < j && word_matches(b.made[before], key);
+            if (find_made(j)) {
+                if (waits) b.entries[b.missed[j]] = &b.made[before];  // which may be in the ring soon
+                return;
+            }
+        }
+        const size_t start = made_.size();
+        make(piece, &made_);
+        const size_t count = made_.size() - start;
+        made_.shrink_by(count);
+        set_made(j, piece, reinterpret_cast<const uint32_t*>(made_.data()) + start, count);
+        if (!is_long) recent_of(key) = uint16_t(j);
+    }
+
+    // Sets made[j] of a piece with these ids. In front of made_'s end, where they may lie, is what it keeps for the
+    // ring.
+    void set_made(size_t j, Bytes piece, const uint32_t* ids, size_t count) {
+        const WordKey key = block_.keys[block_.missed[j]];
+        if (piece.size <= kWordKeyBytes && count <= kWordIds) {
+            block_.made[j] = make_word_entry(key, ids, count);
+            return;
+        }
+        block_.made[j] = entry_of_kind(key, kNotKept);
+        if (count > kMostIds) return;
+        if (piece.size <= kWordKeyBytes) ask_ring(j, piece);
+        kept_[n_kept_++] = {uint32_t(j), uint32_t(made_.size()), uint32_t(count)};
+        made_.reserve_more(count);
+        std::memmove(made_.end(), ids, count * sizeof *ids);
+        made_.advance(count);
+    }
+
+    void ask_ring(size_t j, Bytes piece) {
+        hashes_[j] = PieceRing::hash(piece);
+        ring_.prefetch_slots(hashes_[j]);
+    }
+
+    uint16_t& recent_of(WordKey key) { return block_.recent[word_hash(key.lo, key.hi) % block_.kRecent]; }
+
+    // Sets made[j] where the piece was made before: shortly, or in the cache's other place.
+    bool find_made(size_t j) {
+        auto& b = block_;
+        const WordKey key = b.keys[b.missed[j]];
+        uint16_t& recent = recent_of(key);
+        const WordEntry* found = &b.made[recent];
+        if (!word_matches(*found, key)) found = cache_.find_displaced(b.buckets[b.missed[j]], key);
+        if (found == nullptr) return false;
+        b.made[j] = *found;
+        recent = uint16_t(j);
         return true;
     }
 
-    Table<WordEntry, uint64_t(1) << 9, uint64_t(1) << 16> short_;
-    Table<LongEntry, uint64_t(1) << 8, uint64_t(1) << 14> long_;
-    WordKey keys_[kBlock];
+    template <typename Make>
+    void write_kept(Bytes piece, const WordEntry& entry, IdBuffer* out, Make&& make) {
+        const uint64_t at = place_in_ring(entry);
+        if (word_ids(entry) != kInRing || !ring_.is_live(at)) return make(piece, out);
+        out->reserve_more(ring_.count(at) + kWordIds);
+        out->advance(ring_.copy(at, reinterpret_cast<uint32_t*>(out->end())));
+    }
+
+    WordCache cache_;
+    PieceRing ring_;
+    WordBlock<kBlock> block_;
+    // Of a block's missed pieces: the ring's hash of some, those to be made one by one, those that tasks make, and
+    // those that go into the ring.
     uint64_t hashes_[kBlock];
+    uint32_t left_[kBlock], waiting_[kBlock];
+    MergeTask tasks_[kBlock];
+    uint32_t merged_[kBlock][MergeTask::kRoom];  // what they write
+    struct Kept {
+        uint32_t j, start, count;  // ids of made_
+    };
+    Kept kept_[kBlock];
+    size_t n_kept_ = 0;
+    IdBuffer made_;
 };
 
 }  // namespace crayon

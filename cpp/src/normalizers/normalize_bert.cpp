@@ -1,4 +1,7 @@
 // BertNormalizer.
+#include <cstring>
+#include <string>
+
 #include "normalizers/normalizer_common.h"
 #include "normalizers/text_rewriter.h"
 #include "unicode/char_kinds.h"
@@ -23,11 +26,40 @@ const uint8_t* find_chinese(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
+// The same of `text` alone, from the first Chinese character on, for a text without alignments.
+void space_chinese(const uint8_t* found, std::string* text) {
+    const uint8_t* const begin = reinterpret_cast<const uint8_t*>(text->data());
+    const uint8_t* const end = begin + text->size();
+    // Three bytes become five.
+    std::string out(text->size() + size_t(end - found) / 3 * 2 + 2, '\0');
+    char* to = out.data();
+    const auto keep = [&to](const uint8_t* from, size_t size) {
+        std::memcpy(to, from, size);
+        to += size;
+    };
+    keep(begin, size_t(found - begin));
+    while (found < end) {
+        const Character c = character_at(found, end);
+        const bool is_chinese = (char_kind(c.code_point) & kChinese) != 0;
+        if (is_chinese) *to++ = ' ';
+        keep(found, c.size);
+        if (is_chinese) *to++ = ' ';
+        found += c.size;
+        if (found == end || *found >= kFirstChineseLead) continue;
+        const uint8_t* const next = skip_below(found, end, kFirstChineseLead);
+        keep(found, size_t(next - found));
+        found = next;
+    }
+    out.resize(size_t(to - out.data()));
+    text->swap(out);
+}
+
 void space_chinese(AlignedText* text) {
     const uint8_t* p = reinterpret_cast<const uint8_t*>(text->text.data());
     const uint8_t* const end = p + text->size();
     const uint8_t* found = find_chinese(p, end);
     if (found == end && unplaced_bytes(*text) == 0) return;
+    if (!text->aligned && text->unplaced == 0) return space_chinese(found, &text->text);
     TextRewriter out(text);
     for (; found < end; found = find_chinese(p, end)) {
         out.keep(p, found);

@@ -245,12 +245,12 @@ std::unique_ptr<Normalizer> read_guessed(const Value& component) {
 std::unique_ptr<Normalizer> make_normalizer(const Value& component) {
     if (component.is_array())
         throw Error(ErrorKind::unsupported, "normalizer: given as an array of its fields, not as an object");
-    if (!component.is_object()) refuse("is no object");
+    if (!component.is_object()) refuse("is not an object");
     const Value* type = component.find("type");
     const std::string_view name = type != nullptr && type->is_string() ? type->as_string("type") : std::string_view();
     if (auto made = read_typed(name, component)) return made;
     if (auto made = read_guessed(component)) return made;
-    refuse("of type \"" + std::string(name) + "\": neither a type nor fields that are known");
+    refuse("of type \"" + std::string(name) + "\": neither the type nor the fields are known");
 }
 
 }  // namespace crayon

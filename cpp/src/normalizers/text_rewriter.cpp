@@ -42,7 +42,7 @@ void TextRewriter::align(size_t size, int32_t change) {
     } else {
         if (at >= old.size())
             throw Error(ErrorKind::argument,
-                        "a normalizer behind one that inserts text at the very start cannot change the text "
+                        "a normalizer after one that inserts text at the very start cannot change the text "
                         "(tokenizers panics here, too)");
         alignment = old[at];
         advance(size_t(1) + size_t(-int64_t(change)));

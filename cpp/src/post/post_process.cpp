@@ -108,11 +108,12 @@ void frame(const PostProcessStep& step, size_t index, Encoding* encoding) {
 const std::vector<TemplatePiece>& template_for(const PostProcessStep& step, size_t n_encodings) {
     if (n_encodings != 1 && n_encodings != 2)
         throw Error(ErrorKind::vocabulary, "the post-processor has a template for " + std::to_string(n_encodings) +
-                                               " parts: the reference has none for other than one or two");
+                                               " parts: only one or two are possible");
     const std::vector<TemplatePiece>& pieces = n_encodings == 1 ? step.single : step.pair;
     for (const TemplatePiece& piece : pieces)
         if (piece.is_sequence && piece.sequence >= n_encodings)
-            throw Error(ErrorKind::vocabulary, "the post-processor's template names a sequence that is not there");
+            throw Error(ErrorKind::vocabulary,
+                        "the post-processor's template names a sequence that the input does not have");
     return pieces;
 }
 

@@ -215,7 +215,7 @@ bool read_steps(const Value& component, PostProcessor* out) {
 PostProcessor read_post_processor(const Value& component) {
     PostProcessor out;
     if (!read_steps(component, &out))
-        throw Error(ErrorKind::vocabulary, "post_processor is of no type that there is: " + shown(component));
+        throw Error(ErrorKind::vocabulary, "post_processor has an unknown type: " + shown(component));
     // A sequence of no steps still names the input sequences, which is what a ByteLevel that trims nothing does.
     if (out.steps.empty()) out.steps.emplace_back();
     return out;

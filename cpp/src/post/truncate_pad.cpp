@@ -73,8 +73,7 @@ void truncate(Encoding* encoding, size_t max_length, size_t stride, Side side) {
     }
     if (stride >= max_length)
         throw Error(ErrorKind::argument, "stride " + std::to_string(stride) + " is not less than max_length " +
-                                             std::to_string(max_length) +
-                                             ", which may be shorter than asked for by the special tokens to be added");
+                                             std::to_string(max_length) + ", after room for the special tokens");
     const size_t step = max_length - stride;
     std::vector<Encoding> pieces;
     if (side == Side::right) {

@@ -154,8 +154,7 @@ void spell_unplaced(PieceList* list, size_t unplaced, bool raw) {
             const Alignment alignment = spare.aligned ? old.alignments[i] : Alignment{0, 0};
             const Spelling& spelling = spellings()[uint8_t(old.text[i])];
             if (raw && doubled && spelling.bytes[0] != old.text[i])
-                throw Error(ErrorKind::argument,
-                            "ByteLevel meets text that a normalizer inserted and that no byte spells");
+                throw Error(ErrorKind::argument, "ByteLevel cannot spell text that a normalizer inserted");
             if (raw)
                 put(&old.text[i], 1, alignment);
             else

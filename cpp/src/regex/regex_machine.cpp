@@ -222,7 +222,7 @@ const uint8_t* Machine::advance(uint32_t pc, const uint8_t* p) {
     return nullptr;
 }
 
-// Takes up the way that was left last; false when there is none.
+// Goes back to the last alternative; false if there is none.
 bool Machine::resume(uint32_t* pc, const uint8_t** place) {
     while (!stack_->empty()) {
         Frame& frame = stack_->back();

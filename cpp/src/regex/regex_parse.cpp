@@ -152,7 +152,7 @@ class Parser {
         for (;;) {
             skip_ignored();
             if (!parse_quantifier(&q)) return node;
-            if (!repeatable(*node)) r_.refuse("a repeat operator with a target that is invalid");
+            if (!repeatable(*node)) r_.refuse("a repeat operator with an invalid target");
             // Oniguruma 6.9.10 loses an operator behind {1}.
             if (once) r_.unsupported("a repeat operator behind {1}");
             once = q.min == 1 && q.max == 1;
@@ -484,7 +484,7 @@ void fail(ErrorKind kind, std::string_view pattern, const std::string& what) {
     while (size > 0 && size < pattern.size() && (pattern[size] & 0xC0) == 0x80) --size;
     const std::string shown = std::string(pattern.substr(0, size)) + (size < pattern.size() ? "..." : "");
     throw Error(kind, "the regular expression \"" + shown + "\" has " + what +
-                          (kind == ErrorKind::unsupported ? ", which is not native" : ""));
+                          (kind == ErrorKind::unsupported ? ", which is not supported" : ""));
 }
 
 NodePtr parse(std::string_view pattern) {

@@ -19,7 +19,9 @@ constexpr uint8_t kLetterFlag = 1;
 constexpr uint8_t kUpperFlag = 2;
 constexpr uint8_t kCaselessFlag = 4;
 constexpr uint8_t kMarkFlag = 8;
-constexpr uint8_t kStopFlag = 16;  // not for windows: numbers and white space
+constexpr uint8_t kNumberFlag = 16;
+constexpr uint8_t kSpaceFlag = 32;
+constexpr uint8_t kRareFlag = 64;  // one of these two
 
 // By class, twice: table look-ups want 16 bytes.
 struct ClassFlags {
@@ -33,9 +35,9 @@ constexpr ClassFlags class_flags() {
         kLetterFlag,
         kLetterFlag | kCaselessFlag,
         kCaselessFlag | kMarkFlag,
-        kStopFlag,
-        kStopFlag,
-        kStopFlag,
+        kRareFlag | kNumberFlag,
+        kRareFlag | kSpaceFlag,
+        0,  // CR and LF are ASCII
     };
     ClassFlags flags{};
     for (int i = 0; i < 16; ++i) flags.of[i] = kFlags[i % 8];
@@ -105,7 +107,7 @@ inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& byt
     size = whole_characters(two, three, four, m.continuations, size);
     uint64_t left = two & bits_below(size);
     uint64_t letters = three == 0 ? 0 : letters_by_range<Set>(bytes) & left;
-    uint64_t caseless = letters, upper = 0, marks = 0;
+    uint64_t caseless = letters, upper = 0, marks = 0, numbers = 0, spaces = 0;
     left &= ~letters;
     while (left != 0) {
         const uint32_t index = lowest_bit(left);
@@ -121,16 +123,15 @@ inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& byt
         alike &= left;
         left ^= alike;
         const auto flags = Set::rows(bytes, kClassBlocks[kClassIndex[block >> 1]] + (block & 1) * 64);
-        const uint64_t stops = Set::has(flags, kStopFlag) >> tail & alike;
+        if ((Set::has(flags, kRareFlag) >> tail & alike) != 0) {
+            numbers |= Set::has(flags, kNumberFlag) >> tail & alike;
+            spaces |= Set::has(flags, kSpaceFlag) >> tail & alike;
+        }
         letters |= Set::has(flags, kLetterFlag) >> tail & alike;
         if constexpr (cased) {
             upper |= Set::has(flags, kUpperFlag) >> tail & alike;
             caseless |= Set::has(flags, kCaselessFlag) >> tail & alike;
             marks |= Set::has(flags, kMarkFlag) >> tail & alike;
-        }
-        if (stops != 0) {
-            if (lowest_bit(stops) < size) size = lowest_bit(stops);
-            left &= bits_below(size);
         }
     }
     if constexpr (cased) {
@@ -143,6 +144,8 @@ inline uint32_t classify_blocks(const uint8_t* p, const typename Set::Bytes& byt
         m.caseless = 0;
     }
     m.letters |= flood(letters | m.continuations, letters);
+    m.numbers |= flood(numbers | m.continuations, numbers);
+    m.spaces |= flood(spaces | m.continuations, spaces);
     return size;
 }
 

@@ -80,11 +80,13 @@ struct Portable {
         for (uint64_t left = not_ascii; left != 0;) {
             const uint32_t index = lowest_bit(left);
             const Char c = read_multibyte(p + index, end);
-            if (c.size == 1 || (c.set & (kNumbers | kSpaces))) return index;
+            if (c.size == 1) return index;
             const uint64_t bytes = bits_below(index + c.size) & ~bits_below(index);
             left &= ~bytes;
             m.continuations |= bytes & ~bit(index);
             if (c.set & (cased ? kLetters | kCaseless : kLetters)) m.letters |= bytes;
+            if (c.set & kNumbers) m.numbers |= bytes;
+            if (c.set & kSpaces) m.spaces |= bytes;
             if constexpr (cased) {
                 if (c.set & set_of(CharClass::upper)) m.upper |= bytes;
                 if (c.set & kCaseless) m.caseless |= bytes;

@@ -1,13 +1,12 @@
 // Pretoken starts of up to 64 bytes at once, by bit arithmetic on class masks; shared by all instruction sets.
 //
 // A window begins at a pretoken's start, so nothing before it matters and no state goes from window to window. Every
-// byte has the class of the character that it belongs to; the window ends before the first character whose class a mask
-// cannot hold (invalid bytes, numbers and white space that are not ASCII) and before one that its end would cut. From
-// the masks come all starts in it; those whose proof needs no byte behind the window are kept, and the next window
-// begins at the last of them. Where none can be kept the rules of scan_rules.h take over for one pretoken. An
-// instruction set brings `kShortest` (with fewer bytes left, a window does not pay), `load`, `not_ascii`, `classify`
-// (the masks of ASCII), `classify_multibyte` (the other characters) and `store`, which writes the positions of bits.
-// Unnamed namespace: class_lookup.h.
+// byte has the class of the character that it belongs to; the window ends before the first byte that is no character,
+// and before a character that its end would cut. From the masks come all starts in it; those whose proof needs no byte
+// behind the window are kept, and the next window begins at the last of them. Where none can be kept the rules of
+// scan_rules.h take over for one pretoken. An instruction set brings `kShortest` (with fewer bytes left, a window does
+// not pay), `load`, `not_ascii`, `classify` (the masks of ASCII), `classify_multibyte` (the other characters) and
+// `store`, which writes the positions of bits. Unnamed namespace: class_lookup.h.
 #pragma once
 
 #include <cstring>
@@ -22,8 +21,8 @@ namespace crayon {
 namespace {
 
 constexpr size_t kWindow = 64;
-// A start at bit i is proven by bits up to i + 2 (the contraction of an apostrophe at i looks farthest ahead), runs of
-// white space apart. One more, so that the end of such a contraction is a bit of the window as well.
+// A start at bit i is proven by bits up to i + 3 (behind white space, which has three bytes at most, comes more of it
+// or not; the contraction of an apostrophe at i looks as far as i + 2), runs of white space apart.
 constexpr uint32_t kLookAhead = 3;
 // A window that knows fewer bytes than this was hardly worth making: the rules go on for as many bytes.
 constexpr uint32_t kHardly = 16;
@@ -97,6 +96,23 @@ struct Starts {
     bool whole;      // the text ends with the window, and the limit is its last byte
 };
 
+// Where groups of up to `most` numbers start, one number after the other.
+template <uint32_t most>
+inline uint64_t number_groups(uint64_t numbers, uint64_t continuations) {
+    const uint64_t first = numbers & ~(numbers << 1);
+    uint64_t starts = 0;
+    uint32_t count = 0;  // in the group
+    for (uint64_t left = numbers & ~continuations; left != 0; left &= left - 1) {
+        const uint64_t number = left & (0 - left);
+        if ((number & first) != 0 || count == most) {
+            starts |= number;
+            count = 0;
+        }
+        ++count;
+    }
+    return starts;
+}
+
 // What cased words add in a window that is not all ASCII. A cut is before a capital letter: behind a small one and what
 // has no case after it, or, when the capitals are the last of the word, behind the last letter without case.
 inline Starts cased_starts(const Masks& m, uint64_t letters, uint64_t stranded, uint32_t size, Starts found) {
@@ -163,7 +179,9 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size, boo
     if constexpr (rules.digits == 0) {
         starts |= first_numbers & ~(blanks << 1);
     } else if constexpr (rules.digits == 1) {
-        starts |= numbers;
+        starts |= wide ? numbers & ~m.continuations : numbers;
+    } else if (wide && (numbers & m.continuations) != 0) {
+        starts |= number_groups<rules.digits>(numbers, m.continuations);
     } else {
         starts |= first_numbers;
         const uint64_t fourth = numbers & numbers << 1 & numbers << 2 & numbers << 3;
@@ -173,7 +191,12 @@ inline Starts window_starts(const uint8_t* p, const Masks& m, uint32_t size, boo
     // White space: the first of a run, and the last one when the run ends inside the window, which goes with what
     // follows or stays alone.
     starts |= white & ~(white << 1);
-    starts |= white & ~(white >> 1) & ~breaks;
+    uint64_t last_white = white & ~(white >> 1) & ~breaks;
+    if constexpr (wide) {
+        // The last byte, from which it is up to two bytes to the first.
+        for (int i = 0; i < 2; ++i) last_white = (last_white & ~m.continuations) | (last_white & m.continuations) >> 1;
+    }
+    starts |= last_white;
     if constexpr (rules.breaks) {
         // The run is cut behind its last CR or LF: where blanks follow one and no other follows them.
         const uint64_t gaps = white & ~breaks;

@@ -50,7 +50,7 @@ class SegmentTracer {
 
     std::vector<TraceSegment> raw(Bytes data) {
         if (!p_.on_bytes())
-            throw Error(ErrorKind::unsupported, "this vocabulary is of text, not of bytes: not every byte has a token");
+            throw Error(ErrorKind::unsupported, "this vocabulary is over text, not bytes: some bytes have no token");
         if (data.empty()) return {};
         out_.push_back({std::nullopt, 0, data.size, std::string(data.view()), std::string(data.view()), {}, {}});
         out_.back().runs.push_back({0, uint32_t(data.size)});

@@ -14,7 +14,7 @@ namespace crayon {
 // Error(argument) for a greedy engine: traces show longest match beside what an exact one does.
 inline void check_exact(const Engine& engine) {
     if (engine.is_greedy())
-        throw Error(ErrorKind::argument, "traces are of engines in exact mode: they show longest match beside it");
+        throw Error(ErrorKind::argument, "only an engine in exact mode has traces; they show longest match as well");
 }
 
 // The model of an engine, whose cartridge must outlive this.

@@ -206,7 +206,7 @@ TraceModel::TraceModel(const Engine& engine)
 
 void TraceModel::check(Bytes text) const {
     if (!on_bytes && utf8_error(text.data, text.size) != text.size)
-        throw Error(ErrorKind::utf8, "a vocabulary of text takes UTF-8 alone");
+        throw Error(ErrorKind::utf8, "a vocabulary over text takes only UTF-8");
 }
 
 std::vector<TraceToken> TraceModel::byte_tokens(Bytes text, size_t start, size_t end) const {

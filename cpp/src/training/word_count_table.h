@@ -223,7 +223,7 @@ class WordCountShard {
         slots_[i] = {0, 0, 0};
     }
 
-    // In place of memory that there is none of yet: read, never written.
+    // Stands in for memory that is not allocated yet: read, never written.
     static WordCount* nothing() {
         static WordCount none = {0, 0, 0};
         return &none;

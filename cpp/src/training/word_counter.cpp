@@ -129,7 +129,7 @@ void WordCounter::Call::commit() {
         if (tally == nullptr) continue;
         tally->flush();
         if (tally->total > UINT64_MAX - counter_.total_ - total)
-            throw Error(ErrorKind::argument, "more than 2^64 - 1 words in all cannot be counted");
+            throw Error(ErrorKind::argument, "more than 2^64 - 1 words cannot be counted");
         total += tally->total;
         bytes += tally->bytes;
         unique += tally->table.size();
@@ -256,7 +256,7 @@ void WordCounter::add_words(const std::vector<CountedWord>& words) {
         for (const CountedWord& word : words) {
             if (word.text.empty() || word.count == 0) continue;
             if (word.count > UINT64_MAX - tally.total)
-                throw Error(ErrorKind::argument, "more than 2^64 - 1 words in all cannot be counted");
+                throw Error(ErrorKind::argument, "more than 2^64 - 1 words cannot be counted");
             tally.add(word.text, word.is_raw ? 0 : kTextWord, word.count);
             tally.bytes += word.text.size * word.count;
         }

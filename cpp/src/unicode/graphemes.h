@@ -1,5 +1,5 @@
-// Extended grapheme clusters (UAX #29), as far as clusters of less than six bytes tell them apart: what is asked of
-// them is which of those there are. So regional indicators, four bytes each, are ordinary characters here.
+// Extended grapheme clusters (UAX #29). Only clusters of less than six bytes matter here, so regional indicators, four
+// bytes each, are ordinary characters.
 #pragma once
 
 #include <cstdint>

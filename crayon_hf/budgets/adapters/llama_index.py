@@ -122,9 +122,9 @@ class CrayonNodeParser(TextSplitter):
     def _smaller(self, room: int, source: BaseNode) -> Splitter:
         if room < 1:
             raise ValueError(
-                f"chunk_size is {self.chunk_size}, and the metadata of the document {source.node_id} leave no room in "
-                "that: a larger one, include_metadata=False, or excluded_embed_metadata_keys and "
-                "excluded_llm_metadata_keys of the document"
+                f"chunk_size is {self.chunk_size}, and the metadata of the document {source.node_id} take all of it: "
+                "give a larger chunk_size, include_metadata=False, or the document's excluded_embed_metadata_keys and "
+                "excluded_llm_metadata_keys"
             )
         return self._settings.with_room(room)
 

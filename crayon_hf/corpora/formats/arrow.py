@@ -1,4 +1,5 @@
-"""Arrow: a stream file of one column ``input_ids``, as the ``ArrowWriter`` of ``datasets`` 4 and later writes it.
+"""Arrow: a stream file of one column ``input_ids``, as the ``ArrowWriter`` of ``datasets`` 4 and later writes it. With
+sequences there is another one, ``seq_lengths``.
 
 ``datasets.Dataset.from_file(path)`` maps it, and knows the column as ``List(Value("int32"))`` from the schema's
 metadata; ``pyarrow.ipc.open_stream`` reads it as well.
@@ -10,13 +11,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.formats.base import ShardSettings, ShardWriter
-from crayon_hf.corpora.formats.groups import COLUMN, GroupedFormat, GroupedWriter, Groups, list_array, pyarrow_for
+from crayon_hf.corpora.formats.groups import GroupedFormat, GroupedWriter, Groups, pyarrow_for
 
 if TYPE_CHECKING:
     import numpy as np
-    import numpy.typing as npt
 
-_FEATURES = {COLUMN: {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "List"}}
+_FEATURE = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "List"}
 
 
 class Arrow(GroupedFormat):
@@ -30,19 +30,17 @@ class Arrow(GroupedFormat):
         super().__init__(rows, tokens)
 
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return _Writer(self, prefix, dtype, Groups(*self._limits))
+        return _Writer(self, prefix, dtype, settings, Groups(*self._limits))
 
 
 class _Writer(GroupedWriter):
     def _begin(self) -> None:
         pyarrow = pyarrow_for(self.prefix)
-        self._schema = pyarrow.schema(
-            [(COLUMN, pyarrow.list_(pyarrow.int32()))],
-            metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
-        )
-        self._writer = pyarrow.ipc.new_stream(self._open_sink(), self._schema)
+        features = dict.fromkeys(self.columns, _FEATURE)
+        self._known = self._schema(pyarrow, {"huggingface": json.dumps({"info": {"features": features}})})
+        self._writer = pyarrow.ipc.new_stream(self._open_sink(), self._known)
 
-    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    def _write_columns(self, columns: list[Any], rows: int) -> None:
         import pyarrow
 
-        self._writer.write_batch(pyarrow.RecordBatch.from_arrays([list_array(ids, lengths)], schema=self._schema))
+        self._writer.write_batch(pyarrow.RecordBatch.from_arrays(columns, schema=self._known))

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(NamedTuple):
-    """What a format asks about the tokenizer."""
+    """What a format asks about the tokenizer.
+
+    docs/corpora.md has examples.
+    """
 
     size: int
     """Tokens, added ones too: ``Tokenizer.get_vocab_size()`` of tokenizers, ``len`` of a tokenizer of transformers."""
@@ -32,9 +35,14 @@ class Vocabulary(NamedTuple):
 
 
 class ShardSettings(NamedTuple):
-    """What writing a shard depends on."""
+    """What writing a shard depends on.
+
+    docs/corpora.md has examples.
+    """
 
     vocabulary: Vocabulary
+    sequence_length: int | None = None
+    """Documents are packed into sequences of so many tokens. None: each is written by itself."""
 
 
 class WrittenFile(NamedTuple):
@@ -52,6 +60,8 @@ class Format(ABC):
     """As `FORMATS` and ``--format`` have it."""
     suffix_empty = True
     """Whether a text without tokens gets the tokens that end a document, as the format's own tool does it."""
+    has_rows = False
+    """Whether sequences may have different lengths: readers find each by itself. Else they count tokens."""
     merged_files: tuple[str, ...] = ()
     """Names of what `merge` writes."""
 
@@ -131,12 +141,19 @@ class ShardWriter(ABC):
         self._spools: list[Spool] = []
         self._state = "open"
 
-    def write(self, ids: npt.NDArray[Any], row_splits: npt.NDArray[np.int64]) -> None:
+    def write(
+        self,
+        ids: npt.NDArray[Any],
+        row_splits: npt.NDArray[np.int64],
+        pieces: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         """Documents: document i is ``ids[row_splits[i] : row_splits[i + 1]]``.
 
         `ids`: integers, one axis; those of `dtype` are written as they are. `row_splits`: int64, ascending, one more
         than there are documents; it may begin above 0, so a part of a batch needs no copy. What the caller does with
-        the arrays afterwards makes no difference.
+        the arrays afterwards makes no difference. `pieces`: with sequences, which are the documents then, where each
+        piece of a real one begins in `ids`, and where the last one ends: int64, ascending without repetition, with
+        all of `row_splits` in it. Where a format is not packed, it is None.
 
         Raises:
             FormatError: An id that the dtype does not hold, a document longer than the format has room for.
@@ -162,7 +179,7 @@ class ShardWriter(ABC):
             )
         kept = self._fitting(ids[start:end])
         self._state = "failed"
-        self._write(kept, lengths)
+        self._write(kept, lengths, lengths if pieces is None else np.diff(pieces))
         self._state = "open"
         self.documents += len(lengths)
         self.tokens += end - start
@@ -199,8 +216,9 @@ class ShardWriter(ABC):
         """Make the files."""
 
     @abstractmethod
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
-        """Ids of `dtype`, contiguous; lengths of the documents, in tokens."""
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
+        """Ids of `dtype`, contiguous; lengths of the documents (of sequences, where they are packed) and of the pieces
+        in them, in tokens."""
 
     @abstractmethod
     def _end(self) -> None:

@@ -2,6 +2,7 @@
 
 As ``TokenizedFile`` of ``datatrove/pipeline/tokens/tokenizer.py`` writes them: the index is uint64, in tokens; the
 metadata is three lines, the tokenizer and the bytes of a token, the number of tokens, and that number for people.
+With sequences the index has the ends of the pieces in them, from which the reader makes positions.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ class _Writer(ShardWriter):
     def _begin(self) -> None:
         self._index, self._metadata, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
 
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         import numpy as np
 
         self._tokens.write(ids)
-        self._index.write((self.tokens + np.cumsum(lengths)).astype("<u8"))
+        self._index.write((self.tokens + np.cumsum(pieces)).astype("<u8"))
 
     def _end(self) -> None:
         width = self.dtype.itemsize

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from crayon_hf.corpora.formats.base import ShardSettings
     from crayon_hf.corpora.formats.output import Output
 
 COLUMN = "input_ids"
 """Of int32, as ``datasets`` has for a column of this name."""
+LENGTHS = "seq_lengths"
+"""With sequences: how many tokens each piece of a document in one has, as TRL's ``pack_dataset`` calls it."""
 
 
 class Groups:
@@ -94,6 +97,8 @@ def pyarrow_for(prefix: str) -> Any:
 class GroupedFormat(Format):
     """One file a shard, of groups of documents."""
 
+    has_rows = True
+
     def __init__(self, rows: int, tokens: int) -> None:
         """At most these in a group."""
         self._limits = rows, tokens
@@ -114,18 +119,30 @@ class GroupedWriter(ShardWriter):
     _longest = (1 << 31) - 1  # the offsets of an Arrow list are int32
     _writer: Any
 
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], waiting: Groups) -> None:
+    def __init__(
+        self, format: Format, prefix: str, dtype: np.dtype[Any], settings: ShardSettings, waiting: Groups
+    ) -> None:
         super().__init__(format, prefix, dtype)
         self._groups = waiting
+        self.columns = (COLUMN,) if settings.sequence_length is None else (COLUMN, LENGTHS)
+        """Their names; each is a list of int32."""
+        self._pieces: list[npt.NDArray[np.int64]] = []
+        """Of the documents that wait."""
 
     def _open_sink(self) -> Sink:
         self._sink = Sink(self._output(self._format.files(self.prefix)[0]))
         return self._sink
 
-    @abstractmethod
-    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None: ...
+    def _schema(self, pyarrow: Any, metadata: dict[str, str] | None = None) -> Any:
+        return pyarrow.schema([(name, pyarrow.list_(pyarrow.int32())) for name in self.columns], metadata=metadata)
 
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    @abstractmethod
+    def _write_columns(self, columns: list[Any], rows: int) -> None:
+        """A group: an array of pyarrow for each column."""
+
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
+        if len(self.columns) > 1:
+            self._pieces.append(pieces)
         for group in self._groups.add(ids, lengths):
             self._write_group(*group)
 
@@ -133,6 +150,17 @@ class GroupedWriter(ShardWriter):
         if len(self._groups):
             self._write_group(*self._groups.rest())
         self._writer.close()
+
+    def _write_group(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        import numpy as np
+
+        columns = [list_array(ids, lengths)]
+        if len(self.columns) > 1:
+            pieces = np.concatenate(self._pieces)
+            ends = np.cumsum(pieces).searchsorted(np.cumsum(lengths)) + 1  # of each sequence, in pieces
+            self._pieces = [pieces[ends[-1] :]]
+            columns.append(list_array(pieces[: ends[-1]].astype("<i4"), np.diff(ends, prepend=0)))
+        self._write_columns(columns, len(lengths))
 
     def _discard(self) -> None:
         with contextlib.suppress(Exception):

@@ -49,6 +49,7 @@ class Mds(Format):
     """One directory for each prefix, and one ``index.json`` over all of them (`merge`)."""
 
     name = "mds"
+    has_rows = True
     merged_files = (INDEX,)
 
     def __init__(self, size_limit: int = 1 << 26) -> None:
@@ -112,7 +113,7 @@ class _Writer(ShardWriter):
     def _begin(self) -> None:
         self._directory.make()
 
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         import numpy as np
 
         ends, counted = np.cumsum(lengths), np.cumsum(_sizes(lengths) + 4)  # 4: its place among the offsets

@@ -55,7 +55,7 @@ class _Writer(ShardWriter):
         self._lengths = self._spool(self._index.path, "<i4")
         self._sequences = 0
 
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         self._tokens.write(ids)
         self._lengths.append(lengths)
         self._sequences += int((lengths > 0).sum())

@@ -1,6 +1,8 @@
 """NumPy: ``.npy``, the tokens of all documents, and ``.row_splits.npy``, where each begins and the last one ends.
 
 ``np.load(path, mmap_mode="r")`` opens both without reading them. They are what ``np.save`` writes of the arrays.
+Sequences make an array of two axes, (sequences, tokens), and the row splits are those of the pieces of documents in all
+of them.
 """
 
 from __future__ import annotations
@@ -30,44 +32,49 @@ class NumpyArrays(Format):
         return [prefix + ".row_splits.npy", prefix + ".npy"]
 
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return SplitsWriter(self, prefix, dtype, header=True)
+        return SplitsWriter(self, prefix, dtype, settings.sequence_length, header=True)
 
 
 class SplitsWriter(ShardWriter):
     """Tokens one after the other, with numpy's header or bare, and the row splits beside them."""
 
-    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], header: bool) -> None:
+    def __init__(self, format: Format, prefix: str, dtype: np.dtype[Any], length: int | None, header: bool) -> None:
         super().__init__(format, prefix, dtype)
-        self._has_header = header
+        self._length, self._has_header = length, header
+        self._pieces = 0
 
     def _begin(self) -> None:
         self._splits, self._tokens = [self._output(path) for path in self._format.files(self.prefix)]
-        self._splits.write(_header("<i8", 0) + bytes(8))
+        self._splits.write(_header("<i8", (0,)) + bytes(8))
         if self._has_header:
-            self._tokens.write(_header(self.dtype.str, 0))
+            self._tokens.write(_header(self.dtype.str, self._shape(0, 0)))
 
-    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+    def _write(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64], pieces: npt.NDArray[np.int64]) -> None:
         import numpy as np
 
         self._tokens.write(ids)
-        self._splits.write((self.tokens + np.cumsum(lengths)).astype("<i8"))
+        self._splits.write((self.tokens + np.cumsum(pieces)).astype("<i8"))
+        self._pieces += len(pieces)
 
     def _end(self) -> None:
-        _count(self._splits, "<i8", self.documents + 1)
+        _count(self._splits, "<i8", (self._pieces + 1,))
         if self._has_header:
-            _count(self._tokens, self.dtype.str, self.tokens)
+            _count(self._tokens, self.dtype.str, self._shape(self.documents, self.tokens))
+
+    def _shape(self, documents: int, tokens: int) -> tuple[int, ...]:
+        return (tokens,) if self._length is None else (documents, self._length)
 
 
-def _header(descr: str, count: int) -> bytes:
+def _header(descr: str, shape: tuple[int, ...]) -> bytes:
     from numpy.lib import format
 
     file = io.BytesIO()
-    format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (count,)})  # type: ignore[no-untyped-call]
+    format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 
-def _count(output: Output, descr: str, count: int) -> None:
-    """Put the number of elements into the header; numpy leaves room for any number."""
-    header = _header(descr, count)
-    assert len(header) == len(_header(descr, 0))
+def _count(output: Output, descr: str, shape: tuple[int, ...]) -> None:
+    """Put the shape into the header; numpy leaves room for any number in front."""
+    header = _header(descr, shape)
+    assert len(header) == len(_header(descr, (0, *shape[1:])))
     output.overwrite_start(header)

@@ -26,4 +26,4 @@ class Raw(Format):
         return [prefix + ".row_splits.npy", prefix + ".bin"]
 
     def _writer(self, prefix: str, dtype: np.dtype[Any], settings: ShardSettings) -> ShardWriter:
-        return SplitsWriter(self, prefix, dtype, header=False)
+        return SplitsWriter(self, prefix, dtype, settings.sequence_length, header=False)

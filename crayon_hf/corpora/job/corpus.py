@@ -7,22 +7,24 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.corpora import storage
 from crayon_hf.corpora.formats import FORMATS
-from crayon_hf.corpora.job.directory import BAD_RECORDS, MANIFEST, Directory
+from crayon_hf.corpora.job import choosing
+from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
 from crayon_hf.corpora.job.failures import Failure, failure_of, interrupt_behind, raise_for
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
+from crayon_hf.corpora.job.mixture import sources_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard
+from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
-from crayon_hf.corpora.job.summary import Summary, manifest
+from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
 from crayon_hf.errors import CorpusError, JobError
 from crayon_hf.reading.documents import InputFile, format_of
 from crayon_hf.reading.files import check_files, read_documents
@@ -43,7 +45,7 @@ each one; what it has not given when it ends is not done."""
 
 
 def tokenize_corpus(
-    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile],
+    inputs: str | os.PathLike[str] | InputFile | Sequence[str | os.PathLike[str] | InputFile] | Mapping[str, Any],
     output: str | os.PathLike[str],
     format: str = "megatron",
     *,
@@ -59,6 +61,12 @@ def tokenize_corpus(
     shuffle: bool = False,
     seed: int = 0,
     max_tokens_per_shard: int | None = None,
+    sequence_length: int | None = None,
+    packing: str | None = None,
+    remainder: str | None = None,
+    pad_token: str | None = None,
+    deduplicate: bool = False,
+    held_out: float | None = None,
     batch_bytes: int = BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     group_bytes: int = GROUP_BYTES,
@@ -75,13 +83,16 @@ def tokenize_corpus(
     end are those of a call that nothing happened to. A call for what is done does nothing.
 
     Args:
-        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read.
+        inputs: Files, directories, patterns, addresses of fsspec; what lies in `output` is not read. Or a mixture:
+            ``{"web": {"inputs": ["web/"], "proportion": 0.7}, "code": {...}}``, which is shuffled.
         output: A directory: new, empty, or this job's.
         group_bytes: As many files go together as have no more bytes than that, as stored.
         workers: Processes, at most one a task; without it one for each two cores, for packed files one for each core.
             One means this process itself.
         threads: Of each worker, to encode with; without it the cores are divided among the workers.
         shuffle: The order of the files, too, is ``numpy.random.default_rng(seed).permutation``.
+        deduplicate: Of documents with the same text in all inputs the first one is taken. Inputs are read twice.
+        held_out: A share of the documents that goes to ``OUT/held-out``, by the hash of each text.
         overwrite: Begin anew, and remove what another job of ours wrote there. Files of others are never removed.
         progress: Called after every batch, in this thread or another.
         runner: Does the tasks instead of processes of this machine.
@@ -94,8 +105,10 @@ def tokenize_corpus(
     docs/corpora.md has examples.
     """
     options = Options(
-        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
-        seed, max_tokens_per_shard, max_document_bytes,
+        format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records,
+        shuffle or isinstance(inputs, Mapping),
+        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
+        deduplicate, held_out,
     ).checked()  # fmt: skip
     group_bytes = positive(group_bytes, "group_bytes")
     batch_bytes = positive(batch_bytes, "batch_bytes")
@@ -106,14 +119,27 @@ def tokenize_corpus(
 
     opened = job_tokenizer(tokenizer)
     place = storage.normal(os.fspath(output))
-    directory = Directory(place, lambda request: [task.name for task in _planned(request, place)])
-    job = _Job(directory, inputs, options, opened, group_bytes, batch_bytes, progress)
-    finished = None if begin_anew else job.already_done()
-    if finished is not None:
-        return finished
-    return job.run(
-        begin_anew, runner, lambda tasks, lock: _here(tasks, opened, options, batch_bytes, workers, threads, lock)
-    )
+    if isinstance(inputs, Mapping):
+        inputs, mixture = sources_of(inputs, lambda each: _outside(place, each, options.input_format))
+        options = options._replace(mixture=mixture)
+
+    def directory_of(path: str) -> Directory:
+        return Directory(path, lambda request: [task.name for task in _planned(request, path)])
+
+    job = _Job(directory_of(place), inputs, options, opened, group_bytes, batch_bytes, progress)
+    sides = [job]
+    if options.held_out is not None:
+        directory = directory_of(os.path.join(place, HELD_OUT))
+        aside = options._replace(is_held_out=True)
+        if options.mixture is not None:  # nothing is held out twice
+            aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in options.mixture))
+        sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
+
+    def here(side: _Job) -> Callable[[Sequence[Task], int], Any]:
+        return lambda tasks, lock: _here(tasks, opened, side.options, batch_bytes, workers, threads, lock)
+
+    made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner, here(side)) for side in sides]
+    return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
 
 
 class _Job:
@@ -131,12 +157,15 @@ class _Job:
     ) -> None:
         from crayon_hf.corpora.job.encoder import plan_encoding
 
-        self._directory, self._options, self._tokenizer, self._report = directory, options, tokenizer, report
+        self._directory, self._tokenizer, self._report = directory, tokenizer, report
+        self.options = self._options = options
         self._storage = storage.of(directory.path)
         directory.check()
         encoding = plan_encoding(tokenizer, options, 1)  # what is wrong with the tokenizer is said at once
         self._facts = {"dtype": encoding.encoder.dtype.name, "eos_id": encoding.settings.vocabulary.eos_id}
-        files = _outside(directory.path, inputs, options.input_format)
+        if options.remainder == "pad":
+            self._facts["pad_id"] = encoding.pad_id
+        self.files = files = _outside(directory.path, inputs, options.input_format)
         check_files(files, options.reading(batch_bytes, 0))
         self._group_bytes, self._batch_bytes = group_bytes, batch_bytes
         self._request = {**request_of(files, options, tokenizer), "group_bytes": group_bytes}
@@ -166,7 +195,9 @@ class _Job:
                 if any(state.shards for state in directory.states().values()):
                     refuse(directory.path, before, self._request)
                 self._begin_anew()
-            failures, undone = self._do(runner, here, lock)
+            failures, undone = self._choose(runner, here, lock) if self._options.deduplicate else ([], 0)
+            if not failures:
+                failures, undone = self._do(runner, here, lock)
             raise_for(failures, undone, len(self._tasks))
             return self._finish()
         finally:
@@ -205,6 +236,8 @@ class _Job:
         if ours:
             self._try()
         directory.clear()
+        if options.held_out is None:
+            directory.clear_held_out()
         directory.begin(self._request)
 
     def _try(self) -> None:
@@ -230,6 +263,8 @@ class _Job:
         ]:
             return False
         changed = [task for was, task in zip(then, tasks, strict=True) if was != task]
+        if changed and self._options.deduplicate:  # what is left out elsewhere depends on it
+            return False
         states = [(task, self._state(task)) for task in changed]
         if any(state is not None and state.shards for _, state in states):
             return False
@@ -246,6 +281,40 @@ class _Job:
 
     # -- tasks
 
+    def _choose(
+        self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
+    ) -> tuple[list[Failure], int]:
+        """The first pass where duplicates are left out: hash all documents, and say which are taken."""
+        paths = [state_path(task.output) for task in self._tasks]
+        if all(map(choosing.is_chosen, paths)):
+            return [], 0
+        left = [task for task, path in zip(self._tasks, paths, strict=True) if not choosing.has_hashes(path)]
+        failures = list(self._run_tasks(left, runner, here, lock))
+        undone = sum(not choosing.has_hashes(path) for path in paths)
+        if not undone:
+            choosing.choose([(path, task.files) for path, task in zip(paths, self._tasks, strict=True)], self._options)
+        elif not failures:
+            failures.append(Failure("error", "a task has no hashes"))
+        return failures, undone
+
+    def _run_tasks(
+        self, left: Sequence[Task], runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
+    ) -> Iterator[Failure]:
+        """Do some tasks; what failed."""
+        if not left:
+            return
+        self._tell()
+        results: Iterator[tuple[Task, Any]]
+        if runner is None:
+            results = here(left, lock)(self._progress)
+        else:
+            results = runner(left, self._tokenizer, self._options, self._progress)
+        for task, result in results:
+            if isinstance(result, ShardSummary):
+                self._progress(task, result.counts)
+            else:
+                yield result if isinstance(result, Failure) else failure_of(result)
+
     def _do(
         self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
     ) -> tuple[list[Failure], int]:
@@ -260,19 +329,7 @@ class _Job:
             if not is_finished:
                 left.append(task)
         self._before = self._sum
-        failures: list[Failure] = []
-        if left:
-            self._tell()
-            results: Iterator[tuple[Task, Any]]
-            if runner is None:
-                results = here(left, lock)(self._progress)
-            else:
-                results = runner(left, self._tokenizer, self._options, self._progress)
-            for task, result in results:
-                if isinstance(result, ShardSummary):
-                    self._progress(task, result.counts)
-                else:
-                    failures.append(result if isinstance(result, Failure) else failure_of(result))
+        failures = list(self._run_tasks(left, runner, here, lock))
         found = zip(left, self._states(left), strict=True)
         undone = [task for task, state in found if state is None or not state.done]
         if undone and not failures:
@@ -336,6 +393,7 @@ class _Job:
             output_bytes=sum(file["bytes"] for file in files),
             seconds=time.monotonic() - self._began,
             tokenized=Counts(*(a - b for a, b in zip(counts, before, strict=True))),
+            sequences=sequences_of(shards, counts.tokens, self._options.sequence_length),
             already_done=already_done,
         )
 
@@ -343,7 +401,7 @@ class _Job:
 def _planned(request: dict[str, Any], directory: str) -> list[Task]:
     """The tasks of what was asked for."""
     files = [InputFile(*file) for file in request["inputs"]]
-    return plan(files, directory, request["group_bytes"], request["shuffle"], request["seed"])
+    return plan(files, directory, request["group_bytes"], request["shuffle"], request["seed"], request.get("mixture"))
 
 
 def _here(

@@ -4,6 +4,7 @@ Layout::
 
     OUT/00000.bin ...                   token files, as the format has them
     OUT/manifest.json                   what they are; it is there when all of them are
+    OUT/held-out/                       such a directory of its own, with what was held out
     OUT/bad-records.jsonl               bad records, if there were any
     OUT/_crayon/job.json                what was asked for, while the job is not done
     OUT/_crayon/lock                    held by the job and by each of its workers
@@ -31,7 +32,7 @@ from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name
 
 _OURS = re.compile(
-    r"\d{5,}\.(json|lock|tokens|ends|bad-records\.jsonl)|manifest|bad-records"
+    r"\d{5,}\.(json|lock|tokens|ends|hashes|hashes\.part|chosen|bad-records\.jsonl)|manifest|bad-records"
     r"|\d{5,}\.lock\.[0-9a-f]{16}(\.beat)?"
 )
 _LEASE = re.compile(r"lock\.[0-9a-f]{16}(\.beat)?")
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _PLANNED = ("group_bytes", "shuffle", "seed")
 _JOB, _LOCK, _REMOVING = "job.json", "lock", "removing.json"
+HELD_OUT = "held-out"
 MANIFEST, BAD_RECORDS = "manifest.json", "bad-records.jsonl"
 
 
@@ -176,6 +178,19 @@ class Directory:
         if names or self._has(_JOB):
             self._storage.write(os.path.join(self.place, _REMOVING), json.dumps({"names": names}).encode())
             self._remove()
+
+    def clear_held_out(self) -> None:
+        """Remove what an older job of this directory held out."""
+        aside = Directory(os.path.join(self.path, HELD_OUT), self._tasks_of)
+        if aside.manifest() is None and aside.job() is None:
+            return
+        aside.lock()
+        try:
+            aside.clear()
+        finally:
+            aside.unlock()
+        with contextlib.suppress(OSError):  # somebody else's file is in it
+            self._storage.drop(aside.path)
 
     def place_file(self, name: str, parts: Iterable[bytes]) -> None:
         """Write a file of the directory, which is there whole or not at all."""

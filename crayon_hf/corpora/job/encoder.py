@@ -52,16 +52,19 @@ class Encoding(NamedTuple):
     settings: ShardSettings
     """What the format's writers are told."""
     threads: int
+    pad_id: int | None = None
+    """What fills sequences up, where that is asked for."""
 
 
 def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> Encoding:
     """What a job with these options encodes with.
 
-    JobError where it is not known which token ends a document, FormatError for a vocabulary that is too large.
-    ValueError where the special tokens around a text end with that token already: it would be there twice.
+    JobError where it is not known which token ends a document or fills a sequence up, FormatError for a vocabulary
+    that is too large. ValueError where the special tokens around a text end with that token already: it would be there
+    twice.
     """
     from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
-    from crayon_hf.corpora.job.end_of_text import find_eos
+    from crayon_hf.corpora.job.end_of_text import find_eos, find_pad
 
     opened, format = tokenizer.tokenizer, FORMATS[options.format]
     eos = find_eos(opened, tokenizer.name or None, options.eos) if options.append_eos else None
@@ -76,7 +79,8 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> En
             "add_special_tokens or append_eos, not both"
         )
     encoder = DocumentEncoder(opened, dtype, suffix, format.suffix_empty, options.add_special_tokens, threads)
-    return Encoding(tokenizer, encoder, ShardSettings(vocabulary), threads)
+    pad = find_pad(opened, tokenizer.name or None, options) if options.remainder == "pad" else None
+    return Encoding(tokenizer, encoder, ShardSettings(vocabulary, options.sequence_length), threads, pad)
 
 
 def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:

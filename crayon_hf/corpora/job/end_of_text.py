@@ -1,14 +1,17 @@
-"""Which token of a tokenizer says that a document ends."""
+"""Which token of a tokenizer says that a document ends, and which one fills a sequence up."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crayon_hf.errors import JobError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.files import read_source
+
+if TYPE_CHECKING:
+    from crayon_hf.corpora.job.options import Options
 
 KNOWN = (
     "<|endoftext|>",
@@ -30,7 +33,7 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
     `name` is what the tokenizer was opened by, where that is a path. JobError when there is none, or more than one.
     """
     if token is None:
-        token = _configured(name)
+        token = _configured(name, "eos_token")
         if token is None:
             return _known(tokenizer)
         where = " (named as eos_token beside the tokenizer)"
@@ -42,13 +45,32 @@ def find_eos(tokenizer: Tokenizer, name: str | None, token: str | None) -> int:
     return id
 
 
-def _configured(name: str | None) -> str | None:
+def find_pad(tokenizer: Tokenizer, name: str | None, options: Options) -> int:
+    """The id of the option's token; without one, of the padding token that the files beside the tokenizer name, else
+    of the end of text, as trainers do without a padding token. JobError when there is none."""
+    token = options.pad_token
+    if token is None:
+        token = _configured(name, "pad_token")
+        id = None if token is None else tokenizer.token_to_id(token)
+        if id is not None:
+            return id
+        try:
+            return find_eos(tokenizer, name, options.eos)
+        except JobError as error:
+            raise JobError(f"the padding token is unknown: name it with --pad-token (pad_token=); {error}") from None
+    id = tokenizer.token_to_id(token)
+    if id is None:
+        raise JobError(f"the tokenizer has no token {token!r}: name its padding with --pad-token (pad_token=)")
+    return id
+
+
+def _configured(name: str | None, kind: str) -> str | None:
     if name is None or not os.path.exists(name):
         return None
     directory = name if os.path.isdir(name) else os.path.dirname(name)
     for file in _CONFIGS:
         try:
-            token: Any = json.loads(read_source(os.path.join(directory, file))).get("eos_token")
+            token: Any = json.loads(read_source(os.path.join(directory, file))).get(kind)
         except (OSError, ValueError, AttributeError):
             continue
         if isinstance(token, dict):

@@ -19,6 +19,7 @@ def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobToken
     """What was asked for, as JSON values: all that the bytes of the output depend on."""
     return {
         **options._asdict(),
+        "mixture": None if options.mixture is None else [list(source) for source in options.mixture],
         "inputs": [list(file) for file in files],
         "tokenizer": {"name": tokenizer.name, "digest": tokenizer.digest},
     }

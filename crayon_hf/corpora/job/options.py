@@ -9,6 +9,9 @@ from crayon_hf.reading.documents import Reading
 from crayon_hf.util import validation
 
 BATCH_BYTES: int = Reading._field_defaults["batch_bytes"]
+MAX_SEQUENCE_LENGTH = 1 << 24
+PACKINGS = ("concat", "best-fit")
+REMAINDERS = ("drop", "keep", "pad")
 MAX_DOCUMENT_BYTES: int = Reading._field_defaults["max_document_bytes"]
 
 
@@ -28,6 +31,16 @@ class Options(NamedTuple):
     seed: int = 0
     max_tokens_per_shard: int | None = None
     max_document_bytes: int = MAX_DOCUMENT_BYTES
+    sequence_length: int | None = None
+    packing: str | None = None
+    remainder: str | None = None
+    pad_token: str | None = None
+    deduplicate: bool = False
+    held_out: float | None = None
+    is_held_out: bool = False
+    """The other side of `held_out`: what the job in ``OUT/held-out`` has."""
+    mixture: tuple[tuple[str, int, float], ...] | None = None
+    """`Source`s of `crayon_hf.corpora.job.mixture`."""
 
     def checked(self) -> Options:
         """The same, of plain Python types. TypeError, ValueError or OverflowError for what makes no sense."""
@@ -50,9 +63,44 @@ class Options(NamedTuple):
             seed=seed if self.shuffle else 0,  # without shuffling it makes no difference
             max_tokens_per_shard=None if most is None else positive(most, "max_tokens_per_shard"),
             max_document_bytes=positive(self.max_document_bytes, "max_document_bytes"),
+            deduplicate=validation.flag(self.deduplicate, "deduplicate"),
+            held_out=None if self.held_out is None else _share(self.held_out, "held_out"),
         )
         checked.reading(BATCH_BYTES, 0).check()
-        return checked
+        return checked._packing_checked()
+
+    def _packing_checked(self) -> Options:
+        """With the packing and the remainder that are meant where they are not said."""
+        if self.sequence_length is None:
+            for name in ("packing", "remainder", "pad_token"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} is for sequences of one length: give sequence_length as well")
+            return self
+        from crayon_hf.corpora.formats import FORMATS
+
+        length, limit = positive(self.sequence_length, "sequence_length"), self.max_tokens_per_shard
+        if not 2 <= length <= MAX_SEQUENCE_LENGTH:
+            raise ValueError(f"sequence_length is {length}, expected 2 to {MAX_SEQUENCE_LENGTH:,}")
+        if limit is not None and limit < length:
+            raise ValueError(f"max_tokens_per_shard is {limit}, less than one sequence of {length} tokens")
+        packing = "concat" if self.packing is None else self.packing
+        _one_of(packing, "packing", PACKINGS)
+        has_rows, remainder = FORMATS[self.format].has_rows, self.remainder
+        if remainder is None:
+            remainder = "drop" if packing == "concat" else "keep" if has_rows else "pad"
+        _one_of(remainder, "remainder", REMAINDERS)
+        if remainder == "keep" and not has_rows:
+            raise ValueError(
+                f"remainder is 'keep', and readers of the format {self.format} count {length} tokens for each "
+                "sequence: pad, or drop"
+            )
+        if remainder == "drop" and packing == "best-fit":
+            raise ValueError("remainder is 'drop', and with best-fit nearly every sequence is short: keep, or pad")
+        if self.pad_token is not None:
+            if remainder != "pad":
+                raise ValueError(f"pad_token is for the remainder 'pad', and it is {remainder!r}")
+            _text(self.pad_token, "pad_token")
+        return self._replace(sequence_length=length, packing=packing, remainder=remainder)
 
     def reading(self, batch_bytes: int, threads: int) -> Reading:
         """How the inputs are read."""
@@ -74,6 +122,14 @@ def positive(value: Any, name: str) -> int:
     if number == 0:
         raise ValueError(f"{name} is 0, expected at least 1")
     return number
+
+
+def _share(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is {validation.kind(value)}, expected float")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value}, expected a share between 0 and 1, as 0.005")
+    return float(value)
 
 
 def _text(value: Any, name: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from crayon_hf.corpora.job.mixture import Source, mixed
 from crayon_hf.reading.documents import InputFile
 
 GROUP_BYTES = 64 << 20
@@ -26,12 +27,21 @@ class Task(NamedTuple):
         return sum(max(file.size, 0) for file in self.files)
 
 
-def plan(files: Sequence[InputFile], directory: str, group_bytes: int, shuffle: bool, seed: int) -> list[Task]:
+def plan(
+    files: Sequence[InputFile],
+    directory: str,
+    group_bytes: int,
+    shuffle: bool,
+    seed: int,
+    mixture: Sequence[Sequence[Any]] | None = None,
+) -> list[Task]:
     """The tasks of a job: files in order, whole, as many together as have no more than `group_bytes`.
 
     With `shuffle` the files are first put in the order of ``numpy.random.default_rng(seed).permutation``. A file whose
-    size nobody knows goes alone.
+    size nobody knows goes alone. With a `mixture` (values of `Source`) every task has files of all sources: `mixed`.
     """
+    if mixture is not None:
+        return _named(mixed(files, [Source(*source) for source in mixture], group_bytes, seed), directory)
     if shuffle:
         import numpy as np
 
@@ -45,5 +55,9 @@ def plan(files: Sequence[InputFile], directory: str, group_bytes: int, shuffle: 
             groups.append([file])
             room = group_bytes if file.size >= 0 else -1
         room -= file.size
+    return _named(groups, directory)
+
+
+def _named(groups: Sequence[Sequence[InputFile]], directory: str) -> list[Task]:
     names = [f"{number:05d}" for number in range(len(groups))]
     return [Task(name, tuple(group), os.path.join(directory, name)) for name, group in zip(names, groups, strict=True)]

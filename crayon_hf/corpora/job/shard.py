@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora import storage
+from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
@@ -37,10 +38,13 @@ class ShardSummary(NamedTuple):
 
     output: str
     shards: tuple[dict[str, Any], ...]
-    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``."""
+    """Of each its ``name``, ``documents``, ``tokens`` and ``files``; of each file its ``name`` and ``bytes``. With
+    packing ``sequences`` and ``padding`` (tokens) instead of ``documents``."""
     counts: Counts
     bad_records_file: str | None
     """Where the bad records are listed, as JSON lines of ``file``, ``line`` (``row``, ``document``) and ``reason``."""
+    is_hashed: bool = False
+    """It was the first of two passes; nothing is written yet."""
 
     def as_json(self) -> dict[str, Any]:
         """As values for `json.dumps`."""
@@ -64,6 +68,11 @@ def tokenize_shard(
     shuffle: bool = False,
     seed: int = 0,
     max_tokens_per_shard: int | None = None,
+    sequence_length: int | None = None,
+    packing: str | None = None,
+    remainder: str | None = None,
+    pad_token: str | None = None,
+    deduplicate: bool = False,
     batch_bytes: int = BATCH_BYTES,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     threads: int = 0,
@@ -92,6 +101,10 @@ def tokenize_shard(
         bad_records: ``stop``, ``skip`` or ``replace``; the last two are listed.
         shuffle: Documents are in the order of ``numpy.random.default_rng(seed).permutation``.
         max_tokens_per_shard: No shard has more, unless it is one document; shards are ``OUT/00003_00000`` and so on.
+        sequence_length: Documents are packed into sequences of so many tokens, by `packing`: ``concat`` puts them one
+            after the other and cuts, ``best-fit`` cuts only documents that are longer, and leaves room. `remainder`
+            says what becomes of shorter sequences: ``drop``, ``keep`` or ``pad``, with `pad_token`.
+        deduplicate: Of documents with the same text in these files the first one is taken. The files are read twice.
         batch_bytes: Bytes of text that are read and encoded at a time.
         max_document_bytes: A longer document is a bad record.
         threads: To encode with; 0: as many as there are cores.
@@ -108,7 +121,8 @@ def tokenize_shard(
     """
     options = Options(
         format, input_format, column, template, separator, append_eos, eos, add_special_tokens, bad_records, shuffle,
-        seed, max_tokens_per_shard, max_document_bytes,
+        seed, max_tokens_per_shard, max_document_bytes, sequence_length, packing, remainder, pad_token,
+        deduplicate,
     ).checked()  # fmt: skip
     from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
     from crayon_hf.reading.files import check_files
@@ -118,7 +132,12 @@ def tokenize_shard(
     overwrite = validation.flag(overwrite, "overwrite")
     check_files(files, options.reading(batch_bytes, threads))
     encoding = plan_encoding(opened, options, threads)
-    return run_shard(files, storage.normal(os.fspath(output)), options, encoding, batch_bytes, overwrite, progress)
+    place = storage.normal(os.fspath(output))
+    made = run_shard(files, place, options, encoding, batch_bytes, overwrite, progress)
+    if not made.is_hashed:
+        return made
+    choosing.choose([(state_path(place), files)], options)
+    return run_shard(files, place, options, encoding, batch_bytes, False, progress)
 
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
@@ -142,7 +161,8 @@ def run_shard(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> ShardSummary:
-    """`tokenize_shard` of arguments that were checked."""
+    """`tokenize_shard` of arguments that were checked. Where duplicates are left out, and it is not known which
+    documents those are (`crayon_hf.corpora.job.choosing`), it hashes them, and has to be called again."""
     from crayon_hf.corpora.job.locks import lock
 
     directory, name = os.path.split(output)
@@ -171,23 +191,26 @@ class _Work:
         progress: Progress | None,
     ) -> None:
         self._files, self._output, self._options, self._progress = files, output, options, progress
-        self._directory, name = os.path.split(output)
+        self._directory = os.path.dirname(output)
         self._storage = storage.of(output)
         self._goes_on = False
-        self._beside = os.path.join(self._directory, PLACE, name)
+        self._beside = state_path(output)
         self._path = f"{self._beside}.json"
         self._request = request_of(files, options, encoding.tokenizer)
-        self._encoder, self._settings = encoding.encoder, encoding.settings
+        self._encoder, self._settings, self._pad_id = encoding.encoder, encoding.settings, encoding.pad_id
         self._reading = options.reading(batch_bytes, encoding.threads)
 
     def run(self, overwrite: bool) -> ShardSummary:
         from crayon_hf.corpora.job.shuffled import files_of
 
-        state = self._begin(overwrite)
+        state, options = self._begin(overwrite), self._options
+        if not state.done and options.deduplicate and not choosing.is_chosen(self._beside):
+            self._hash()
+            return ShardSummary(self._output, (), state.counts, None, True)
         if not state.done:
             with self._storage.desk(self._output, lambda: self._goes_on) as desk:
                 state = self._work(state, desk)
-        if self._options.shuffle:
+        if options.shuffle:
             self._storage.remove(files_of(self._beside) if self._storage.lists_all else ())
         if self._progress is not None:
             self._progress(state.counts)
@@ -196,17 +219,20 @@ class _Work:
 
     def _work(self, state: State, desk: Desk) -> State:
         """Do what is left; the state then."""
+        from crayon_hf.corpora.job.packing import packed
         from crayon_hf.corpora.job.shards import BadRecords, Shards
 
         options, bad_path = self._options, f"{desk.beside}.bad-records.jsonl"
         if state.bad_bytes:
             desk.fetch(bad_path)
-        shards = Shards(
+        anew = options.shuffle and not desk.keeps  # all documents are read once more
+        self._choice = choosing.Choice(self._beside, options, 0 if anew else state.counts.read)
+        files = Shards(
             options.format, self._output, self._settings, options.max_tokens_per_shard, state, self._path, desk
         )
+        shards = packed(files, options, self._pad_id)
         try:
             if options.shuffle:
-                anew = not desk.keeps
                 self._shuffle(shards, BadRecords(bad_path, 0 if anew else state.bad_bytes, desk), desk)
             else:
                 self._straight(shards, BadRecords(bad_path, state.bad_bytes, desk))
@@ -296,21 +322,15 @@ class _Work:
             def note(document: int | None) -> Counts:
                 """List the bad records up to a document; what is done then."""
                 nonlocal noted
-                upto = [r for r in batch.bad[noted:] if document is None or r.place <= document]
+                place = len(batch.begins) if document is None else encoded.place(document)
+                upto = [r for r in batch.bad[noted:] if document is None or r.place <= place]
                 bad.add(upto)
                 noted += len(upto)
-                end = len(batch.begins) if document is None else document
-                return Counts(
-                    began.documents + end,
-                    began.tokens + int(encoded.splits[end]),
-                    began.text_bytes + int((batch.ends[:end] - batch.begins[:end]).sum()),
-                    batch.input_bytes,
-                    began.bad_records + noted,
-                )
+                return encoded.counted(began, document, noted)
 
             def before(document: int) -> dict[str, Any]:
                 counts = note(document)
-                return {"next": at(batch, document), "counts": counts, "bad_bytes": bad.sync()}
+                return {"next": at(batch, encoded.place(document)), "counts": counts, "bad_bytes": bad.sync()}
 
             shards.write(encoded.ids, encoded.splits, before)
             done = note(None)
@@ -342,13 +362,7 @@ class _Work:
             batch = encoded.batch
             spool.write(encoded.ids, encoded.splits)
             bad.add(batch.bad)
-            done = Counts(
-                done.documents + len(batch.begins),
-                done.tokens + len(encoded.ids),
-                done.text_bytes + int((batch.ends - batch.begins).sum()),
-                batch.input_bytes,
-                done.bad_records + len(batch.bad),
-            )
+            done = encoded.counted(done, None, len(batch.bad))
             if is_kept and done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
                 noted = done
                 shards.save({"next": batch.after, "counts": done, "bad_bytes": bad.sync(), "spooled": spool.sync()})
@@ -375,17 +389,79 @@ class _Work:
             return read_batches(self._files, self._reading, start)
 
         def encode(batch: Batch) -> _Encoded:
-            ids, splits = self._encoder.encode(batch.data, batch.begins, batch.ends)
-            return _Encoded(batch._replace(data=None), ids, splits)
+            file = self._files[batch.after.file]
+            codes = self._choice.codes(batch.data, batch.begins, batch.ends, file)
+            begins, ends = batch.begins, batch.ends
+            if codes is not None:
+                begins, ends = begins[codes == choosing.TAKEN], ends[codes == choosing.TAKEN]
+            ids, splits = self._encoder.encode(batch.data, begins, ends)
+            return _Encoded(batch._replace(data=None), ids, splits, codes)
 
         overlap(read, encode, write)
+
+    def _hash(self) -> None:
+        """The first pass where duplicates are left out. Bad records are listed in the second one."""
+        from crayon_hf.corpora.job.prefetch import overlap
+        from crayon_hf.corpora.job.task_batches import read_batches
+
+        if choosing.has_hashes(self._beside):
+            return
+        hashes = choosing.Hashes(self._beside, len(self._files))
+
+        def hashed(batch: Batch) -> tuple[int, npt.NDArray[np.uint64]]:
+            return batch.after.file, choosing.hashes_of(batch.data, batch.begins, batch.ends)
+
+        with contextlib.closing(hashes):
+            overlap(
+                lambda: read_batches(self._files, self._reading, Checkpoint()), hashed, lambda each: hashes.add(*each)
+            )
+            hashes.finish()
 
 
 class _Encoded(NamedTuple):
     batch: Batch
     """Without its text."""
     ids: npt.NDArray[Any]
+    """Of those documents of the batch that are taken."""
     splits: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.uint8] | None
+    """Why documents of the batch are taken or not (`crayon_hf.corpora.job.choosing`); None: all are."""
+
+    def place(self, document: int) -> int:
+        """Where in the batch one of the documents that are taken is."""
+        if self.codes is None:
+            return document
+        taken = (self.codes == choosing.TAKEN).nonzero()[0]
+        return int(taken[document]) if document < len(taken) else len(self.codes)
+
+    def counted(self, began: Counts, document: int | None, bad: int) -> Counts:
+        """What is done with all before a document of these (None: with all), and so many bad records."""
+        import numpy as np
+
+        batch = self.batch
+        count = len(self.splits) - 1 if document is None else document
+        place = len(batch.begins) if document is None else self.place(document)
+        lengths = batch.ends[:place] - batch.begins[:place]
+        left_out = np.zeros(4, np.int64)
+        if self.codes is not None:
+            lengths = lengths[self.codes[:place] == choosing.TAKEN]
+            left_out = np.bincount(self.codes[:place], minlength=4)
+        return Counts(
+            began.documents + count,
+            began.tokens + int(self.splits[count]),
+            began.text_bytes + int(lengths.sum()),
+            batch.input_bytes,
+            began.bad_records + bad,
+            began.duplicates + int(left_out[choosing.DUPLICATE]),
+            began.held_out + int(left_out[choosing.OTHER_SIDE]),
+            began.not_chosen + int(left_out[choosing.NOT_CHOSEN]),
+        )
+
+
+def state_path(output: str) -> str:
+    """Where the state of an output is, without its ending."""
+    directory, name = os.path.split(output)
+    return os.path.join(directory, PLACE, name)
 
 
 def written(output: str, state: State) -> list[str]:
@@ -412,14 +488,15 @@ def forget_shard(output: str, state: State) -> None:
     from crayon_hf.corpora.job.shards import prefix_of
     from crayon_hf.corpora.job.shuffled import files_of
 
-    directory, name = os.path.split(output)
+    directory = os.path.dirname(output)
     remove_listed(directory, written(output, state))
     format, limit = FORMATS[state.request["format"]], state.request["max_tokens_per_shard"]
     prefixes = [prefix_of(output, limit, index) for index in range(len(state.shards) + 1)]
     place = storage.of(output)
     place.remove_leftovers(directory, [os.path.basename(path) for prefix in prefixes for path in format.files(prefix)])
-    beside = os.path.join(directory, PLACE, name)
-    place.remove([*files_of(beside), f"{beside}.bad-records.jsonl"])
+    beside = state_path(output)
+    passes = [f"{beside}.{ending}" for ending in ("hashes", "hashes.part", "chosen")]
+    place.remove([*files_of(beside), *passes, f"{beside}.bad-records.jsonl"])
     place.remove([f"{beside}.json"])
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from crayon_hf.corpora.job.packing import Sequences
     from crayon_hf.corpora.storage import Desk
     from crayon_hf.reading.documents import BadRecord
 
@@ -33,11 +34,17 @@ class Shards:
         self._format, self._settings = FORMATS[format], settings
         self._output, self._limit, self._path, self._desk = output, limit, path, desk
         self._writer: ShardWriter | None = None
+        self._padding = 0
 
     def write(
-        self, ids: npt.NDArray[Any], splits: npt.NDArray[np.int64], before: Callable[[int], dict[str, Any]]
+        self,
+        ids: npt.NDArray[Any],
+        splits: npt.NDArray[np.int64],
+        before: Callable[[int], dict[str, Any]],
+        packed: Sequences | None = None,
     ) -> None:
-        """Documents. `before` gives what the state has to say when everything before a document of these is done."""
+        """Documents, or sequences with what is `packed` in them. `before` gives what the state has to say when
+        everything before one of these is done."""
         first, count = 0, len(splits) - 1
         while first < count:
             last = self._fitting(splits, first, count)
@@ -47,7 +54,13 @@ class Shards:
             if self._writer is None:
                 self._prefix = prefix_of(self._output, self._limit, len(self.state.shards))
                 self._writer = self._format.open(self._desk.prefix(self._prefix), self._settings)
-            self._writer.write(ids, splits[first : last + 1])
+            rows = splits[first : last + 1]
+            if packed is None:
+                self._writer.write(ids, rows)
+            else:
+                begin, end = packed.pieces.searchsorted(rows[[0, -1]])
+                self._writer.write(ids, rows, packed.pieces[begin : end + 1])
+                self._padding += int(packed.padding[first:last].sum())
             first = last
 
     def finish(self, changes: dict[str, Any]) -> None:
@@ -85,8 +98,11 @@ class Shards:
         self._desk.publish(self._prefix, written)
         files = [file._asdict() for file in written]
         name = os.path.basename(self._writer.prefix)
-        shard = {"name": name, "documents": self._writer.documents, "tokens": self._writer.tokens, "files": files}
-        self._writer = None
+        rows = {"documents": self._writer.documents}
+        if self._settings.sequence_length is not None:
+            rows = {"sequences": self._writer.documents, "padding": self._padding}
+        shard = {"name": name, **rows, "tokens": self._writer.tokens, "files": files}
+        self._writer, self._padding = None, 0
         self.save({**changes, "shards": (*self.state.shards, shard)})
 
 

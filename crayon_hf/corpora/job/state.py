@@ -5,6 +5,7 @@ Layout beside the output ``OUT/NAME``::
     OUT/_crayon/NAME.json               the state
     OUT/_crayon/NAME.bad-records.jsonl  one JSON object for each bad record, in order; counts up to `bad_bytes`
     OUT/_crayon/NAME.tokens, .ends      with shuffling: the ids of all documents so far, and where each one ends
+    OUT/_crayon/NAME.hashes, .chosen    without duplicates: `crayon_hf.corpora.job.choosing`
     OUT/_crayon/NAME.lock               held by who works on it
 
 The order of effects: a shard's files are written under temporary names, forced to the disk and renamed, and the
@@ -48,6 +49,17 @@ class Counts(NamedTuple):
     input_bytes: int = 0
     """Of the input files, as they are stored."""
     bad_records: int = 0
+    duplicates: int = 0
+    """Documents that were left out, as their text was there before."""
+    held_out: int = 0
+    """Documents of the other side: those held out, and in their directory those that are not."""
+    not_chosen: int = 0
+    """Documents of a source of a mixture of which a part was taken, and not these."""
+
+    @property
+    def read(self) -> int:
+        """All documents that were read, also those that were not written."""
+        return self.documents + self.duplicates + self.held_out + self.not_chosen
 
     def plus(self, other: Counts) -> Counts:
         """The sums."""
@@ -67,6 +79,9 @@ class State(NamedTuple):
     """With shuffling: how many tokens and documents of the files beside the state count."""
     ordered: int | None = None
     """With shuffling, once everything is spooled: how many documents, in their new order, the finished shards have."""
+    packed: int = 0
+    """With packing: what of the next sequences' first document or window is in the finished shards
+    (`crayon_hf.corpora.job.packing`)."""
     done: bool = False
 
     def save(self, path: str) -> None:

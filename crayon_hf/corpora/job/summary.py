@@ -9,6 +9,28 @@ from crayon_hf.corpora.job.state import Counts
 SCHEMA = "crayon-hf/corpus/1"
 
 
+class Sequences(NamedTuple):
+    """What documents were packed into."""
+
+    sequences: int
+    tokens: int
+    """In them, with padding."""
+    padding: int
+    """Tokens."""
+    dropped: int
+    """Tokens of documents that are in no sequence."""
+
+
+def sequences_of(shards: list[dict[str, Any]], tokens: int, length: int | None) -> Sequences | None:
+    """The sums over shards, for documents of so many tokens. None without packing (`length` is that of a sequence)."""
+    if length is None:
+        return None
+    sequences, written, padding = (
+        sum(shard[name] for shard in shards) for name in ("sequences", "tokens", "padding")
+    )  # fmt: skip
+    return Sequences(sequences, written, padding, tokens - (written - padding))
+
+
 class Summary(NamedTuple):
     """The end of a job."""
 
@@ -23,6 +45,10 @@ class Summary(NamedTuple):
     tokenized: Counts
     """What this run did; the rest was done before."""
     already_done: bool = False
+    sequences: Sequences | None = None
+    """With packing."""
+    held_out: Summary | None = None
+    """Of the directory with the documents that were held out."""
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -41,6 +67,7 @@ class Summary(NamedTuple):
             "output": self.output,
             "format": self.format,
             **self.counts._asdict(),
+            **({} if self.sequences is None else {"packed": self.sequences._asdict()}),
             "bytes_per_token": None if ratio is None else round(ratio, 4),
             "tasks": self.tasks,
             "shards": self.shards,
@@ -49,6 +76,7 @@ class Summary(NamedTuple):
             "megabytes_per_second": None if speed is None else round(speed, 2),
             "tokenized": self.tokenized._asdict(),
             "already_done": self.already_done,
+            **({} if self.held_out is None else {"held_out_job": self.held_out.as_json()}),
         }
 
     def lines(self) -> list[str]:
@@ -61,6 +89,18 @@ class Summary(NamedTuple):
             f"tokens: {counts.tokens:,}" + ("" if ratio is None else f" ({ratio:.3f} bytes per token)"),
             f"text: {counts.text_bytes / 1e6:,.1f} MB, of {counts.input_bytes / 1e6:,.1f} MB of input",
         ]
+        if self.sequences is not None:
+            rows, written, padding, dropped = self.sequences
+            more = [f"{padding / written:.2%} padding"] if padding else []
+            more += [f"{dropped:,} tokens dropped"] if dropped else []
+            lines.append(f"sequences: {rows:,}, {written:,} tokens" + "".join(f", {each}" for each in more))
+        if counts.duplicates:
+            lines.append(f"duplicates left out: {counts.duplicates:,}")
+        if counts.not_chosen:
+            lines.append(f"not chosen from the mixture: {counts.not_chosen:,}")
+        if self.held_out is not None:
+            aside = self.held_out.counts
+            lines.append(f"held out: {aside.documents:,} documents, {aside.tokens:,} tokens in {self.held_out.output}")
         if counts.bad_records:
             lines.append(f"bad records: {counts.bad_records:,}, listed in bad-records.jsonl")
         if not self.already_done:

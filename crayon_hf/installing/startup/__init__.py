@@ -1,4 +1,4 @@
-"""`install` in every Python that a command starts, by the environment: no line of a program is changed.
+"""`install` in every Python that a command starts, by environment variables: no program is changed.
 
 The directory of this package stands on ``PYTHONPATH``, so that Python runs `sitecustomize` from it when it starts.
 ``CRAYON_INSTALL`` says in which libraries.
@@ -24,7 +24,7 @@ def libraries(said: str | None) -> list[str]:
     names = [name.strip() for name in said.split(",") if name.strip()]
     for name in names:
         if name not in LIBRARIES:
-            raise ValueError(f"CRAYON_INSTALL: {name!r} is none of {', '.join(LIBRARIES)}, all, 1, 0")
+            raise ValueError(f"CRAYON_INSTALL: {name!r} is unknown, expected {', '.join(LIBRARIES)}, all, 1 or 0")
     return names
 
 
@@ -40,7 +40,9 @@ def variables(said: str | None, environment: Mapping[str, str]) -> dict[str, str
 def run(arguments: Sequence[str], said: str | None = None) -> int:
     """Run ``python ARGUMENTS`` so, in place of this process where the system can do that; else its exit code."""
     if sys.flags.ignore_environment or sys.flags.no_site:
-        raise ValueError("this needs the environment and site, which Python was told to ignore (-E, -I, -S)")
+        raise ValueError(
+            "cannot run with -E, -I or -S, which make Python ignore the environment variables that this needs"
+        )
     command = [sys.executable, *subprocess._args_from_interpreter_flags(), *arguments]  # type: ignore[attr-defined]
     environment = {**os.environ, **variables(said, os.environ)}
     if os.name != "posix":  # elsewhere the caller would not wait for it

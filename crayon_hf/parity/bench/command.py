@@ -20,7 +20,7 @@ from ..harness.references import Vocabulary
 from ..inputs.texts import CORPUS, UnknownVocabularyError, find_text
 from .inputs import Inputs, Sizes, make_inputs
 from .jobs import JOBS, measure_job
-from .machine import machine_lines
+from .machine import machine_lines, touch_memory
 from .measuring import BenchError, measure
 from .options import add_options, thread_counts
 from .prerelease import interpreter
@@ -104,6 +104,8 @@ def run_bench(
         found = [each if isinstance(each, Vocabulary) else find_any(each, directory) for each in vocabularies]
         progress("texts")
         inputs = make_inputs([os.fspath(text) for text in texts], directory, sizes, scenarios)
+        if inputs.texts:
+            touch_memory(min(2 << 30, 200 * max(text.bytes for text in inputs.texts.values())))
         reports: list[Report] = []
 
         def add_jobs(report: Report, vocabulary: Vocabulary | None, names: Sequence[str]) -> None:

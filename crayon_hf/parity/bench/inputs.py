@@ -36,6 +36,8 @@ class Sizes:
     """Bytes of text whose ids are decoded."""
     hostile: int = 1_000_000
     memory: int = 80_000_000
+    large: int = 16_000_000
+    """Bytes of each large text at most."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Inputs:
     texts: dict[str, Text]
     corpus: tuple[str, ...]
     """The names of those that are measured in full."""
+    large: tuple[str, ...]
+    """The names of longer ones from the same files."""
     words_path: str
     """Words for the memory scenario, as plain text; empty when that is not measured."""
     words_bytes: int
@@ -89,6 +93,12 @@ def make_inputs(specs: Sequence[str], directory: str, sizes: Sizes, scenarios: S
         if not content:
             raise ValueError(f"{name} is empty: there is nothing to measure")
         add(name, list(documents(content, DOCUMENT_BYTES)))
+    large = []
+    if "first-large" in scenarios:
+        for spec in specs:
+            content = read_text(find_text(spec), sizes.large)
+            large.append(f"{text_name(spec)}, {len(content) / 1e6:.0f} MB")
+            add(large[-1], list(documents(content, DOCUMENT_BYTES)))
     first = next(iter(data.values()), b"")
     if "long-document" in scenarios:
         # Text that the documents do not have, where there is more of it.
@@ -115,7 +125,7 @@ def make_inputs(specs: Sequence[str], directory: str, sizes: Sizes, scenarios: S
     if "memory" in scenarios:
         words_path = os.path.join(directory, "words.txt")
         write_new_words(words_path, sizes.memory, seed=2)
-    return Inputs(texts, tuple(data), words_path, sizes.memory)
+    return Inputs(texts, tuple(data), tuple(large), words_path, sizes.memory)
 
 
 def _lines(specs: Sequence[str], sizes: Sizes) -> list[str]:

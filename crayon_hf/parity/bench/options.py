@@ -18,9 +18,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         type=_scenarios,
         metavar="LIST",
-        help="with commas between them: first, repeated, new-words, long-document, lines, short, decode, open, memory, "
-        "hostile, lists (default: all; with --quick without long-document, lines, memory, lists); or jobs: training, "
-        "corpora, file, process, transformers, server",
+        help="with commas between them: first, first-large, repeated, new-words, long-document, lines, short, decode, "
+        "open, memory, hostile, lists (default: all; with --quick without first-large, long-document, lines, memory, "
+        "lists); or jobs: training, corpora, file, process, transformers, server",
     )
     add(
         "--engines",
@@ -35,9 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=MODULE:FUNCTION",
-        help="another contestant: FUNCTION(path of a tokenizer.json) returns a function from texts to lists of ids",
+        help="another engine: FUNCTION(path of a tokenizer.json) returns a function from texts to lists of ids",
     )
-    add("--prerelease", action="store_true", help="also the pre-release of tokenizers, in an environment that is made")
+    add("--prerelease", action="store_true", help="also the pre-release of tokenizers, in a new environment")
     add("--prerelease-python", metavar="FILE", help="the interpreter of an environment that has it, instead")
     add("--threads", type=thread_counts, metavar="LIST", help="numbers of threads (default: 1,all; with --quick 1)")
     add("--rounds", type=int, metavar="N", help="time N times (default: 3; with --quick 1)")
@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--megabytes", type=float, metavar="MB", help="take so much of each text at most; for jobs, so much")
     add("--quick", action="store_true", help="little text and one round: rough figures in minutes")
     add("--json", metavar="FILE", help='every round as JSON; "-" is the standard output')
-    add("--markdown", metavar="FILE", help="put the tables between the marks of this document")
+    add("--markdown", metavar="FILE", help="write the tables between the marks of this file")
     add("--reasons", metavar="FILE", help="JSON: why cells fall short of the targets, and what would move them")
     add("--clock", choices=("wall", "cpu"), default="wall", help="what the tables of one thread go by (default: wall)")
 

@@ -10,9 +10,10 @@ from .inputs import HOSTILE, PROSE, Inputs
 from .processes import Outcome
 from .report import Figure
 
-__all__ = ["REPEATS", "SHORT_LAPS", "Job", "figures_of", "plan"]
+__all__ = ["SHORT_LAPS", "STEADY", "STEADY_AFTER", "Job", "figures_of", "plan"]
 
-REPEATS = 2
+STEADY_AFTER, STEADY = 5, 5
+"""Passes over a text before its steady state, and in it."""
 SHORT_LAPS = 60
 STEP_LIMIT = 60.0
 HOSTILE_LIMIT = 5.0
@@ -29,7 +30,7 @@ class Job:
     once: bool = False
     """In the first round only."""
     fills: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """By step: scenario and text of its cells; the first pass fills the first, repeated passes the second."""
+    """By step: scenario and text of its cells; the first pass fills the first, those of the steady state the second."""
 
 
 def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
@@ -37,10 +38,14 @@ def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: 
     jobs = []
     for count in threads:
         if {"first", "repeated"} & set(scenarios):
-            repeats = REPEATS if "repeated" in scenarios else 0
+            repeats = STEADY_AFTER + STEADY - 1 if "repeated" in scenarios else 0
             for name in inputs.corpus:
                 step = _passes(inputs, name, repeats)
                 jobs.append(Job(name, count, (step,), fills={name: (("first", name), ("repeated", name))}))
+        if "first-large" in scenarios:
+            for name in inputs.large:
+                step = _passes(inputs, name, 0)
+                jobs.append(Job(name, count, (step,), fills={name: (("first-large", name),)}))
         jobs += _together(scenarios, inputs, count, ids, count == min(threads))
         if "lines" in scenarios and count == max(threads):
             jobs.append(
@@ -111,7 +116,7 @@ def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenario
             unit = "\u00b5s" if scenario == "short" else "MB/s"
             figure = Figure(scenario, text, job.threads, engine, call, gives, unit, note=note)
             if not note:
-                take = slice(1, None) if index else slice(0, 1)
+                take = slice(STEADY_AFTER, None) if index else slice(0, 1)
                 size = inputs.texts[text].bytes
                 figure.rounds = [_value(each, size, unit) for each in result["wall"][take]]
                 figure.cpu = [_value(each, size, unit) for each in result["cpu"][take]]

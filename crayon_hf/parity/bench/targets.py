@@ -6,6 +6,7 @@ __all__ = ["HOSTILE_PROSE", "JOBS", "MEMORY_MB", "RATIOS", "SCENARIOS"]
 
 SCENARIOS = (
     "first",
+    "first-large",
     "repeated",
     "new-words",
     "long-document",
@@ -23,6 +24,7 @@ JOBS = ("training", "corpora", "file", "process", "transformers", "server")
 
 RATIOS = {
     "first": 3.0,
+    "first-large": 3.0,
     "repeated": 1.5,
     "new-words": 5.0,
     "long-document": 3.0,

@@ -52,7 +52,12 @@ def cell_name(cell: Cell) -> str:
     """A cell in words."""
     scenario, text, threads = cell
     where = {"open": "", "short": "", "decode": ""}.get(scenario, f"{text}, ")
-    titles = {"first": "first pass, ", "repeated": "repeated, ", "lists": "first pass as lists, "}
+    titles = {
+        "first": "first pass, ",
+        "first-large": "first pass, ",
+        "repeated": "steady state, ",
+        "lists": "first pass as lists, ",
+    }
     is_job = scenario.partition(", ")[0] in JOBS
     title = titles.get(scenario, "" if where and not is_job else f"{scenario}, ")
     return f"{title}{where}{threads} thread{'s'[: threads != 1]}"

@@ -51,7 +51,7 @@ def find_target(target: str, against: str, directory: str) -> Subject:
     a repository of the Hub. What has to be made for a reference is put into `directory`. TargetError otherwise.
     """
     if against and against not in REFERENCES:
-        raise TargetError(f"--against {against}: there are {', '.join(REFERENCES)}")
+        raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
     try:
         name, path = _locate(target, directory)
         subject = _Resolver(name, path, against, directory).subject()
@@ -129,7 +129,7 @@ def _downloaded(target: str) -> str:
         if names := staging.files_to_read(listing):
             return client.fetch(place, listing, names)
     except (HubError, ImportError, ValueError) as error:
-        raise TargetError(f"{target} is no file here, and cannot be had from the Hub: {error}") from error
+        raise TargetError(f"{target} is not a file, and cannot be fetched from the Hub: {error}") from error
     raise TargetError(f"{target}: the repository has no tokenizer")
 
 
@@ -228,7 +228,7 @@ class _Resolver:
         engine = cache.open_cartridge(path)
         json = path.removesuffix(".dat") + ".json"
         if not os.path.isfile(json) or cache.source_digest(json) != engine.source_digest:
-            raise TargetError(f"{path}: {json}, which it was compiled from, is not there or is another one")
+            raise TargetError(f"{path}: {json}, which it was compiled from, is missing or has changed")
         reference = reference_of(engine.metadata)
         own = "tiktoken" if reference == "tiktoken" else "tokenizers"
         against = self.against or own

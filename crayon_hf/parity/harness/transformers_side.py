@@ -51,8 +51,8 @@ def open_tokenizer(package: str, directory: str) -> Any:
     tokenizer = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
     if not tokenizer.is_fast:
         raise NotStockError(
-            f"transformers has {type(tokenizer).__name__} in Python alone; ours returns it as it is, "
-            "and there is nothing to compare"
+            f"transformers has {type(tokenizer).__name__} only in Python; crayon-hf returns it unchanged, "
+            "so there is nothing to compare"
         )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)

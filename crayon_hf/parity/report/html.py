@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from hashlib import sha256
-from importlib.resources import files
+from crayon_hf.util.page.markup import mark, section, text
+from crayon_hf.util.page.shell import BREAKS, command_box, page
 
 from .html_agreement import categories, differences, suites
 from .html_speed import speed
-from .markup import MARKS, mark, section, text
 from .model import Report
 from .wording import COMPARED, DIFFERS, caveats, duration, key_figures, seeds, target_about, verdict, visible
 
@@ -23,8 +20,6 @@ _NAMES = {
     "repeat": "Repeat",
     "meaning": "Meaning",
 }
-_BREAKS = "\n\t"
-"""What a command may have besides text: it is shown, and copied, as it is."""
 
 
 def to_html(report: Report) -> str:
@@ -34,7 +29,6 @@ def to_html(report: Report) -> str:
     file can hold (lone surrogates) are spelled out. The page asks for nothing: styles and script are inline and named
     by digest in its Content-Security-Policy.
     """
-    style, script = (_resource(name) for name in ("page.css", "page.js"))
     parts = {
         "differences": differences(report),
         "categories": categories(report),
@@ -44,44 +38,13 @@ def to_html(report: Report) -> str:
         "meaning": _meaning(report),
     }
     said = verdict(report)
-    links = "".join(f'<li><a href="#{name}">{_NAMES[name]}</a></li>' for name, part in parts.items() if part)
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    title = f"{visible(report.target.name)}: {said.headline.lower()} \u00b7 parity report"
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{text(title)}</title>",
-            # Without one, a server that hands the page out would be asked for /favicon.ico.
-            '<link rel="icon" href="data:,">',
-            f"<style>{style}</style>",
-            f"<script>{script}</script>",
-            "</head>",
-            "<body>",
-            MARKS,
-            '<a class="skip" href="#main">To the report</a>',
-            '<header class="top"><p class="brand">crayon-hf <span>parity report</span></p>',
-            f'<nav aria-label="On this page"><ul>{links}</ul></nav>',
-            '<button type="button" id="theme" aria-pressed="false" hidden>Dark</button></header>',
-            '<main id="main" tabindex="-1">',
-            _banner(report),
-            *(part for part in parts.values() if part),
-            "</main>",
-            f"<footer><p>Made by <code>crayon-hf parity</code>, {text(report.started)}, in "
-            f"{duration(report.seconds)}. {text(report.schema)}</p></footer>",
-            "</body>",
-            "</html>",
-            "",
-        ]
+    return page(
+        title=f"{visible(report.target.name)}: {said.headline.lower()} \u00b7 parity report",
+        kind="parity report",
+        sections=[(name, _NAMES[name], part) for name, part in parts.items()],
+        banner=_banner(report),
+        footer=f"Made by <code>crayon-hf parity</code>, {text(report.started)}, in {duration(report.seconds)}. "
+        f"{text(report.schema)}",
     )
 
 
@@ -110,14 +73,9 @@ def _banner(report: Report) -> str:
 
 
 def _repeat(report: Report) -> str:
-    shown = visible(report.command, keep=_BREAKS)
+    shown = visible(report.command, keep=BREAKS)
     spelled = "" if shown == report.command else " Characters that cannot be shown are spelled out in it."
-    command = (
-        '<div class="command"><pre id="command" tabindex="0" aria-label="The command"><code>'
-        f"{_command(report.command)}</code></pre>"
-        '<div><button type="button" id="copy" aria-describedby="command" hidden>Copy</button>'
-        '<span id="copied" role="status"></span></div></div>'
-    )
+    command = command_box(report.command)
     versions = "".join(
         f'<tr><th scope="row">{text(name)}</th><td>{text(version)}</td></tr>'
         for name, version in sorted(report.versions.items())
@@ -152,20 +110,3 @@ def _repeat(report: Report) -> str:
 def _meaning(report: Report) -> str:
     paragraphs = [*report.notes, " ".join(caveats(report))]
     return section("meaning", "What this shows, and what not", [f"<p>{text(said)}</p>" for said in paragraphs])
-
-
-def _command(command: str) -> str:
-    """Each argument in an element of its own, so that lines break between arguments and not at their hyphens."""
-    parts = re.split(f"([ {_BREAKS}]+)", command)
-    return "".join(
-        text(part, keep=_BREAKS) if place % 2 or not part else f"<span>{text(part)}</span>"
-        for place, part in enumerate(parts)
-    )
-
-
-def _resource(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8").strip()
-
-
-def _digest(content: str) -> str:
-    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"

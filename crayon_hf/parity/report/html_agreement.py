@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from crayon_hf.util.page.markup import code, literal, mark, section, text
+
 from .alignment import Run, align
-from .markup import code, literal, mark, section, text
 from .model import Category, DifferenceShown, FieldValues, Report, SuiteResult
 from .wording import clipped, count, duration, outcome, plural, suite_origin, visible
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from .markup import section, text
+from crayon_hf.util.page.markup import section, text
+
 from .model import Report, Speed
 from .wording import plural, ratio, ratio_spread, scenario_about, scenario_title, scenarios, speed_label, value
 

@@ -134,7 +134,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class Report:
-    """One target against one reference."""
+    """One target against one reference.
+
+    docs/parity.md has examples.
+    """
 
     target: Target
     ours: Library

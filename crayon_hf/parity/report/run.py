@@ -58,6 +58,8 @@ def make_report(
     is taken. `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is
     what repeats the run. `cartridge` is the one that ours has to encode with, for a certificate: TargetError if it
     does not, before anything is compared. A difference, or a side that crashes, is a part of the report and no error.
+
+    docs/parity.md has examples.
     """
     tokens = strings // 5 if tokens is None else tokens
     started, clock = datetime.now(timezone.utc), time.monotonic()

@@ -24,6 +24,8 @@ def write(
 
     All are made before the first one is written, and each appears whole or not at all. The paths of what was written.
     An OSError names the path that was given.
+
+    docs/parity.md has examples.
     """
     wanted: list[tuple[str, Path]] = []
     if directory is not None:

@@ -53,7 +53,7 @@ def test_pointers_beyond_32_bits(size: str, tmp_path: Path) -> None:
     lengths = [5, (1 << 31) - 1, 0, (1 << 31) - 1, 7]
     vocabulary = VOCABULARIES[size]
     with FORMATS["megatron"].open(str(tmp_path / "x"), ShardSettings(vocabulary)) as writer:
-        writer._write(np.empty(0, writer.dtype), np.array(lengths, np.int64))
+        writer._write(np.empty(0, writer.dtype), np.array(lengths, np.int64), np.array(lengths, np.int64))
         writer.finish()
     width = 2 if vocabulary is SMALL else 4
     pointers = np.fromfile(tmp_path / "x.idx", "<i8", 4, offset=34 + 4 * 4)

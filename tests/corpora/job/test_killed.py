@@ -30,6 +30,7 @@ from pathlib import Path
 import numpy, crayon_hf
 from crayon_hf.corpora.job import encoder
 from crayon_hf.corpora.job import corpus as job
+from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job import prefetch
 from crayon_hf.corpora.job import shuffled
 from crayon_hf.corpora.job import workers
@@ -40,6 +41,8 @@ from tests.corpora.job.job_cases import tree
 home, options, TOKENIZER = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 tokenizer = crayon_hf.Tokenizer.from_file(TOKENIZER)
 tokenizer.encode("warm")
+packing.WINDOW = 256
+MIXTURE = {"a": {"inputs": [str(home / "in/0.jsonl")], "repeat": 1.5}, "b": {"inputs": str(home / "in/1.jsonl")}}
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"}
 
 def run(out, nth=0, **more):
@@ -50,8 +53,8 @@ def run(out, nth=0, **more):
             kill_at(nth, str(out))
         try:
             crayon_hf.tokenize_corpus(
-                home / "in", out, tokenizer=tokenizer, workers=1, threads=1, group_bytes=3000, batch_bytes=900,
-                **{**options, **more},
+                MIXTURE if options.get("seed") == 9 else home / "in", out, tokenizer=tokenizer,
+                **{"workers": 1, "threads": 1, "group_bytes": 3000, "batch_bytes": 900, **options, **more},
             )
         except BaseException as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\\n")
@@ -112,6 +115,11 @@ CASES: dict[str, dict[str, Any]] = {
     "limited": {"format": "datatrove", "max_tokens_per_shard": 300, "bad_records": "skip"},
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
     "mds": {"format": "mds"},
+    "no duplicates": {"format": "npy", "deduplicate": True, "max_tokens_per_shard": 300, "bad_records": "replace"},
+    "mixed": {"format": "bin", "deduplicate": True, "seed": 9, "sequence_length": 8, "max_tokens_per_shard": 200},
+    "held out": {"format": "bin", "held_out": 0.4},
+    "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 100},
+    "best fit": {"format": "arrow", "sequence_length": 8, "packing": "best-fit", "max_tokens_per_shard": 100},
 }
 
 

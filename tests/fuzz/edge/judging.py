@@ -53,7 +53,7 @@ def opened(document: bytes) -> crayon_hf.Tokenizer | None:
 
 def is_for_the_library(error: Outcome) -> bool:
     """What is not native, with a version of tokenizers installed that it cannot be handed to: 1.0."""
-    return error.error[0] == "UnsupportedError" and "takes a class of tokenizers before 1.0" in error.message
+    return error.error[0] == "UnsupportedError" and "needs tokenizers before 1.0" in error.message
 
 
 def reference_of(document: bytes) -> Any:

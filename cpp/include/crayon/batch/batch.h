@@ -31,7 +31,7 @@ Ragged encode_ragged(const Engine& engine, const std::vector<TextView>& texts, c
 std::vector<int64_t> count_tokens(const Engine& engine, const std::vector<TextView>& texts,
                                   const EncodeOptions& options, size_t threads);
 
-// The ids of texts as they become ready, in order. A large text's come in parts, of which the last says so.
+// The ids of texts as they become ready, in order. Those of a large text come in parts; the last part is marked.
 struct ReadyIds {
     size_t text;
     const int32_t* ids;

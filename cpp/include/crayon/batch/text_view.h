@@ -22,7 +22,7 @@ struct TextView {
 // Thrown for a text with a code point that UTF-8 cannot have: which one, its holder finds out.
 struct NotUnicode {};
 
-// Units [from, to) as UTF-8: how many bytes that is, and those written to memory, of which no byte behind them is
+// Units [from, to) as UTF-8: the number of bytes; and the bytes written to memory, where nothing behind them is
 // touched. The second throws NotUnicode.
 size_t utf8_size(const TextView& text, size_t from, size_t to);
 void write_utf8(const TextView& text, size_t from, size_t to, uint8_t* memory);

@@ -129,9 +129,9 @@ class Engine {
     std::vector<size_t> cuts(Bytes pretoken) const;
     // The whole record; `pair` may be null.
     Encoding encode(const Sequence& first, const Sequence* pair, const EncodeOptions& options, Scratch& scratch) const;
-    // What is between a text's special ids, of the text or of a part that ends and, if it `continues`, begins at a seam
-    // that holds with offsets; these count from the part's first character, and words from its first, of which there
-    // are `words`.
+    // The encoding of a text, or of a part of one, without special ids. A part ends at a seam that holds with offsets,
+    // and begins at one if it `continues`. Offsets count from the part's first character, words from its first word;
+    // `words` gets their number.
     Encoding encode_part(Bytes text, const EncodeOptions& options, bool continues, Scratch& scratch,
                          int32_t* words) const;
     // What happens to encodings after the model: truncation, the post-processor, padding. `pair` may be null.

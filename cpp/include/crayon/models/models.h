@@ -11,6 +11,7 @@
 #include "crayon/json/json.h"
 #include "crayon/models/longest_match.h"
 #include "crayon/support/bytes.h"
+#include "crayon/support/cpu.h"
 #include "crayon/support/id_buffer.h"
 #include "crayon/unicode/border.h"
 
@@ -73,7 +74,7 @@ class Model {
 
 // `options` is the "model" of the tokenizer.json without "vocab" and "merges" (ModelSpec::options). Errors as for
 // make_normalizer.
-std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge);
+std::unique_ptr<Model> make_model(const json::Value& options, const Cartridge& cartridge, CpuLevel level);
 
 // The same vocabulary in greedy mode. No text becomes one of `specials`, nor the name of a byte's token. WordPiece is
 // longest match already, and stays as it is.

@@ -14,7 +14,7 @@ namespace crayon {
 // True when NFC (Unicode 9.0, as in tokenizers 0.23) surely leaves the text as it is. False may be wrong: then run it.
 bool is_nfc_quick(Bytes text);
 
-// Whether NFC leaves the character alone, and where it stands, among any others of which that is true.
+// Whether NFC changes neither the character nor its place, among any others that are stable, too.
 bool is_stable_in_nfc(uint32_t code_point);
 
 // Canonical composition (UAX #15) of valid UTF-8 text with the tables of Unicode 9.0. `out` is replaced. When

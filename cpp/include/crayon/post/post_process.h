@@ -56,7 +56,7 @@ size_t count_added_tokens(const PostProcessor& processor, bool is_pair);
 std::optional<SingleFrame> single_frame_of(const PostProcessor& processor);
 std::optional<PairFrame> pair_frame_of(const PostProcessor& processor);
 
-// Forgets the strings of special tokens that are what `string_of` says, so that encodings need not hold them.
+// Drops the strings of special tokens that `string_of` gives as well, so that encodings need not hold them.
 // `string_of` gives none for an id that the vocabulary does not have.
 void forget_known_texts(PostProcessor* processor,
                         const std::function<std::optional<std::string>(uint32_t id)>& string_of);

@@ -26,8 +26,7 @@ inline void advise_huge_pages(void* p, size_t bytes) {
 #endif
 }
 
-// Memory of at least one large page, in large pages, that std::free() frees. Null where there is none to be had, and
-// for smaller sizes.
+// Memory in large pages, freed by std::free(). Null for less than one large page, and if none are available.
 inline void* huge_memory(size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes < kHugePage) return nullptr;

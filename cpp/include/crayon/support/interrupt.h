@@ -9,12 +9,12 @@ namespace crayon {
 // Throws when the call is to stop; null where nothing stops one. For the whole process.
 inline std::atomic<void (*)()> interrupt_check{nullptr};
 
-// Between two looks; and how long at most a thread sleeps that should look.
+// Between two looks; also the longest sleep of a thread that should look.
 constexpr auto kLookAfter = std::chrono::milliseconds(50);
 
 class InterruptWatch {
   public:
-    // What it throws is what interrupt_check throws.
+    // Throws what interrupt_check throws.
     void look_now_and_then() {
         const auto now = std::chrono::steady_clock::now();
         if (now < due_) return;

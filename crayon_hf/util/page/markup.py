@@ -1,11 +1,11 @@
-"""What the parts of the HTML page share: escaped text, marks, elements that repeat."""
+"""What the parts of a page share: escaped text, marks, elements that repeat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from .wording import visible
+from .words import visible
 
 __all__ = ["MARKS", "code", "literal", "mark", "section", "text"]
 

@@ -1,0 +1,194 @@
+"""Which documents a job writes: by the text alone, or, where duplicates are left out, after all of them were hashed.
+
+A text has 128 bits of BLAKE2b. The first 64 say on which side of ``held_out`` it is, the others whether it is in the
+part of a source that is taken. So the same text is always on the same side, in whatever file and order.
+
+Duplicates take two passes over the inputs. In the first each task writes the hashes of its documents; then `choose`
+says of each document of each task whether it is the first of its text, in the order of the tasks. Layout beside the
+output ``OUT/NAME``::
+
+    OUT/_crayon/NAME.hashes  16 bytes a document; uint64 documents of each file; uint64 files
+    OUT/_crayon/NAME.chosen  one byte a document: TAKEN, DUPLICATE, OTHER_SIDE or NOT_CHOSEN
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora import storage
+from crayon_hf.errors import JobError
+from crayon_hf.reading.addresses import is_local
+from crayon_hf.reading.documents import InputFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from crayon_hf.corpora.job.options import Options
+
+TAKEN, DUPLICATE, OTHER_SIDE, NOT_CHOSEN = range(4)
+_COPIED = 1 << 20
+_PART = 1 << 25
+"""Documents whose hashes are compared at a time."""
+
+
+def hashes_of(data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """(documents, 2), of ``data[begins[i]:ends[i]]``."""
+    import numpy as np
+
+    view, spans = memoryview(data), zip(begins.tolist(), ends.tolist(), strict=True)
+    digests = b"".join([blake2b(view[begin:end], digest_size=16).digest() for begin, end in spans])
+    return np.frombuffer(digests, "<u8").reshape(-1, 2)
+
+
+def by_text(hashes: npt.NDArray[np.uint64], options: Options, share: float) -> npt.NDArray[np.uint8]:
+    """TAKEN, OTHER_SIDE or NOT_CHOSEN, of a file of which `share` is taken."""
+    import numpy as np
+
+    codes = np.zeros(len(hashes), np.uint8)
+    if options.held_out is not None:
+        is_held_out = hashes[:, 0] < np.uint64(options.held_out * 2.0**64)
+        codes[is_held_out != options.is_held_out] = OTHER_SIDE
+    if share < 1:
+        turned = hashes[:, 1] + np.uint64(options.seed * 0x9E3779B97F4A7C15 % 2**64)  # another seed, another part
+        codes[turned >= np.uint64(share * 2.0**64)] = NOT_CHOSEN
+    return codes
+
+
+class Choice:
+    """Of the documents of one task, in their order."""
+
+    def __init__(self, path: str, options: Options, done: int) -> None:
+        """`path` is the state's without its ending; `done` is how many documents are before the next one."""
+        self._options, self._next = options, done
+        self._chosen = None if not options.deduplicate else _chosen(path)
+
+    def codes(
+        self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], file: InputFile
+    ) -> npt.NDArray[np.uint8] | None:
+        """Of the next documents, which are one file's. None: all are taken."""
+        first, self._next = self._next, self._next + len(begins)
+        if self._chosen is not None:
+            return self._chosen[first : self._next]
+        if self._options.held_out is None and file.share >= 1:
+            return None
+        return by_text(hashes_of(data, begins, ends), self._options, file.share)
+
+
+def _chosen(path: str) -> npt.NDArray[np.uint8]:
+    import numpy as np
+
+    return np.frombuffer(storage.of(path).read(f"{path}.chosen") or b"", np.uint8)
+
+
+def has_hashes(path: str) -> bool:
+    """Whether the first pass over a task is done."""
+    return storage.of(path).is_there(f"{path}.hashes")
+
+
+def is_chosen(path: str) -> bool:
+    """Whether it is known which documents of a task are taken."""
+    return storage.of(path).is_there(f"{path}.chosen")
+
+
+class Hashes:
+    """The hashes of a task's documents, file by file, in a file that is there when all are in it."""
+
+    def __init__(self, path: str, files: int) -> None:
+        import numpy as np
+
+        self._path = f"{path}.hashes"
+        self._counts = np.zeros(files, "<u8")
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+
+    def add(self, file: int, hashes: npt.NDArray[np.uint64]) -> None:
+        """Of documents of the file with this number."""
+        self._counts[file] += len(hashes)
+        self._file.write(hashes.astype("<u8", copy=False).tobytes())
+
+    def finish(self) -> None:
+        """Put the file in its place."""
+        self._file.write(self._counts.tobytes() + len(self._counts).to_bytes(8, "little"))
+        self._file.seek(0)
+        parts = iter(lambda: self._file.read(_COPIED), b"")
+        storage.of(self._path).place(self._path, parts, f"{self._path}.part")
+
+    def close(self) -> None:
+        """Whatever became of it."""
+        self._file.close()
+
+
+def choose(tasks: Sequence[tuple[str, Sequence[InputFile]]], options: Options) -> None:
+    """Say of each document of tasks (their states' paths without endings, and their files) whether it is taken.
+
+    Of one text the first document is; a file that is read again has the same one again. Memory: 45 bytes for each of
+    at most 2**25 documents, and 1 byte for each of all.
+    """
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    read = []
+    for path, files in tasks:
+        hashes, counts = _read(f"{path}.hashes", len(files))
+        ids = np.array([numbers.setdefault(file.address, len(numbers)) for file in files], np.int64)
+        codes = np.concatenate(
+            [np.zeros(0, np.uint8)]
+            + [
+                by_text(hashes[end - count : end], options, file.share)
+                for end, count, file in zip(np.cumsum(counts).tolist(), counts.tolist(), files, strict=True)
+            ]
+        )
+        read.append((hashes, ids, counts, codes))
+    parts = -(-sum(len(codes) for *_, codes in read) // _PART)
+    for part in range(parts):
+        _compare(read, part, parts)
+    for (path, _), (*_, codes) in zip(tasks, read, strict=True):
+        storage.of(path).write(f"{path}.chosen", codes.tobytes())
+
+
+def _compare(read: list[Any], part: int, parts: int) -> None:
+    """Mark duplicates among the documents of one part."""
+    import numpy as np
+
+    found = []
+    for hashes, ids, counts, codes in read:
+        places = np.flatnonzero((codes == TAKEN) & (hashes[:, 0] % np.uint64(parts) == part))
+        starts = np.cumsum(counts) - counts
+        file = np.searchsorted(starts, places, side="right") - 1
+        # Files without documents begin where the next one does; the last of those is the document's.
+        found.append((hashes[places], (ids[file] << 40) + places - starts[file], places))
+    hashes = np.concatenate([each[0] for each in found])
+    document = np.concatenate([each[1] for each in found])
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable: equal texts in their order
+    ordered = hashes[order]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first = document[order][np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))]
+    is_duplicate = np.zeros(len(order), bool)
+    is_duplicate[order] = document[order] != first
+    end = 0
+    for (*_, codes), (_, _, places) in zip(read, found, strict=True):
+        codes[places[is_duplicate[end : end + len(places)]]] = DUPLICATE
+        end += len(places)
+
+
+def _read(path: str, files: int) -> tuple[Any, npt.NDArray[np.int64]]:
+    """(hashes, documents of each file)."""
+    import numpy as np
+
+    place = storage.of(path)
+    size = place.size(path)
+    documents, odd = divmod(size - 8 * (files + 1), 16)
+    if documents < 0 or odd:
+        raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
+    data: Any = np.memmap(path, "u1", "r") if is_local(path) else np.frombuffer(place.read(path) or b"", "u1")
+    if len(data) != size:
+        raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
+    counts = data[16 * documents :].view("<u8")
+    if len(counts) != files + 1 or counts[-1] != files or counts[:-1].sum() != documents:
+        raise JobError(f"{path} is damaged: begin anew with --overwrite (overwrite=True)")
+    hashes = data[: 16 * documents].view("<u8").reshape(-1, 2)
+    return hashes, counts[:-1].astype(np.int64)

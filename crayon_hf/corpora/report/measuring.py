@@ -1,0 +1,204 @@
+"""The report of a finished directory: its manifest, and one pass over its tokens."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job.directory import BAD_RECORDS, HELD_OUT, MANIFEST, Directory
+from crayon_hf.corpora.job.encoder import JobTokenizer, job_tokenizer
+from crayon_hf.corpora.job.shard import is_whole
+from crayon_hf.corpora.job.summary import sequences_of
+from crayon_hf.corpora.report.model import Bin, CorpusReport, Lengths, TokenCount
+from crayon_hf.corpora.report.scripts import shares
+from crayon_hf.corpora.report.shards import blocks_of
+from crayon_hf.errors import CrayonError, JobError
+from crayon_hf.reading.addresses import is_local
+from crayon_hf.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_FREQUENT = 100
+_UNUSED = 200
+_REASONS = 20
+_CODE_POINTS = 0x110000
+
+
+def make_report(directory: str | os.PathLike[str], tokenizer: str | Tokenizer | None = None) -> CorpusReport:
+    """What `tokenize_corpus` left in a directory, in whatever format.
+
+    `tokenizer` is the one that the directory was made with; without it the manifest's name is opened. Where that is not
+    possible the report has no texts of tokens and no scripts. Memory: some blocks of 2**20 tokens, and a number for
+    each id and each length.
+
+    Raises:
+        JobError: There is no manifest, a file is missing or damaged, or `tokenizer` is another one.
+
+    docs/corpora.md has an example.
+    """
+    path = os.fspath(directory)
+    if not is_local(path):
+        raise JobError(f"{path} is no directory of this machine: copy it to one, and report on that")
+    manifest = _manifest(path)
+    opened = _opened(manifest, tokenizer, path)
+    shards = [shard for task in manifest["tasks"] for shard in task["shards"]]
+    for shard in shards:
+        if not is_whole(path, [shard]):
+            raise JobError(f"{os.path.join(path, shard['name'])} is gone or has changed since it was made")
+    totals = _Totals(None if opened is None else opened.tokenizer)
+    length = manifest["settings"].get("sequence_length")
+    format = manifest["settings"]["format"]
+    for shard in shards:
+        for block in blocks_of(format, os.path.join(path, shard["name"]), manifest["dtype"], length is not None):
+            totals.add(block.ids, block.lengths)
+    packed = sequences_of(shards, manifest["counts"]["tokens"], length)
+    written = manifest["counts"]["tokens"] if packed is None else packed.tokens
+    if totals.tokens != written:
+        raise JobError(f"{path} has {totals.tokens:,} tokens, and its manifest says {written:,}: make it again")
+    known = 0 if opened is None else max(opened.tokenizer.get_vocab().values(), default=-1) + 1
+    counts = totals.of_ids(known)
+    unused = [id for id in (counts == 0).nonzero()[0].tolist() if opened is None or totals.text(id) is not None]
+    frequent = (-counts).argsort(kind="stable")[:_FREQUENT]
+    of = "documents" if length is None else "sequences" if format in ("megatron", "mds") else "pieces"
+    held = os.path.join(path, HELD_OUT)
+    return CorpusReport(
+        directory=path,
+        format=format,
+        tokenizer=manifest["tokenizer"]["name"],
+        digest=manifest["tokenizer"]["digest"],
+        vocabulary=len(counts) if opened is None else opened.tokenizer.get_vocab_size(),
+        counts=manifest["counts"],
+        sequences=None if packed is None else {"sequence_length": length, **packed._asdict()},
+        shards=len(shards),
+        output_bytes=sum(file["bytes"] for shard in shards for file in shard["files"]),
+        lengths=totals.lengths(of),
+        scripts=None if opened is None else shares(totals.code_points),
+        frequent=tuple(TokenCount(int(id), totals.text(int(id)), int(counts[id])) for id in frequent if counts[id]),
+        never_used=tuple(unused),
+        unused_texts=tuple(TokenCount(id, totals.text(id), 0) for id in unused[:_UNUSED]),
+        bad_reasons=_reasons(path) if manifest["counts"]["bad_records"] else {},
+        held_out=_manifest(held)["counts"] if os.path.exists(os.path.join(held, MANIFEST)) else None,
+    )
+
+
+def _manifest(path: str) -> dict[str, Any]:
+    found = Directory(path, lambda request: ()).manifest()
+    if found is None:
+        raise JobError(f"{path} has no {MANIFEST} of crayon-hf tokenize: is it the directory, and is the job done?")
+    if found["settings"]["format"] not in FORMATS or "dtype" not in found:
+        raise JobError(f"{os.path.join(path, MANIFEST)} is damaged: make it again with --overwrite (overwrite=True)")
+    return found
+
+
+def _opened(manifest: dict[str, Any], tokenizer: str | Tokenizer | None, path: str) -> JobTokenizer | None:
+    name = manifest["tokenizer"]["name"]
+    if tokenizer is None:
+        if not name:
+            return None
+        try:
+            opened = job_tokenizer(name)
+        except (CrayonError, OSError, ValueError):  # it was elsewhere
+            return None
+        return opened if opened.digest == manifest["tokenizer"]["digest"] else None
+    opened = job_tokenizer(tokenizer)
+    if opened.digest != manifest["tokenizer"]["digest"]:
+        raise JobError(f"{path} was made with another tokenizer ({name or 'without a name'}): its digest differs")
+    return opened
+
+
+def _reasons(path: str) -> dict[str, int]:
+    reasons: Counter[str] = Counter()
+    try:
+        with open(os.path.join(path, BAD_RECORDS), "rb") as file:
+            for line in file:
+                reasons[json.loads(line)["reason"]] += 1
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise JobError(f"{os.path.join(path, BAD_RECORDS)} cannot be read: {error}") from error
+    return dict(reasons.most_common(_REASONS))
+
+
+def _has_bytes(tokenizer: Tokenizer) -> bool:
+    """Whether tokens are runs of bytes, so that the text of one means something."""
+    try:
+        tokenizer.decode_bytes([0])
+    except CrayonError:
+        return False
+    return True
+
+
+class _Totals:
+    """What is counted in one pass."""
+
+    def __init__(self, tokenizer: Tokenizer | None) -> None:
+        import numpy as np
+
+        self.tokens = 0
+        self.code_points = np.zeros(_CODE_POINTS, np.int64)
+        self._tokenizer = tokenizer
+        self._is_bytes = tokenizer is not None and _has_bytes(tokenizer)
+        self._ids = np.zeros(0, np.int64)
+        self._lengths: Counter[int] = Counter()
+        self._texts: dict[int, str | None] = {}
+
+    def add(self, ids: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> None:
+        import numpy as np
+
+        self.tokens += len(ids)
+        counts = np.bincount(ids, minlength=len(self._ids)) if len(ids) else np.zeros(0, np.int64)
+        counts[: len(self._ids)] += self._ids[: len(counts)]
+        self._ids = counts if len(counts) >= len(self._ids) else self._ids
+        of_lengths, several = np.unique(lengths, return_counts=True)
+        for length, number in zip(of_lengths.tolist(), several.tolist(), strict=True):
+            self._lengths[length] += number
+        if self._tokenizer is not None and len(ids):
+            known: Any = ids.astype(np.int32)
+            if self._is_bytes:
+                decoded = self._tokenizer.decode_bytes(known, skip_special_tokens=True).decode("utf-8", "replace")
+            else:
+                decoded = self._tokenizer.decode(known, skip_special_tokens=True)
+            chars = np.frombuffer(decoded.encode("utf-32-le", "surrogatepass"), "<u4")
+            self.code_points += np.bincount(chars, minlength=_CODE_POINTS)
+
+    def of_ids(self, known: int) -> npt.NDArray[np.int64]:
+        """How often each id is there, of at least `known` ids."""
+        import numpy as np
+
+        return np.pad(self._ids, (0, max(0, known - len(self._ids))))
+
+    def text(self, id: int) -> str | None:
+        """Of a token; None where there is none, or no tokenizer."""
+        if self._tokenizer is None:
+            return None
+        if id not in self._texts:
+            token = self._tokenizer.id_to_token(id)
+            if token is not None and self._is_bytes:
+                token = self._tokenizer.decode_bytes([id]).decode("utf-8", "backslashreplace") or token
+            self._texts[id] = token
+        return self._texts[id]
+
+    def lengths(self, of: str) -> Lengths | None:
+        """None when there is none."""
+        import numpy as np
+
+        if not self._lengths:
+            return None
+        values = np.array(sorted(self._lengths), np.int64)
+        counts = np.array([self._lengths[int(value)] for value in values], np.int64)
+        ends = np.cumsum(counts)
+        total = int(ends[-1])
+
+        def at(part: float) -> int:
+            return int(values[np.searchsorted(ends, part * total)])
+
+        powers = [int(value).bit_length() for value in values]
+        bins = [
+            Bin(1 << n >> 1, (1 << n) - 1, int(counts[[power == n for power in powers]].sum()))
+            for n in range(powers[0], powers[-1] + 1)
+        ]
+        mean = float((values * counts).sum() / total)
+        return Lengths(of, total, int(values[0]), at(0.5), mean, at(0.9), at(0.99), int(values[-1]), tuple(bins))

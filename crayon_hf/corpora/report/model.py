@@ -1,0 +1,187 @@
+"""What a report of a corpus says, as values, as JSON and as lines for a terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crayon_hf.util.page.words import count, plural, visible
+
+SCHEMA = "crayon-hf/corpus-report/1"
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Of the histogram of lengths, in tokens."""
+
+    least: int
+    most: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of documents, or of what there is of them in sequences."""
+
+    of: str
+    """``documents``, ``pieces`` (of documents in sequences, and padding) or ``sequences``."""
+    count: int
+    least: int
+    median: int
+    mean: float
+    percentile_90: int
+    percentile_99: int
+    most: int
+    histogram: tuple[Bin, ...]
+    """By powers of two: 0, 1, 2 to 3, 4 to 7, ... from the first that has one to the last."""
+
+
+@dataclass(frozen=True)
+class TokenCount:
+    """A token and how often it is there."""
+
+    id: int
+    text: str | None
+    """None without the tokenizer. Where tokens are bytes, what is no UTF-8 is spelled ``\\xNN``; else the token is as
+    the vocabulary spells it."""
+    count: int
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """A report; `measuring.make_report` makes it."""
+
+    directory: str
+    format: str
+    tokenizer: str
+    digest: str
+    """SHA-256 of the tokenizer, as the manifest has it."""
+    vocabulary: int
+    """How many ids there are: those of the tokenizer, or without it up to the largest one that is used."""
+    counts: dict[str, int]
+    """As the manifest has them: documents, tokens, text_bytes, bad_records, duplicates, held_out, ..."""
+    sequences: dict[str, int] | None
+    """With packing: sequence_length, sequences, tokens, padding, dropped."""
+    shards: int
+    output_bytes: int
+    lengths: Lengths | None
+    """None without documents."""
+    scripts: dict[str, int] | None
+    """Characters of the decoded text by their scripts; None without the tokenizer."""
+    frequent: tuple[TokenCount, ...]
+    never_used: tuple[int, ...]
+    unused_texts: tuple[TokenCount, ...]
+    """The first of `never_used`, with their texts."""
+    bad_reasons: dict[str, int]
+    """Why records were bad, and how many; the most frequent reasons."""
+    held_out: dict[str, int] | None
+    """Counts of what was held out."""
+
+    @property
+    def tokens(self) -> int:
+        """In the files: with padding, and without what was dropped."""
+        return self.counts["tokens"] if self.sequences is None else self.sequences["tokens"]
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """Bytes of text for each token of the documents."""
+        return self.counts["text_bytes"] / self.counts["tokens"] if self.counts["tokens"] else None
+
+    @property
+    def command(self) -> str:
+        """What makes it again."""
+        import shlex
+
+        return shlex.join(["crayon-hf", "corpus-report", self.directory])
+
+    def to_json(self) -> str:
+        """As one object, with a newline at the end."""
+        ratio = self.bytes_per_token
+        fields: dict[str, Any] = {
+            "schema": SCHEMA,
+            **asdict(self),
+            "bytes_per_token": None if ratio is None else round(ratio, 4),
+        }
+        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
+
+    def lines(self, most: int = 10) -> list[str]:
+        """For a terminal, with at most so many rows of a kind."""
+        counts, ratio = self.counts, self.bytes_per_token
+        lines = [
+            f"{self.directory}: {plural(self.shards, 'shard')} ({self.format}), {self.output_bytes / 1e6:,.1f} MB",
+            f"tokenizer: {visible(self.tokenizer) or 'without a name'}, {plural(self.vocabulary, 'id')}",
+            f"documents: {count(counts['documents'])}",
+            f"tokens: {count(counts['tokens'])}" + ("" if ratio is None else f" ({ratio:.3f} bytes per token)"),
+            f"text: {counts['text_bytes'] / 1e6:,.1f} MB, of {counts['input_bytes'] / 1e6:,.1f} MB of input",
+        ]
+        if self.sequences is not None:
+            of = self.sequences
+            lines.append(
+                f"sequences: {count(of['sequences'])} of {count(of['sequence_length'])} tokens, "
+                f"{share(of['padding'], of['tokens'])} padding, {plural(of['dropped'], 'token')} dropped"
+            )
+        for name, said in LEFT_OUT.items():
+            if counts.get(name):
+                lines.append(f"{said}: {count(counts[name])}")
+        lines += [f"  {count(number)}: {visible(reason)}" for reason, number in list(self.bad_reasons.items())[:most]]
+        if self.lengths is not None:
+            of_all = self.lengths
+            lines += ["", f"tokens of {of_all.of}: {spread(of_all)}"]
+            top = max(each.count for each in of_all.histogram)
+            for each in of_all.histogram:
+                bar = "#" * round(40 * each.count / top)
+                lines.append(f"  {span(each):>21} {count(each.count):>13}  {bar}".rstrip())
+        if self.scripts:
+            total = sum(self.scripts.values())
+            lines += ["", f"characters by script: {count(total)}"]
+            rows = list(self.scripts.items())
+            lines += [f"  {share(number, total):>7}  {script(name)}" for name, number in rows[:most]]
+            if rest := sum(number for _, number in rows[most:]):
+                lines.append(f"  {share(rest, total):>7}  {plural(len(rows) - most, 'other script')}")
+        if self.frequent:
+            lines += ["", "most frequent tokens:"]
+            lines += [
+                f"  {share(each.count, self.tokens):>7}  {each.id:>7}  {shown(each)}" for each in self.frequent[:most]
+            ]
+        unused = ", ".join(f"{each.id} {shown(each)}" for each in self.unused_texts[:most])
+        lines += ["", f"never used: {plural(len(self.never_used), 'id')} of {count(self.vocabulary)}"]
+        return [*lines, f"  {unused}{', ...' if len(self.never_used) > most else ''}"] if unused else lines
+
+
+LEFT_OUT = {
+    "bad_records": "bad records",
+    "duplicates": "duplicates left out",
+    "held_out": "held out",
+    "not_chosen": "not chosen from the mixture",
+}
+"""Counts of what is not in the files."""
+
+
+def share(part: int, whole: int) -> str:
+    """Per cent, with two digits behind the point."""
+    return "<0.01%" if 0 < part < whole / 20_000 else f"{part / whole:.2%}" if whole else "0.00%"
+
+
+def script(name: str) -> str:
+    """The name of a script, for people."""
+    said = {"Common": "digits, punctuation, spaces (Common)", "Inherited": "marks (Inherited)"}
+    return said.get(name, name.replace("_", " "))
+
+
+def span(each: Bin) -> str:
+    """The lengths of a bin."""
+    return count(each.least) if each.least == each.most else f"{count(each.least)} \u2013 {count(each.most)}"
+
+
+def shown(token: TokenCount) -> str:
+    """The text of a token in quotes; nothing where it is not known."""
+    return "" if token.text is None else f"\u201c{visible(token.text)}\u201d"
+
+
+def spread(lengths: Lengths) -> str:
+    """Least, median and so on, in a line."""
+    return (
+        f"median {count(lengths.median)}, mean {lengths.mean:,.1f}, from {count(lengths.least)} to "
+        f"{count(lengths.most)}; 90% have at most {count(lengths.percentile_90)}, 99% {count(lengths.percentile_99)}"
+    )

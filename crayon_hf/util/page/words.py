@@ -1,0 +1,49 @@
+"""Words of pages and reports: numbers, and text in which everything can be seen."""
+
+from __future__ import annotations
+
+import re
+
+# Written out, since Python's own table changes with its version: controls, what has no width, what turns the direction
+# of the text around it, blanks that look like nothing, and what no file can hold.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
+)
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with everything that cannot be seen, or changes what stands beside it, as ``\x..``, ``\u....``.
+
+    A lone surrogate is among that, so the result has UTF-8. ``keep`` are characters to leave as they are.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        char = match[0]
+        if char in keep:
+            return char
+        code = ord(char)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return _INVISIBLE.sub(escaped, text)
+
+
+def count(number: int) -> str:
+    """``12,345``."""
+    return f"{number:,}"
+
+
+def large(number: int) -> str:
+    """Four digits at most: ``9,213``, ``81.4 thousand`` is written ``81.4 k``, ``16.8 M``."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
+        if number >= size:
+            shown = number / (1000 if letter == "k" else size)
+            return f"{shown:.0f} {letter}" if shown >= 100 else f"{shown:.1f} {letter}"
+    return count(number)
+
+
+def plural(number: int, word: str, words: str = "") -> str:
+    """``1 suite``, ``3 suites``."""
+    return f"{count(number)} {word if number == 1 else words or word + 's'}"

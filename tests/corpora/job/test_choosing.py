@@ -1,0 +1,194 @@
+"""Documents that are left out: duplicates, and those that are held out, whoever works and however often."""
+
+from __future__ import annotations
+
+import json
+import random
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crayon_hf import JobError
+from crayon_hf.corpora.job import choosing
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.options import Options
+from crayon_hf.corpora.job.shard import tokenize_shard
+from crayon_hf.reading.documents import InputFile
+from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[list[str]]:
+    """Of files: many are there twice and more often, within a file and in others; some are empty."""
+    chance = random.Random(5)
+    return [[f"text {chance.randint(0, 120)} of some" * chance.randint(0, 2) for _ in range(60 + i)] for i in range(4)]
+
+
+@pytest.fixture(scope="module")
+def inputs(texts: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("inputs")
+    for i, of_file in enumerate(texts):
+        write_jsonl(directory / f"{i}.jsonl", of_file)
+    return directory
+
+
+def job(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
+    values = {"workers": 1, "group_bytes": 3000, **options}
+    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+
+
+def rows(directory: Path) -> list[list[int]]:
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    return [row for task in manifest["tasks"] for shard in task["shards"] for row in rows_of(directory / shard["name"])]
+
+
+def is_held_out(text: str, share: float) -> bool:
+    return int.from_bytes(blake2b(text.encode(), digest_size=16).digest()[:8], "little") < share * 2**64
+
+
+def test_duplicates(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """The first of each text is there, in its place."""
+    summary = job(inputs, tmp_path / "1", gpt2_like, deduplicate=True, batch_bytes=200)
+    everything = [text for of_file in texts for text in of_file]
+    expected = list(dict.fromkeys(everything))
+    assert rows(tmp_path / "1") == reference_ids(gpt2_like, expected)
+    assert summary.counts.documents == len(expected) < len(everything)
+    assert summary.counts.duplicates == len(everything) - len(expected)
+    assert "duplicates left out" in "\n".join(summary.lines())
+    assert job(inputs, tmp_path / "1", gpt2_like, deduplicate=True).already_done
+    job(inputs, tmp_path / "3", gpt2_like, deduplicate=True, workers=3)
+    assert tree(tmp_path / "3") == tree(tmp_path / "1")
+
+
+def test_parts_of_the_hashes(inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In however many parts they are compared."""
+    job(inputs, tmp_path / "1", gpt2_like, deduplicate=True)
+    monkeypatch.setattr(choosing, "_PART", 17)
+    job(inputs, tmp_path / "2", gpt2_like, deduplicate=True)
+    assert tree(tmp_path / "2") == tree(tmp_path / "1")
+
+
+def test_duplicates_of_a_shard(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """A shard by itself knows of its own files; limits and shuffling make no difference to what is left out."""
+    files = [inputs / "0.jsonl", inputs / "1.jsonl"]
+    expected = list(dict.fromkeys([*texts[0], *texts[1]]))
+    ids = reference_ids(gpt2_like, expected)
+    done = tokenize_shard(files, tmp_path / "a", "bin", tokenizer=str(gpt2_like), deduplicate=True)
+    assert rows_of(tmp_path / "a") == ids
+    assert done.counts.duplicates == len(texts[0]) + len(texts[1]) - len(expected)
+    tokenize_shard(
+        files, tmp_path / "b", "bin", tokenizer=str(gpt2_like), deduplicate=True, shuffle=True, seed=3, batch_bytes=99
+    )
+    order = np.random.default_rng(3).permutation(len(expected))
+    assert rows_of(tmp_path / "b") == [ids[i] for i in order]
+
+
+def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """By the text alone: the two directories have all documents, and no text is on both sides."""
+    summary = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)
+    everything = [text for of_file in texts for text in of_file]
+    aside = [text for text in everything if is_held_out(text, 0.3)]
+    rest = [text for text in everything if not is_held_out(text, 0.3)]
+    assert rows(tmp_path / "1") == reference_ids(gpt2_like, rest)
+    assert rows(tmp_path / "1" / "held-out") == reference_ids(gpt2_like, aside)
+    assert summary.counts.documents == len(rest)
+    assert summary.counts.held_out == summary.held_out.counts.documents == len(aside) > 20
+    assert summary.held_out.counts.held_out == len(rest)
+    assert f"held out: {len(aside)} documents" in "\n".join(summary.lines())
+    assert summary.as_json()["held_out_job"]["documents"] == len(aside)
+    again = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)
+    assert again.already_done
+    assert again.held_out.already_done
+    both = job(inputs, tmp_path / "2", gpt2_like, held_out=0.3, deduplicate=True, workers=2)
+    assert rows(tmp_path / "2") == reference_ids(gpt2_like, list(dict.fromkeys(rest)))
+    assert rows(tmp_path / "2" / "held-out") == reference_ids(gpt2_like, list(dict.fromkeys(aside)))
+    assert both.counts.duplicates == len(rest) - len(set(rest))
+    assert both.held_out.counts.duplicates == len(aside) - len(set(aside))
+
+
+def test_another_job_takes_the_directory(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """What was held out goes with the old one."""
+    job(inputs, tmp_path / "out", gpt2_like, held_out=0.3)
+    with pytest.raises(JobError, match=r"held_out was 0.3, is null"):
+        job(inputs, tmp_path / "out", gpt2_like)
+    job(inputs, tmp_path / "out", gpt2_like, overwrite=True)
+    job(inputs, tmp_path / "plain", gpt2_like)
+    assert tree(tmp_path / "out") == tree(tmp_path / "plain")
+    job(inputs, tmp_path / "out", gpt2_like, held_out=0.1, overwrite=True)
+    job(inputs, tmp_path / "new", gpt2_like, held_out=0.1)
+    assert tree(tmp_path / "out") == tree(tmp_path / "new")
+
+
+def test_files_of_others_where_documents_are_held_out(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / "held-out").mkdir(parents=True)
+    (tmp_path / "out" / "held-out" / "mine.txt").write_text("mine")
+    with pytest.raises(JobError, match="has files of others"):
+        job(inputs, tmp_path / "out", gpt2_like, held_out=0.3)
+    assert list(tree(tmp_path / "out")) == ["held-out/mine.txt"]
+
+
+def test_mds_has_an_index_of_each_side(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    job(inputs, tmp_path / "out", gpt2_like, "mds", held_out=0.3)
+    sides = [json.loads((tmp_path / "out" / name / "index.json").read_bytes()) for name in ("", "held-out")]
+    counts = [sum(shard["samples"] for shard in side["shards"]) for side in sides]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert counts == [manifest["counts"]["documents"], manifest["counts"]["held_out"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (0, ValueError, "held_out is 0, expected a share between 0 and 1"),
+        (1.0, ValueError, "held_out is 1.0, expected a share"),
+        (float("nan"), ValueError, "held_out is nan"),
+        ("x", TypeError, "held_out is str, expected float"),
+        (True, TypeError, "held_out is bool, expected float"),
+    ],
+)
+def test_no_share(
+    value: Any, error: type[Exception], message: str, inputs: Path, gpt2_like: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        job(inputs, tmp_path / "out", gpt2_like, held_out=value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_input_that_changes(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """What is left out of other files depends on it: before the first shard all begins anew, after it nothing does."""
+    for i in range(3):
+        write_jsonl(tmp_path / "in" / f"{i}.jsonl", ["one", "two", f"{i}"])
+    (tmp_path / "in" / "1.jsonl").open("a").write("{oops\n")
+    options: dict[str, Any] = {"deduplicate": True, "group_bytes": 10}
+    with pytest.raises(Exception, match="JSON"):
+        job(tmp_path / "in", tmp_path / "out", gpt2_like, **options)
+    write_jsonl(tmp_path / "in" / "1.jsonl", ["one", "three"])
+    job(tmp_path / "in", tmp_path / "out", gpt2_like, **options)
+    assert rows(tmp_path / "out") == reference_ids(gpt2_like, ["one", "two", "0", "three", "2"])
+
+
+def test_the_same_file_again_is_no_duplicate(tmp_path: Path) -> None:
+    """In a mixture a file may come several times: each time it has the same documents."""
+    files = [InputFile("a", 1), InputFile("b", 1), InputFile("a", 1)]
+    texts = {"a": [b"x", b"y", b"x"], "b": [b"", b"y", b"z"]}
+    hashes = choosing.Hashes(str(tmp_path / "0"), 3)
+    for number, file in enumerate(files):
+        data = b"".join(texts[file.address])
+        ends = np.cumsum(list(map(len, texts[file.address])))
+        hashes.add(number, choosing.hashes_of(data, ends - list(map(len, texts[file.address])), ends))
+    hashes.finish()
+    choosing.choose([(str(tmp_path / "0"), files)], Options(deduplicate=True).checked())
+    assert list((tmp_path / "0.chosen").read_bytes()) == [0, 0, 1, 0, 1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 9, None])
+def test_damaged_hashes(damage: bytes | None, tmp_path: Path) -> None:
+    hashes = choosing.Hashes(str(tmp_path / "0"), 1)
+    hashes.add(0, choosing.hashes_of(b"ab", np.array([0, 1]), np.array([1, 2])))
+    hashes.finish()
+    path = tmp_path / "0.hashes"
+    path.write_bytes(path.read_bytes()[:-16] + b"\x07" + bytes(7) + b"\1" + bytes(7) if damage is None else damage)
+    with pytest.raises(JobError, match="is damaged"):
+        choosing.choose([(str(tmp_path / "0"), [InputFile("a", 1)])], Options(deduplicate=True).checked())

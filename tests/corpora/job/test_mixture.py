@@ -1,0 +1,187 @@
+"""Sources that are mixed: each as often as was asked for, in every task, in an order that a seed decides."""
+
+from __future__ import annotations
+
+import collections
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import CorpusError, JobError
+from crayon_hf.cli import main
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.mixture import Source, mixed, sources_of
+from crayon_hf.reading.documents import InputFile
+from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Texts of sources whose files are web/0.jsonl, ... under a directory, which is under the key "at"."""
+    directory = tmp_path_factory.mktemp("sources")
+    texts = {"at": [str(directory)]}
+    for name, files, each in (("web", 8, 60), ("code", 4, 40), ("books", 2, 20)):
+        texts[name] = []
+        for i in range(files):
+            of_file = [f"{name} document {i} {j} is about " + "words " * (j % 7) for j in range(each)]
+            write_jsonl(directory / name / f"{i}.jsonl", of_file)
+            texts[name] += of_file
+    return texts
+
+
+def mixture(sources: dict[str, list[str]], **keys: dict[str, float]) -> dict[str, Any]:
+    return {name: {"inputs": f"{sources['at'][0]}/{name}", **of} for name, of in keys.items()}
+
+
+def job(inputs: Any, output: Path, tokenizer: Path, **options: Any) -> Any:
+    values = {"workers": 1, "group_bytes": 12000, **options}
+    return tokenize_corpus(inputs, output, "bin", tokenizer=str(tokenizer), **values)
+
+
+def tasks_of(directory: Path) -> list[list[list[int]]]:
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    return [[row for s in task["shards"] for row in rows_of(directory / s["name"])] for task in manifest["tasks"]]
+
+
+def test_repeats(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """Each document as often as its source is read, some once more; every task has all sources."""
+    given = mixture(sources, web={"repeat": 1}, code={"repeat": 2.5}, books={"repeat": 0.5})
+    summary = job(given, tmp_path / "1", gpt2_like)
+    names = {
+        tuple(ids): (name, text)
+        for name in ("web", "code", "books")
+        for ids, text in zip(reference_ids(gpt2_like, sources[name]), sources[name], strict=True)
+    }
+    tasks = [[names[tuple(row)] for row in task] for task in tasks_of(tmp_path / "1")]
+    assert len(tasks) > 3
+    counts = collections.Counter(each for task in tasks for each in task)
+    assert {counts["web", text] for text in sources["web"]} == {1}
+    assert {counts["code", text] for text in sources["code"]} == {2, 3}
+    assert {counts["books", text] for text in sources["books"]} == {0, 1}
+    more = sum(counts["code", text] == 3 for text in sources["code"]) / len(sources["code"])
+    some = sum(counts["books", text] for text in sources["books"]) / len(sources["books"])
+    assert 0.3 < more < 0.7
+    assert 0.2 < some < 0.8
+    assert summary.counts.documents == sum(counts.values())
+    assert summary.counts.not_chosen == 3 * 160 + 40 - sum(n for (name, _), n in counts.items() if name != "web")
+    for task in tasks:
+        of = collections.Counter(name for name, _ in task)
+        assert of["web"] > 20 < of["code"]
+        order = [name for name, _ in task]
+        assert order != sorted(order)
+
+    job(given, tmp_path / "3", gpt2_like, workers=3, batch_bytes=500)
+    assert tree(tmp_path / "3") == tree(tmp_path / "1")
+    assert job(given, tmp_path / "1", gpt2_like).already_done
+    job(given, tmp_path / "seed", gpt2_like, seed=1)
+    assert tasks_of(tmp_path / "seed") != tasks_of(tmp_path / "1")
+    with pytest.raises(JobError, match="mixture was"):
+        job(mixture(sources, web={}, code={}, books={}), tmp_path / "1", gpt2_like)
+
+
+def test_proportions(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """As many bytes as all sources have, in these shares."""
+    given = mixture(sources, web={"proportion": 2}, code={"proportion": 6})
+    found, repeats = sources_of(given, lambda paths: _found(paths))
+    sizes = [sum(file.size for file in found[:8]), sum(file.size for file in found[8:])]
+    assert repeats[0].repeat * sizes[0] == pytest.approx(0.25 * sum(sizes))
+    assert repeats[1].repeat * sizes[1] == pytest.approx(0.75 * sum(sizes))
+    job(given, tmp_path / "1", gpt2_like)
+    rows = [tuple(row) for task in tasks_of(tmp_path / "1") for row in task]
+    web = {tuple(ids) for ids in reference_ids(gpt2_like, sources["web"])}
+    assert 0.15 < sum(row in web for row in rows) / len(rows) < 0.35
+
+
+def _found(paths: list[Any]) -> list[InputFile]:
+    return [InputFile(str(path), path.stat().st_size) for each in paths for path in sorted(Path(each).glob("*"))]
+
+
+def test_no_duplicates_and_held_out(sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path) -> None:
+    """A document that is read again is no duplicate of itself; nothing is held out twice."""
+    given = mixture(sources, web={"repeat": 2}, code={"repeat": 1})
+    given["again"] = {"inputs": [f"{sources['at'][0]}/web/0.jsonl"]}
+    del given["code"]
+    summary = job(given, tmp_path / "1", gpt2_like, deduplicate=True, held_out=0.2)
+    aside = [tuple(row) for task in tasks_of(tmp_path / "1" / "held-out") for row in task]
+    everything = [tuple(ids) for ids in reference_ids(gpt2_like, sources["web"])]
+    twice = set(everything[:60])  # of two sources
+    assert {aside.count(ids) for ids in aside if ids in twice} == {2}
+    assert {aside.count(ids) for ids in aside if ids not in twice} == {1}
+    rows = collections.Counter(tuple(row) for task in tasks_of(tmp_path / "1") for row in task)
+    assert set(rows) == set(everything) - set(aside)
+    # The same file under another name of the mixture is the same documents, too.
+    assert {rows[ids] for ids in everything[:60] if ids in rows} == {3}
+    assert {rows[ids] for ids in everything[60:] if ids in rows} == {2}
+    assert summary.counts.duplicates == 0
+
+
+def test_plan() -> None:
+    """A source's share of each task is its share of the whole; epochs follow each other."""
+    files = [*(InputFile(f"a{i}", 10) for i in range(40)), *(InputFile(f"b{i}", 5) for i in range(30))]
+    tasks = mixed(files, [Source("a", 40, 1.0), Source("b", 30, 2.5)], 100, 3)
+    assert len(tasks) == 8
+    for task in tasks:
+        assert sum(file.address[0] == "a" for file in task) == 5
+        assert 40 <= sum(file.size * file.share for file in task if file.address[0] == "b") <= 55
+    dealt = [file for task in tasks for file in task if file.address[0] == "b"]
+    assert sorted(file.address for file in dealt[:30]) == sorted(file.address for file in files[40:])
+    assert [file.share for file in dealt] == [1.0] * 60 + [0.5] * 30
+    assert [file.address for file in dealt[:30]] != [file.address for file in dealt[30:60]]
+    assert mixed(files, [Source("a", 40, 1.0), Source("b", 30, 2.5)], 100, 3) == tasks
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "the mixture has no source"),
+        ({"a": "web/"}, "'a' is str, expected an object with inputs"),
+        ({"a": {"repeat": 2}}, "'a' has no inputs"),
+        ({"a": {"inputs": "x", "weight": 2}}, "'a' has 'weight': expected inputs, and repeat or proportion"),
+        ({"a": {"inputs": []}}, r"inputs are \[\], expected a path"),
+        ({"a": {"inputs": "x", "repeat": 0}}, "repeat is 0, expected a number from above 0 to 1,000"),
+        ({"a": {"inputs": "x", "repeat": "2"}}, "repeat is '2'"),
+        ({"a": {"inputs": "x", "repeat": 2000}}, "repeat is 2000"),
+        ({"a": {"inputs": "x", "proportion": True}}, "proportion is True"),
+        ({"a": {"inputs": "x", "proportion": float("nan")}}, "proportion is nan"),
+        ({"a": {"inputs": "x", "repeat": 1, "proportion": 1}}, "has a repeat and a proportion"),
+        ({"a": {"inputs": "x", "proportion": 1}, "b": {"inputs": "x"}}, "'a' has a proportion and 'b' has none"),
+    ],
+)
+def test_no_mixture(given: Any, message: str, gpt2_like: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        job(given, tmp_path / "out", gpt2_like)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_proportion_that_small_files_cannot_have(gpt2_like: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", ["a"])
+    write_jsonl(tmp_path / "b.jsonl", ["b" * 200_000])
+    given = {name: {"inputs": str(tmp_path / f"{name}.jsonl"), "proportion": 1} for name in "ab"}
+    with pytest.raises(ValueError, match=r"'a' would be read [0-9,]+ times to have its proportion"):
+        job(given, tmp_path / "out", gpt2_like)
+
+
+def test_a_size_that_nobody_says() -> None:
+    with pytest.raises(CorpusError, match="does not say its size"):
+        sources_of({"a": {"inputs": "http://x/y.txt"}}, lambda paths: [InputFile(paths[0], -1)])
+
+
+def test_command(
+    sources: dict[str, list[str]], gpt2_like: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mixture.json"
+    path.write_text(json.dumps(mixture(sources, web={}, code={"repeat": 2})))
+    command = ["tokenize", "-o", str(tmp_path / "out"), "-t", str(gpt2_like), "--format", "bin", "--quiet"]
+    assert main([*command, "--mix", str(path), "--workers", "1"]) == 0
+    assert sum(len(task) for task in tasks_of(tmp_path / "out")) == 480 + 2 * 160
+    for text, message in (("[1]", "an object that has an object"), ("{", "is not JSON"), ('{"a": []}', "'a' is list")):
+        path.write_text(text)
+        assert main([*command, "--mix", str(path)]) == 2
+        assert message in capsys.readouterr().err
+    assert main([*command, "--mix", str(tmp_path / "nothing.json")]) == 2
+    assert "No such file" in capsys.readouterr().err
+    for arguments in ([], [str(tmp_path), "--mix", str(path)]):
+        assert main([*command, *arguments]) == 2
+        assert "give inputs, or a mixture with --mix FILE, and not both" in capsys.readouterr().err

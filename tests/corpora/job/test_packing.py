@@ -1,0 +1,273 @@
+"""Documents to sequences of one length: every token is found again, whoever does it and however often it is killed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crayon_hf import JobError
+from crayon_hf.corpora.formats import FORMATS
+from crayon_hf.corpora.job import packing
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.job.packing import BestFit, Concatenated, Packer, Sequences
+from crayon_hf.corpora.job.state import State
+from tests.corpora.job.job_cases import ALL_FORMATS, corpus, reference_ids, tree
+from tests.corpora.job.test_best_fit import by_hand
+
+LENGTH = 16
+PAD = 9_999
+
+
+class Written:
+    """What `Shards` is to a packer; a shard ends after every `each` sequences."""
+
+    def __init__(self, each: int = 1 << 30, state: State | None = None) -> None:
+        self.state = State({}) if state is None else state
+        self.each, self.rows, self.pieces, self.states = each, 0, [], []
+        self.sequences: list[list[int]] = []
+        self.padding: list[int] = []
+
+    def write(self, ids: Any, splits: Any, before: Any, packed: Sequences) -> None:
+        assert set(splits.tolist()) <= set(packed.pieces.tolist())
+        assert (np.diff(packed.pieces) > 0).all()
+        for number, (begin, end) in enumerate(pairwise(splits.tolist())):
+            if self.rows and self.rows % self.each == 0:
+                self.states.append((self.rows, before(number)))
+            self.rows += 1
+            self.sequences.append(ids[begin:end].tolist())
+            self.pieces.append(np.diff(packed.pieces[np.searchsorted(packed.pieces, begin) :]).tolist())
+            kept = list(itertools.accumulate(self.pieces[-1]))
+            self.pieces[-1] = self.pieces[-1][: kept.index(end - begin) + 1]
+        self.padding += packed.padding.tolist()
+
+    def finish(self, changes: dict[str, Any]) -> None:
+        self.state = self.state._replace(packed=changes["packed"])
+
+
+def documents(seed: int) -> list[list[int]]:
+    chance = random.Random(seed)
+    number = itertools.count()
+    lengths = [chance.choice((0, 1, 3, 7, LENGTH - 1, LENGTH, LENGTH + 1, 50)) for _ in range(chance.randint(0, 90))]
+    return [[next(number) % 9000 for _ in range(length)] for length in lengths]
+
+
+def pack(
+    kind: type[Packer], rows: list[list[int]], written: Written, cuts: list[int], remainder: str, first: int = 0
+) -> Written:
+    """Documents from number `first` on, in the calls that `cuts` say."""
+    packer: Any = kind(written, LENGTH, remainder, PAD)  # type: ignore[arg-type]
+    edges = [first, *(cut for cut in cuts if first < cut < len(rows)), len(rows)]
+    for begin, end in pairwise(edges):
+        part = rows[begin:end]
+        splits = np.cumsum([0, *map(len, part)], dtype=np.int64)
+        ids = np.array([token for row in part for token in row], np.int32)
+        packer.write(ids, splits, lambda document, begin=begin: {"document": begin + document})
+        ids[:] = -1  # the caller may use the array again
+    packer.finish({})
+    return written
+
+
+def concatenated(rows: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
+    """(sequences, pieces of each), cut by hand."""
+    owners = [(number, token) for number, row in enumerate(rows) for token in row]
+    sequences = [owners[i : i + LENGTH] for i in range(0, len(owners), LENGTH)]
+    pieces = [[len(list(group)) for _, group in itertools.groupby(part, lambda each: each[0])] for part in sequences]
+    return [[token for _, token in part] for part in sequences], pieces
+
+
+def fitted(rows: list[list[int]], window: int) -> tuple[list[list[int]], list[list[int]]]:
+    """(sequences, pieces of each), window by window, placed by hand."""
+    sequences: list[list[int]] = []
+    pieces: list[list[int]] = []
+    gathered: list[list[int]] = []
+
+    def place() -> None:
+        cut = [row[i : i + LENGTH] for row in gathered for i in range(0, len(row), LENGTH)]
+        for chosen in by_hand(list(map(len, cut)), LENGTH):
+            sequences.append([token for piece in chosen for token in cut[piece]])
+            pieces.append([len(cut[piece]) for piece in chosen])
+        gathered.clear()
+
+    for row in rows:
+        gathered.append(row)
+        if sum(map(len, gathered)) >= window:
+            place()
+    place()
+    return sequences, pieces
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("kind", [Concatenated, BestFit])
+def test_as_by_hand(kind: type[Packer], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In calls of any documents, and going on from what a state says after any shard."""
+    monkeypatch.setattr(packing, "WINDOW", 32 * LENGTH)
+    monkeypatch.setattr(packing, "_AT_ONCE", 5 * LENGTH)
+    rows, chance = documents(seed), random.Random(seed)
+    cuts = sorted(chance.sample(range(1, 90), 5))
+    sequences, pieces = concatenated(rows) if kind is Concatenated else fitted(rows, 32 * LENGTH)
+    whole = pack(kind, rows, Written(), cuts, "keep")
+    assert whole.sequences == sequences
+    assert whole.pieces == pieces
+    assert whole.padding == [0] * len(sequences)
+
+    padded = pack(kind, rows, Written(), [], "pad")
+    assert padded.sequences == [row + [PAD] * (LENGTH - len(row)) for row in sequences]
+    assert padded.pieces == [part + [LENGTH - sum(part)] * (sum(part) < LENGTH) for part in pieces]
+    assert padded.padding == [LENGTH - len(row) for row in sequences]
+
+    several = pack(kind, rows, Written(3), cuts, "pad")
+    assert several.sequences == padded.sequences
+    assert len(several.states) == max(0, (len(sequences) - 1) // 3)
+    for done, state in several.states:
+        begun = Written(state=State({}, packed=state["packed"]))
+        rest = pack(kind, rows, begun, sorted(chance.sample(range(1, 90), 3)), "pad", state["document"])
+        assert rest.sequences == padded.sequences[done:]
+        assert rest.pieces == padded.pieces[done:]
+        assert begun.state.packed == 0
+
+
+def test_all_is_dropped(gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "so short"}')
+    summary = job(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like, "npy")
+    assert summary.sequences == (0, 0, 0, summary.counts.tokens)
+    assert summary.counts.tokens > 0
+
+
+def test_dropped() -> None:
+    rows = [[1] * 20, [2] * 20]
+    assert pack(Concatenated, rows, Written(), [], "drop").sequences == [[1] * 16, [1] * 4 + [2] * 12]
+
+
+def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any) -> Any:
+    values = {"workers": 1, "group_bytes": 4000, "append_eos": True, "sequence_length": LENGTH, **options}
+    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("inputs")
+    corpus(directory, 4)
+    return directory
+
+
+@pytest.mark.parametrize("packing", ["concat", "best-fit"])
+@pytest.mark.parametrize("format", ALL_FORMATS)
+def test_whoever_does_it(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    options = {"packing": packing, "max_tokens_per_shard": 40 * LENGTH, "remainder": "pad"}
+    summary = job(inputs, tmp_path / "1", gpt2_like, format, **options)
+    assert summary.sequences.dropped == 0
+    assert summary.sequences.tokens == LENGTH * summary.sequences.sequences
+    assert summary.sequences.tokens - summary.sequences.padding == summary.counts.tokens
+    expected = tree(tmp_path / "1")
+    # Processes take a second to start: one format of rows, and one whose readers count tokens.
+    workers = 2 if format in ("npy", "arrow") else 1
+    job(inputs, tmp_path / "2", gpt2_like, format, workers=workers, batch_bytes=300, **options)
+    assert tree(tmp_path / "2") == expected
+    if (format, packing) in (("npy", "best-fit"), ("arrow", "concat")):
+        job(inputs, tmp_path / "4", gpt2_like, format, workers=4, batch_bytes=1 << 20, threads=1, **options)
+        assert tree(tmp_path / "4") == expected
+    again = job(inputs, tmp_path / "1", gpt2_like, format, **options)
+    assert again.already_done
+    assert again.sequences == summary.sequences
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("packing", ["concat", "best-fit"])
+def test_every_document_is_there(packing: str, shuffle: bool, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Pieces put together are the reference's ids of the documents."""
+    summary = job(inputs, tmp_path / "out", gpt2_like, "npy", packing=packing, remainder="pad", shuffle=shuffle)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    for task in manifest["tasks"]:
+        (shard,) = task["shards"]
+        tokens = np.load(tmp_path / "out" / f"{shard['name']}.npy")
+        splits = np.load(tmp_path / "out" / f"{shard['name']}.row_splits.npy")
+        assert tokens.shape == (shard["sequences"], LENGTH)
+        assert tokens.dtype == np.uint16
+        assert set(range(0, tokens.size + 1, LENGTH)) <= set(splits.tolist())
+        found = [tokens.ravel()[begin:end].tolist() for begin, end in pairwise(splits.tolist())]
+        texts = [
+            json.loads(line)["text"]
+            for file, _ in task["inputs"]
+            for line in Path(file).read_text("utf-8").splitlines()
+        ]
+        rows = reference_ids(gpt2_like, texts, eos=manifest["eos_id"])
+        if shuffle:
+            rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
+        if packing == "best-fit":
+            cut = [tuple(row[i : i + LENGTH]) for row in rows for i in range(0, len(row), LENGTH)]
+            padding = shard["padding"]
+            found = [tuple(each) for each in found]
+            alone = [(manifest["pad_id"],) * n for n in range(1, LENGTH)]
+            expected, _ = fitted(rows, 1 << 23)
+            assert [list(row) for row in tokens.tolist()] == [
+                row + [manifest["pad_id"]] * (LENGTH - len(row)) for row in expected
+            ]
+            left = list(found)
+            for piece in cut:
+                left.remove(piece)
+            assert set(left) <= set(alone)
+            assert sum(map(len, left)) == padding
+        else:
+            flat = [token for row in rows for token in row]
+            assert tokens.ravel()[: len(flat)].tolist() == flat
+    assert summary.counts.documents == 178
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sequence_length": None, "packing": "concat"}, "packing is for sequences of one length"),
+        ({"sequence_length": None, "remainder": "pad"}, "remainder is for sequences of one length"),
+        ({"sequence_length": None, "pad_token": "x"}, "pad_token is for sequences of one length"),
+        ({"sequence_length": 1}, "sequence_length is 1, expected 2 to"),
+        ({"sequence_length": 1 << 25}, "expected 2 to 16,777,216"),
+        ({"packing": "tight"}, "packing is 'tight', expected one of concat, best-fit"),
+        ({"remainder": "cut"}, "remainder is 'cut', expected one of drop, keep, pad"),
+        ({"remainder": "keep"}, "remainder is 'keep', and readers of the format megatron count 16 tokens"),
+        ({"packing": "best-fit", "remainder": "drop"}, "with best-fit nearly every sequence is short"),
+        ({"pad_token": "x"}, "pad_token is for the remainder 'pad', and it is 'drop'"),
+        ({"max_tokens_per_shard": 10}, "max_tokens_per_shard is 10, less than one sequence of 16 tokens"),
+    ],
+)
+def test_what_makes_no_sense(options: Any, message: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        job(inputs, tmp_path / "out", gpt2_like, "megatron", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pad_token_that_is_not_there(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="no token '<nothing>': name its padding with --pad-token"):
+        job(inputs, tmp_path / "out", gpt2_like, "npy", remainder="pad", pad_token="<nothing>")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_length_is_another_job(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    job(inputs, tmp_path / "out", gpt2_like, "npy")
+    with pytest.raises(JobError, match="sequence_length was 16, is 17"):
+        job(inputs, tmp_path / "out", gpt2_like, "npy", sequence_length=17)
+
+
+def test_what_is_meant_without_a_word() -> None:
+    from crayon_hf.corpora.job.options import Options
+
+    for name, format in FORMATS.items():
+        concat = Options(name, sequence_length=8).checked()
+        assert (concat.packing, concat.remainder) == ("concat", "drop")
+        best_fit = Options(name, sequence_length=8, packing="best-fit").checked()
+        assert best_fit.remainder == ("keep" if format.has_rows else "pad")
+
+
+def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("")
+    for kind in ("concat", "best-fit"):
+        summary = job(tmp_path / "in.jsonl", tmp_path / kind, gpt2_like, "npy", packing=kind)
+        assert summary.counts.documents == 0
+        assert summary.sequences == (0, 0, 0, 0)
+        assert "sequences: 0" in "\n".join(summary.lines())

@@ -1,0 +1,245 @@
+"""Reports of directories in every format, beside counts by hand."""
+
+from __future__ import annotations
+
+import collections
+import json
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tokenizers
+
+import crayon_hf
+from crayon_hf import JobError
+from crayon_hf.cli import main
+from crayon_hf.corpora.job.corpus import tokenize_corpus
+from crayon_hf.corpora.report import shards as reading
+from crayon_hf.corpora.report.html import to_html
+from crayon_hf.corpora.report.measuring import make_report
+from crayon_hf.corpora.report.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
+from tests.corpora.job.job_cases import ALL_FORMATS, documents_of, reference_ids, write_jsonl
+
+MORE = ["Привет, мир! 123", "漢字とかな", "한국어 e\u0301", "<b>&amp;</b> \u202e\u0000", "x " * 3000]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [*documents_of(120, 3), *MORE]
+
+
+@pytest.fixture(scope="module")
+def inputs(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("inputs")
+    write_jsonl(directory / "0.jsonl", texts[:60])
+    write_jsonl(directory / "1.jsonl", texts[60:])
+    with open(directory / "1.jsonl", "a") as file:
+        file.write("{oops\n" + json.dumps({"id": 1}) + "\n" + json.dumps({"id": 2}) + "\n")
+    return directory
+
+
+def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any) -> Path:
+    values = {"workers": 1, "group_bytes": 6000, "bad_records": "skip", **options}
+    tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+    return output
+
+
+@pytest.mark.parametrize("limit", [None, 500])
+@pytest.mark.parametrize("format", ALL_FORMATS)
+def test_every_format(
+    format: str,
+    limit: int | None,
+    inputs: Path,
+    texts: list[str],
+    gpt2_like: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "_TOKENS", 97)
+    out = job(inputs, tmp_path / "out", gpt2_like, format, max_tokens_per_shard=limit)
+    report = make_report(out)
+    rows = reference_ids(gpt2_like, texts)
+    lengths = sorted(map(len, rows))
+    assert report.counts["documents"] == len(texts)
+    assert report.counts["tokens"] == report.tokens == sum(lengths)
+    assert report.bytes_per_token == sum(len(text.encode()) for text in texts) / sum(lengths)
+    of = report.lengths
+    assert of is not None
+    assert (of.of, of.count, of.least, of.most) == ("documents", len(rows), 0, lengths[-1])
+    assert of.mean == pytest.approx(np.mean(lengths))
+    for part, said in ((0.5, of.median), (0.9, of.percentile_90), (0.99, of.percentile_99)):
+        assert sum(length <= said for length in lengths) >= part * len(lengths)
+        assert sum(length < said for length in lengths) < part * len(lengths)
+    for each in of.histogram:
+        assert each.count == sum(each.least <= length <= each.most for length in lengths)
+    assert sum(each.count for each in of.histogram) == len(rows)
+    counts = collections.Counter(id for row in rows for id in row)
+    assert [(each.id, each.count) for each in report.frequent] == sorted(
+        counts.items(), key=lambda each: (-each[1], each[0])
+    )[:100]
+    vocab = tokenizers.Tokenizer.from_file(str(gpt2_like)).get_vocab()
+    assert report.vocabulary == len(vocab)
+    assert set(report.never_used) == set(vocab.values()) - set(counts)
+    assert list(report.bad_reasons.values()) == [2, 1]
+    assert next(iter(report.bad_reasons)).startswith("has no 'text'")
+    assert sum(report.scripts.values()) == sum(map(len, texts))
+    named = collections.Counter(unicodedata.name(char, "").split(" ")[0] for text in texts for char in text)
+    for script, name in (("Cyrillic", "CYRILLIC"), ("Han", "CJK"), ("Hiragana", "HIRAGANA"), ("Hangul", "HANGUL")):
+        assert report.scripts[script] == named[name] > 0, script
+    assert report.scripts[INHERITED] > 0
+
+
+@pytest.mark.parametrize("packing", ["concat", "best-fit"])
+@pytest.mark.parametrize("format", ALL_FORMATS)
+def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Every token of the files is counted, padding too."""
+    out = job(
+        inputs, tmp_path / "out", gpt2_like, format, append_eos=True, sequence_length=32, packing=packing,
+        remainder="pad",
+    )  # fmt: skip
+    report = make_report(out)
+    assert report.sequences is not None
+    assert report.lengths is not None
+    assert report.tokens == 32 * report.sequences["sequences"]
+    assert report.sequences["tokens"] - report.sequences["padding"] == report.counts["tokens"]
+    assert report.lengths.of == ("sequences" if format in ("megatron", "mds") else "pieces")
+    assert report.lengths.most == 32
+    assert round(report.lengths.mean * report.lengths.count) == report.tokens
+    assert f"{report.sequences['sequences']} of 32 tokens" in "\n".join(report.lines())
+
+
+def test_scripts_are_unicodes() -> None:
+    """No two scripts have a code point in common, and what has a letter's or a digit's category has a script."""
+    counts = np.zeros(0x110000, np.int64)
+    kinds = [unicodedata.category(chr(code)) for code in range(0x3100)]
+    counts[:0x3100] = 1
+    found = shares(counts)
+    assert sum(found.values()) == 0x3100
+    unassigned = sum(kind in ("Cn", "Co", "Cs") for kind in kinds)
+    assert found.get(UNKNOWN, 0) <= unassigned  # the engine's Unicode may be newer than Python's
+    assert found["Greek"] > 300
+    assert found[COMMON] > 1000
+    assert len(SCRIPTS) == len(set(SCRIPTS)) == 168
+    named = {
+        "a": "Latin",
+        "я": "Cyrillic",
+        "中": "Han",
+        "ま": "Hiragana",
+        "カ": "Katakana",
+        "한": "Hangul",
+        "१": "Devanagari",
+    }
+    for char, script in named.items():
+        counts = np.zeros(0x110000, np.int64)
+        counts[ord(char)] = 5
+        assert shares(counts) == {script: 5}
+    counts[0x10FFFF] = counts[0xD800] = 1
+    assert shares(counts)[UNKNOWN] == 2
+
+
+@pytest.mark.parametrize("name", ["wordpiece_like", "gpt2_like"])
+def test_tokens_of_bytes_and_of_text(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Tokens are shown as text where they are bytes, else as the vocabulary spells them."""
+    path = request.getfixturevalue(name)
+    write_jsonl(tmp_path / "in.jsonl", ["hello hello there"] * 3)
+    report = make_report(job(tmp_path / "in.jsonl", tmp_path / "out", path, "npy"))
+    reference = tokenizers.Tokenizer.from_file(str(path))
+    checked = 0
+    for each in (*report.frequent, *report.unused_texts):
+        text = reference.decode([each.id], skip_special_tokens=False)
+        if name == "wordpiece_like":
+            assert each.text == reference.id_to_token(each.id)
+        elif "\ufffd" not in text:
+            assert each.text == text
+            checked += 1
+    assert checked > 100 or name == "wordpiece_like"
+    assert report.scripts is not None
+    assert name == "wordpiece_like" or report.scripts["Latin"] == 45
+
+
+def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path, tmp_path: Path) -> None:
+    """Counts are the same; there are no texts. Another tokenizer is refused."""
+    mine = tmp_path / "mine.json"
+    mine.write_bytes(gpt2_like.read_bytes())
+    out = job(inputs, tmp_path / "out", mine, "npy")
+    whole = make_report(out)
+    mine.unlink()
+    bare = make_report(out)
+    assert (bare.tokens, bare.lengths, bare.counts) == (whole.tokens, whole.lengths, whole.counts)
+    assert [(each.id, each.count, each.text) for each in bare.frequent] == [
+        (each.id, each.count, None) for each in whole.frequent
+    ]
+    assert bare.scripts is None
+    assert bare.vocabulary <= whole.vocabulary
+    assert bare.lines()
+    assert to_html(bare)
+    opened = crayon_hf.Tokenizer.from_file(gpt2_like)
+    assert make_report(out, opened) == make_report(out, str(gpt2_like)) == whole
+    with pytest.raises(JobError, match="was made with another tokenizer"):
+        make_report(out, str(llama3_like))
+    mine.write_bytes(llama3_like.read_bytes())
+    assert make_report(out) == bare  # another one has the name now
+
+
+def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"has no manifest.json of crayon-hf tokenize"):
+        make_report(tmp_path)
+    with pytest.raises(JobError, match=r"has no manifest.json"):
+        make_report(tmp_path / "nothing")
+    for format in ALL_FORMATS:
+        out = job(inputs, tmp_path / format, gpt2_like, format)
+        manifest = json.loads((out / "manifest.json").read_bytes())
+        files = [file["name"] for shard in manifest["tasks"][0]["shards"] for file in shard["files"]]
+        for name in files:
+            data = (out / name).read_bytes()
+            (out / name).write_bytes(data[:-1])
+            with pytest.raises(JobError, match="is gone or has changed"):
+                make_report(out)
+            (out / name).write_bytes(bytes(len(data)))  # as long, and nothing in it
+            if not name.endswith((".bin", ".ds", ".metadata")):  # there any token is one
+                with pytest.raises(JobError):
+                    make_report(out)
+            (out / name).write_bytes(data)
+        make_report(out)
+
+
+def test_no_document(gpt2_like: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("")
+    for format in ALL_FORMATS:
+        out = job(tmp_path / "in.jsonl", tmp_path / format, gpt2_like, format)
+        report = make_report(out)
+        assert (report.tokens, report.lengths, report.frequent) == (0, None, ())
+        assert report.lines()
+        assert to_html(report)
+
+
+def test_what_was_left_out(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    out = job(inputs, tmp_path / "out", gpt2_like, "bin", held_out=0.3, deduplicate=True)
+    report = make_report(out)
+    assert report.held_out is not None
+    assert report.counts["held_out"] >= report.held_out["documents"] > 10
+    said = "\n".join(report.lines())
+    assert f"duplicates left out: {report.counts['duplicates']}" in said
+    assert f"held out: {report.counts['held_out']}" in said
+    assert make_report(out / "held-out").counts == report.held_out
+
+
+def test_command(inputs: Path, gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = job(inputs, tmp_path / "out", gpt2_like, "parquet")
+    command = ["corpus-report", str(out)]
+    assert main([*command, "--json", str(tmp_path / "a.json"), "--html", str(tmp_path / "a.html")]) == 0
+    said = capfd.readouterr().out
+    assert "documents: 125" in said
+    assert "Cyrillic" in said
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert page == to_html(make_report(out))
+    assert main([*command, "--json", "-", "-t", str(gpt2_like)]) == 0
+    printed = json.loads(capfd.readouterr().out)
+    assert printed == json.loads((tmp_path / "a.json").read_bytes())
+    assert printed["schema"] == "crayon-hf/corpus-report/1"
+    assert printed["counts"]["bad_records"] == 3
+    assert main([*command, "--html", str(tmp_path / "nowhere" / "a.html")]) == 2
+    assert main(["corpus-report", str(tmp_path / "nothing")]) == 1
+    assert "has no manifest.json" in capfd.readouterr().err

@@ -1,0 +1,60 @@
+"""Relative links lead to files of the repository, and their anchors to headings, in README and other pages on GitHub.
+
+The build of the site checks its own pages; it knows neither README nor a link in HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CARD = ROOT / "docs" / "examples" / "card" / "README.md"
+"""Its links are those of a repository on the Hub."""
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {CARD})
+CODE = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+ADDRESS = re.compile(r"[a-z]+:")
+
+
+def links(page: Path) -> Iterator[str]:
+    """What is no address."""
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    yield from (found for pair in LINK.findall(text) for found in pair if found and not ADDRESS.match(found))
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as GitHub spells them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def broken(page: Path) -> list[str]:
+    """The links that lead nowhere."""
+    found = []
+    for link in links(page):
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page(page: Path) -> None:
+    assert broken(page) == []
+
+
+def test_what_is_broken_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    lines = ["# A heading, with `code`", "[1](page.md#a-heading-with-code) [2](#nope) [3](nope.md)", "[4](https://x/y)"]
+    page.write_text("\n".join([*lines, '<img alt="" src="nope.svg">', "`[5](code.md)`"]), encoding="utf-8")
+    assert broken(page) == ["#nope", "nope.md", "nope.svg"]
+
+
+def test_links_are_there() -> None:
+    assert sum(len(list(links(page))) for page in PAGES) > 150
