@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,10 @@ clients: ## libraries that use tokenizers, with stock and with ours: docs/compat
 
 chunkers: ## the adapters of split_text in their libraries, and other chunkers beside it; minutes (needs CRAYON_SHARED, the network)
 	PYTHONPATH=tools:. $(PYTHON) -m chunkers
+
+stores: ## jobs that write to object stores, killed at every change; minutes (needs the network; Azurite from npm if it is there)
+	$(PYTHON) -m pip install -r tests/stores.txt
+	$(PYTHON) -m pytest tests/corpora/storage -m ""
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all

@@ -18,8 +18,10 @@ _SCRIPTS, _TOKENS = 30, 50
 
 
 def to_html(report: CorpusReport) -> str:
-    """The page, UTF-8 with a newline at the end; the same report gives the same page. All that is the corpus's is
-    escaped."""
+    """A report as one page that needs no network. The same report gives the same page; text of the corpus is escaped.
+
+    docs/corpora.md has an example.
+    """
     return page(
         title=f"{visible(report.directory)} \u00b7 corpus report",
         kind="corpus report",

@@ -49,7 +49,10 @@ def local_files(tmp_path: Path) -> list[str]:
 def test_the_bytes_of_a_local_run(
     inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket, format: str
 ) -> None:
-    for number, more in enumerate(({}, {"max_tokens_per_shard": 400, "shuffle": True, "seed": 3})):
+    sequences = {"sequence_length": 64, "packing": "best-fit", "remainder": "pad", "pad_token": "!"}
+    packed: dict[str, Any] = {**sequences, "deduplicate": True, "held_out": 0.2}
+    shuffled = {"max_tokens_per_shard": 400, "shuffle": True, "seed": 3}
+    for number, more in enumerate(({}, shuffled, packed, {**shuffled, **packed, "packing": "concat"})):
         local = job(inputs, tmp_path / str(number), gpt2_like, format, **more)
         summary = job(inputs, f"s3://bkt/{number}/", gpt2_like, format, **more)
         assert bucket.tree(str(number)) == tree(tmp_path / str(number))
