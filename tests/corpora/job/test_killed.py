@@ -116,10 +116,16 @@ CASES: dict[str, dict[str, Any]] = {
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3, "max_tokens_per_shard": 300, "bad_records": "replace"},
     "mds": {"format": "mds"},
     "no duplicates": {"format": "npy", "deduplicate": True, "max_tokens_per_shard": 300, "bad_records": "replace"},
-    "mixed": {"format": "bin", "deduplicate": True, "seed": 9, "sequence_length": 8, "max_tokens_per_shard": 200},
+    "mixed": {"format": "bin", "deduplicate": True, "seed": 9, "sequence_length": 8, "max_tokens_per_shard": 400},
     "held out": {"format": "bin", "held_out": 0.4},
-    "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 100},
-    "best fit": {"format": "arrow", "sequence_length": 8, "packing": "best-fit", "max_tokens_per_shard": 100},
+    "concatenated": {"format": "bin", "sequence_length": 8, "remainder": "pad", "max_tokens_per_shard": 300},
+    "best fit": {
+        "format": "bin",
+        "sequence_length": 8,
+        "packing": "best-fit",
+        "remainder": "pad",
+        "max_tokens_per_shard": 400,
+    },
 }
 
 
