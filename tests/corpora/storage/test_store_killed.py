@@ -123,7 +123,6 @@ CASES: dict[str, dict[str, Any]] = {
     "megatron": {"format": "megatron", "max_tokens_per_shard": 400, "bad_records": "replace"},
     "shuffled": {"format": "npy", "shuffle": True, "seed": 3},
     "mds": {"format": "mds"},
-    "packed": {"format": "npy", "sequence_length": 32, "deduplicate": True, "held_out": 0.3, "shuffle": True},
 }
 
 
