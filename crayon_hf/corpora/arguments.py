@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crayon_hf.corpora.job.end_of_text import find_eos
@@ -45,3 +45,15 @@ def absolute(one: Any) -> Any:
     if isinstance(one, (str, os.PathLike)) and is_local(address := os.fsdecode(one)) and "://" not in address:
         return os.path.abspath(address)
     return one
+
+
+def all_absolute(inputs: Any) -> Any:
+    """The same of inputs, or of each source of a mixture."""
+    if isinstance(inputs, Mapping):
+        return {
+            name: {**source, "inputs": all_absolute(source["inputs"])}
+            if isinstance(source, Mapping) and "inputs" in source
+            else source
+            for name, source in inputs.items()
+        }
+    return [absolute(one) for one in ([inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs)]

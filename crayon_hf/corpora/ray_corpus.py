@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import absolute
+from crayon_hf.corpora.arguments import absolute, all_absolute
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
@@ -69,7 +69,7 @@ def tokenize_corpus_on_ray(
         positive(cpus_per_task, "cpus_per_task"), positive(batch_bytes, "batch_bytes"), positive(tries, "tries")
     )
     return tokenize_corpus(
-        _all_absolute(inputs),
+        all_absolute(inputs),
         absolute(output),
         format,
         tokenizer=tokenizer,
@@ -149,18 +149,6 @@ def _run(
         return run_shard(task.files, task.output, options, encoding, batch_bytes)
     except Exception as error:
         return failure_of(error)
-
-
-def _all_absolute(inputs: Any) -> Any:
-    """Of inputs, or of each source of a mixture."""
-    if isinstance(inputs, Mapping):
-        return {
-            name: {**source, "inputs": _all_absolute(source["inputs"])}
-            if isinstance(source, Mapping) and "inputs" in source
-            else source
-            for name, source in inputs.items()
-        }
-    return [absolute(one) for one in ([inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs)]
 
 
 def _first_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import distribute
-from crayon_hf.corpora.arguments import absolute
+from crayon_hf.corpora.arguments import absolute, all_absolute
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import JobTokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import Failure, failure_of
@@ -57,9 +57,8 @@ def tokenize_corpus_on_spark(
     taken = {"workers", "runner"} & settings.keys()
     if taken:
         raise TypeError(f"tokenize_corpus_on_spark has no argument {', '.join(sorted(taken))}: see threads")
-    several: Any = [inputs] if isinstance(inputs, (str, os.PathLike, InputFile)) else inputs
     return tokenize_corpus(
-        [absolute(one) for one in several],
+        all_absolute(inputs),
         absolute(output),
         format,
         tokenizer=tokenizer,

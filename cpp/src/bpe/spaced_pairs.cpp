@@ -10,10 +10,7 @@ uint64_t load(const uint8_t* p) {
     std::memcpy(&value, p, sizeof value);
     return value;
 }
-// The lowest bit of each byte, the first byte's first.
-uint64_t lowest_bits(uint64_t bytes) {
-    return (bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-}
+
 }  // namespace
 
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
@@ -32,10 +29,10 @@ uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) c
     const uint64_t valid = ~uint64_t(0) >> (kBytes - size);
     uint64_t joins_before = 0, high = 0, continuations = 0;
     for (size_t i = 0; i < kBytes; i += 8) {
-        joins_before |= lowest_bits(load(joined + i)) << i;
+        joins_before |= lowest_bits_of_bytes(load(joined + i)) << i;
         const uint64_t eight = load(p + i);
-        high |= lowest_bits(eight >> 7) << i;
-        continuations |= lowest_bits(eight >> 7 & ~(eight >> 6)) << i;
+        high |= lowest_bits_of_bytes(eight >> 7) << i;
+        continuations |= lowest_bits_of_bytes(eight >> 7 & ~(eight >> 6)) << i;
     }
     uint64_t cuts = ~joins_before & valid;
     const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII behind what is not

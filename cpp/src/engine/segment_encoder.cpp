@@ -12,10 +12,6 @@
 namespace crayon {
 namespace {
 
-// In place of an entry's number of ids, beside those of word_block.h: the first word says which task makes it. In
-// make_missed alone.
-constexpr uint32_t kTask = 13;
-
 // A pretoken that no cache has and that the word table has no room for, or no entry. `out` has room for an id per byte
 // and kWordIds more.
 size_t encode_long(const SegmentTables& t, Bytes word, Scratch& s, uint32_t* out) {

@@ -2,7 +2,6 @@
 // at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -37,7 +36,6 @@ class PieceIds {
 
   private:
     static constexpr size_t kMostIds = 4 * PieceRing::kLongest;
-    static constexpr uint32_t kTask = 13;  // in place of a number of ids: the first word says which task makes it
 
     static bool is_ascii(WordKey key) { return ((key.lo | key.hi) & 0x8080808080808080u) == 0; }
 

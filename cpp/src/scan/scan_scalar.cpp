@@ -3,6 +3,7 @@
 
 #include "scan/scan_kernels.h"
 #include "scan/scan_window.h"
+#include "support/bits.h"
 
 namespace crayon {
 namespace {
@@ -25,9 +26,9 @@ inline uint64_t in_range(uint64_t word, uint8_t first, uint8_t last) {
     return at_least & ~beyond;
 }
 
-// The eight high bits, side by side: the product moves each of them to its place in the top byte.
+// The eight high bits, side by side.
 inline uint64_t gather(uint64_t word) {
-    return ((word & kHighBits) >> 7) * 0x0102040810204080u >> 56;
+    return lowest_bits_of_bytes(word >> 7);
 }
 
 struct Portable {

@@ -20,4 +20,9 @@ inline uint32_t lowest_set_bit(uint64_t word) {
 #endif
 }
 
+// The lowest bit of each byte, the first byte's first; of a word that was loaded from memory.
+inline uint64_t lowest_bits_of_bytes(uint64_t word) {
+    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
+}
+
 }  // namespace crayon

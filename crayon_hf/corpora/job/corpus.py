@@ -286,11 +286,12 @@ class _Job:
     ) -> tuple[list[Failure], int]:
         """The first pass where duplicates are left out: hash all documents, and say which are taken."""
         paths = [state_path(task.output) for task in self._tasks]
-        if all(map(choosing.is_chosen, paths)):
+        if all(self._storage.map(choosing.is_chosen, paths)):
             return [], 0
-        left = [task for task, path in zip(self._tasks, paths, strict=True) if not choosing.has_hashes(path)]
+        hashed = self._storage.map(choosing.has_hashes, paths)
+        left = [task for task, is_hashed in zip(self._tasks, hashed, strict=True) if not is_hashed]
         failures = list(self._run_tasks(left, runner, here, lock))
-        undone = sum(not choosing.has_hashes(path) for path in paths)
+        undone = sum(not is_hashed for is_hashed in self._storage.map(choosing.has_hashes, paths))
         if not undone:
             choosing.choose([(path, task.files) for path, task in zip(paths, self._tasks, strict=True)], self._options)
         elif not failures:

@@ -212,7 +212,7 @@ def test_what_a_state_says_is_on_the_disk(tmp_path: Path, gpt2_like: Path, case:
     assert unsynced_directories == set()
 
 
-def start(home: Path, out: Path, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
+def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subprocess.Popen[str]:
     """The command, in a process group of its own."""
     command = [
         sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", out, "-t", tokenizer, "--append-eos",

@@ -21,6 +21,7 @@ import pytest
 
 from crayon_hf import tokenize_corpus
 from tests.corpora.job.job_cases import corpus, tree
+from tests.corpora.job.test_killed import start
 from tests.corpora.storage.conftest import Bucket
 from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
@@ -200,18 +201,6 @@ def test_killed_while_another_job_is_overwritten(
     assert [row for row in rows if row[1:] != (-signal.SIGKILL, 0, True, [])] == []
 
 
-def start(home: Path, output: str, tokenizer: Path) -> subprocess.Popen[str]:
-    """The command, in a process group of its own."""
-    command = [
-        sys.executable, "-m", "crayon_hf", "tokenize", home / "in", "-o", output, "-t", tokenizer, "--append-eos",
-        "--group-bytes", "100K", "--batch-bytes", "20K", "--max-tokens-per-shard", "5000", "--bad-records", "replace",
-        "--workers", "2", "--quiet",
-    ]  # fmt: skip
-    return subprocess.Popen(
-        list(map(str, command)), start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
 @pytest.mark.slow
 def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
     """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
@@ -222,14 +211,14 @@ def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Pr
     )  # fmt: skip
     expected = tree(tmp_path / "whole")
     began = time.monotonic()
-    whole = start(tmp_path, "s3://bkt/whole", gpt2_like)
+    whole = start(tmp_path, "s3://bkt/whole", gpt2_like, 2)
     assert whole.communicate()[1] == ""
     seconds = time.monotonic() - began
     assert bucket.tree("whole") == expected
     kills = 0
     for seed in range(1000):
         output = f"out{kills % 2}"  # five kills of each, before it is let end
-        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like)
+        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like, 2)
         try:
             job.communicate(timeout=random.Random(seed).uniform(0.2, 1.0) * seconds)
             assert job.returncode == 0, seed
@@ -246,7 +235,7 @@ def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Pr
         if kills == 10:
             break
     for output in ("out0", "out1"):
-        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like)
+        job = start(tmp_path, f"s3://bkt/{output}", gpt2_like, 2)
         assert job.communicate()[1] == ""
         assert job.returncode == 0
         assert bucket.tree(output) == expected
