@@ -550,6 +550,10 @@ class JsonLines:
     @property
     def ends(self) -> npt.NDArray[np.int64]: ...
 
+def whole_lines(block: Any, begin: int, size: int, most: int, at_end: bool) -> int:
+    """How many bytes of ``block[:size]`` are whole lines, at most `most` of those that end past `begin` (>= 1); before
+    it none ends. With `at_end` the last line needs no end."""
+
 def read_json_lines(block: Any, size: int, columns: Sequence[str], threads: int = 0) -> JsonLines:
     """Where the texts of `columns` are in the lines of JSON block[:size], a writable buffer.
 

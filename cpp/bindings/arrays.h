@@ -3,7 +3,7 @@
 
 #include <pybind11/numpy.h>
 
-#include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,11 +28,13 @@ py::array_t<T> array_of(std::vector<T>&& values) {
 }
 template <typename T>
 py::array_t<T> array_of(GrowingIds<T>&& ids) {
-    const size_t n = ids.size();
     ids.reserve_more(1);  // so that there is memory to own when there are no ids
-    T* const data = ids.release();
-    const py::capsule owner(data, [](void* p) { std::free(p); });
-    return py::array_t<T>(py::ssize_t(n), data, owner);
+    auto* const kept = new GrowingIds<T>(std::move(ids));
+    const py::capsule owner(kept, [](void* p) {
+        const std::unique_ptr<GrowingIds<T>> gone(static_cast<GrowingIds<T>*>(p));
+        gone->keep();
+    });
+    return py::array_t<T>(py::ssize_t(kept->size()), kept->data(), owner);
 }
 
 // The beginnings and ends of spans: two arrays of one length. Held while they are read.

@@ -97,7 +97,7 @@ class _Runner:
         from ray.exceptions import RayError, RayTaskError
 
         label, parcel = distribute.pack(tokenizer.tokenizer)
-        sent = tokenizer.name, tokenizer.digest, label, [ray.put(parcel)], options, self._batch_bytes
+        sent = tokenizer[1:], label, [ray.put(parcel)], options, self._batch_bytes
         # Ray's own retries would be as good, but nobody would hear of them.
         remote = ray.remote(num_cpus=self._cpus, max_retries=0, scheduling_strategy="SPREAD")(_run)
         waiting, tries = deque(tasks), dict.fromkeys((task.name for task in tasks), 0)
@@ -136,8 +136,7 @@ _planned = functools.lru_cache(maxsize=1)(plan_encoding)
 
 def _run(
     task: Task,
-    name: str,
-    digest: str,
+    facts: tuple[str, str, int, int],
     label: distribute.Label,
     parcel: list[ray.ObjectRef],
     options: Options,
@@ -145,7 +144,7 @@ def _run(
 ) -> ShardSummary | Failure:
     """What a worker of Ray does. An error is a result, so that it can be read by whoever has not its class."""
     try:
-        encoding = _planned(JobTokenizer(unpack(label, parcel), name, digest), options, cpus())
+        encoding = _planned(JobTokenizer(unpack(label, parcel), *facts), options, cpus())
         return run_shard(task.files, task.output, options, encoding, batch_bytes)
     except Exception as error:
         return failure_of(error)

@@ -84,8 +84,8 @@ class _Runner:
         """What came of each task, when all have ended."""
         label, parcel = distribute.pack(tokenizer.tokenizer)
         sent = self._context.broadcast(tuple(parcel))
-        named = tokenizer.name, tokenizer.digest
-        run = functools.partial(_run, named, label, sent, options, self._batch_bytes, self._threads)
+        facts = tokenizer[1:]
+        run = functools.partial(_run, facts, label, sent, options, self._batch_bytes, self._threads)
         try:
             yield from zip(tasks, self._context.parallelize(tasks, len(tasks)).map(run).collect(), strict=True)
         finally:
@@ -97,7 +97,7 @@ _planned = functools.lru_cache(maxsize=1)(plan_encoding)
 
 
 def _run(
-    named: tuple[str, str],
+    facts: tuple[str, str, int, int],
     label: distribute.Label,
     parcel: Any,
     options: Options,
@@ -109,7 +109,7 @@ def _run(
     try:
         opened = distribute.unpack(label, lambda: distribute.Parcel(*parcel.value))
         return run_shard(
-            task.files, task.output, options, _planned(JobTokenizer(opened, *named), options, threads), batch_bytes
+            task.files, task.output, options, _planned(JobTokenizer(opened, *facts), options, threads), batch_bytes
         )
     except Exception as error:
         return failure_of(error)

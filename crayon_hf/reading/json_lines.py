@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from crayon_hf._core import read_json_lines
+from crayon_hf._core import read_json_lines, whole_lines
 from crayon_hf.errors import CorpusError, InvalidUtf8Error
 from crayon_hf.reading.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, assembled, too_long
 from crayon_hf.reading.blocks import Block, blocks
@@ -18,8 +18,6 @@ from crayon_hf.reading.template import Template
 
 _BLANK, _UNSURE = 1, 2
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_COUNTED = 1 << 18
-"""Bytes in which lines are counted at once: they may be as many lines."""
 _SHORT = 64
 """Of shorter lines it is remembered what they are: often the same ones come again and again."""
 
@@ -37,15 +35,7 @@ def json_documents(source: Stored, reading: Reading, start: Position, block_byte
 
 def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
     """For `blocks`: at most MOST_RECORDS lines."""
-    lines = 0
-    for begin in range(old, size, _COUNTED):
-        end = min(begin + _COUNTED, size)
-        found = buffer.count(b"\n", begin, end)
-        if lines + found >= MOST_RECORDS:
-            places = np.flatnonzero(np.frombuffer(buffer, np.uint8, end - begin, begin) == 0x0A)
-            return begin + int(places[MOST_RECORDS - lines - 1]) + 1
-        lines += found
-    return size if at_end else buffer.rfind(b"\n", old, size) + 1
+    return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
 
 
 class _Lines:

@@ -343,6 +343,29 @@ def test_a_line_of_50_megabytes() -> None:
     assert block[begin:end].decode() == text
 
 
+# -- whole lines
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"bc\r", b"\0"]), max_size=8), st.data())
+def test_whole_lines(parts: list[bytes], data: st.DataObject) -> None:
+    block = b"\n".join(parts)
+    first = block.find(b"\n")
+    begin = data.draw(st.integers(0, len(block) if first < 0 else first))
+    most, at_end = data.draw(st.integers(1, 9)), data.draw(st.booleans())
+    size = data.draw(st.integers(begin, len(block)))
+    lines = lines_of(block[:size]) if size else []
+    if not at_end and lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    expected = sum(map(len, lines[:most]))
+    assert _core.whole_lines(bytearray(block), begin, size, most, at_end) == expected
+
+
+def test_whole_lines_refuses() -> None:
+    with pytest.raises(ValueError, match="buffer of 2"):
+        _core.whole_lines(b"a\n", 0, 3, 1, False)
+    assert _core.whole_lines(b"a\n", 9, 2, 1, False) == 0
+
+
 # -- arguments
 
 

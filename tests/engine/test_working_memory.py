@@ -98,6 +98,30 @@ def test_trim_gives_all_back(engine: _core.Engine) -> None:
     assert engine.encode_lists(batch, threads=2) == want
 
 
+def test_the_memory_of_a_large_result_is_used_again(engine: _core.Engine) -> None:
+    """And never while the result is there."""
+    _core._testing.set_working_memory(idle_milliseconds=1 << 40)
+    engine.encode_ids("some words")
+    batch = [" some words" * 400_000]
+    first, _ = engine.encode_ragged(batch)
+    second, _ = engine.encode_ragged(batch)
+    place, want = first.ctypes.data, first.copy()
+    assert first.nbytes >= 1 << 21
+    assert second.ctypes.data != place
+    view = first[5:]
+    del first
+    third, _ = engine.encode_ragged(batch)
+    assert third.ctypes.data != place
+    del view
+    assert _core.working_memory()["bytes"] >= want.nbytes
+    fourth, _ = engine.encode_ragged(batch)
+    assert fourth.ctypes.data == place
+    assert all((ids == want).all() for ids in (second, third, fourth))
+    del second, third, fourth
+    crayon_hf.trim()
+    assert _core.working_memory()["bytes"] == 0
+
+
 def test_an_engine_that_goes_leaves_nothing(engine: _core.Engine) -> None:
     for seed in range(5):
         other = reference_impl.open_engine(trained("word_piece" if seed % 2 else "byte_level"))

@@ -43,6 +43,13 @@ PyJsonLines read(const py::object& block, size_t size, const py::object& columns
             array_of(std::move(lines.line_begins))};
 }
 
+size_t cut(const py::object& block, size_t from, size_t size, size_t most, bool at_end) {
+    const BufferView view(block);
+    const Bytes bytes = view.slice(0, size);
+    const py::gil_scoped_release release;
+    return whole_lines(bytes.data, std::min(from, size), size, most, at_end);
+}
+
 }  // namespace
 
 void bind_json_lines(py::module_& m) {
@@ -52,6 +59,7 @@ void bind_json_lines(py::module_& m) {
         .def_readonly("status", &PyJsonLines::status)
         .def_readonly("line_begins", &PyJsonLines::line_begins);
     m.def("read_json_lines", &read, py::arg("block"), py::arg("size"), py::arg("columns"), py::arg("threads") = 0);
+    m.def("whole_lines", &cut, py::arg("block"), py::arg("begin"), py::arg("size"), py::arg("most"), py::arg("at_end"));
 }
 
 }  // namespace crayon::python

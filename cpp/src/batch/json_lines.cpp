@@ -121,4 +121,14 @@ JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::st
     return out;
 }
 
+size_t whole_lines(const uint8_t* block, size_t from, size_t size, size_t most, bool at_end) {
+    size_t at = from;
+    for (; most > 0; --most) {
+        const void* const found = std::memchr(block + at, '\n', size - at);
+        if (found == nullptr) return at_end ? size : at > from ? at : 0;
+        at = size_t(static_cast<const uint8_t*>(found) - block) + 1;
+    }
+    return at;
+}
+
 }  // namespace crayon

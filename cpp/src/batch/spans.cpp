@@ -22,17 +22,22 @@ constexpr size_t kReadBytes = size_t(1) << 20;
                                          std::to_string(largest));
 }
 
+// Ids are seldom more than this share of the bytes. What is reserved and not written to costs nothing.
+constexpr size_t kBytesPerId = 3;
+
 // Takes the ids of texts, in order and in parts, into arrays of another type.
 template <typename Id>
 class SpanTaker {
   public:
-    SpanTaker(const Suffix& suffix, size_t texts, SpanIds<Id>* out) : after_empty_(suffix.after_empty), out_(*out) {
+    SpanTaker(const Suffix& suffix, size_t texts, size_t bytes, SpanIds<Id>* out)
+        : after_empty_(suffix.after_empty), out_(*out) {
         for (const int64_t id : suffix.ids) {
             if (id < 0 || uint64_t(id) > kLargest) too_large(id, " of the suffix", kLargest);
             suffix_.push_back(Id(id));
         }
         out_.splits.reserve(texts + 1);
         out_.splits.push_back(0);
+        out_.ids.reserve_more(bytes / kBytesPerId + texts * suffix_.size());
     }
 
     void take(const TextTask& task, const TextIds& made) {
@@ -134,7 +139,7 @@ template <typename Id>
 SpanIds<Id> encode_spans(const Engine& engine, const std::vector<TextView>& texts, const EncodeOptions& options,
                          const Suffix& suffix, size_t threads) {
     SpanIds<Id> out;
-    SpanTaker<Id> taker(suffix, texts.size(), &out);
+    SpanTaker<Id> taker(suffix, texts.size(), bytes_of(texts), &out);
     const auto take = [&](const TextTask* tasks, const auto* parts, size_t n) {
         for (size_t t = 0; t < n; ++t) taker.take(tasks[t], *parts[t]);
     };

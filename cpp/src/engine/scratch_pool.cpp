@@ -9,6 +9,7 @@
 
 #include "crayon/engine/working_memory.h"
 #include "crayon/support/cores.h"
+#include "crayon/support/kept_blocks.h"
 #include "engine/scratch.h"
 #include "support/coarse_clock.h"
 #include "support/spare_tables.h"
@@ -107,6 +108,7 @@ void free_idle(int64_t now) {
         if (slot.since.load(std::memory_order_relaxed) + idle <= now) take_from(slot);
     });
     free_spare_tables();
+    free_kept_blocks();
 }
 
 }  // namespace
@@ -156,7 +158,7 @@ void ScratchPool::give(std::unique_ptr<Scratch> scratch) {
 }
 
 WorkingMemory working_memory() {
-    WorkingMemory out = {spare_table_bytes(), 0, limit_of_all(), made.load()};
+    WorkingMemory out = {spare_table_bytes() + kept_block_bytes.load(), 0, limit_of_all(), made.load()};
     for_each_kept([&](Slot& slot) {
         out.bytes += slot.bytes.load(std::memory_order_relaxed);
         ++out.scratches;
@@ -167,6 +169,7 @@ WorkingMemory working_memory() {
 void free_working_memory() {
     for_each_kept([](Slot& slot) { take_from(slot); });
     free_spare_tables();
+    free_kept_blocks();
 #if defined(__GLIBC__)
     malloc_trim(0);  // what was freed before, the results of large calls above all, lies in its arenas
 #endif

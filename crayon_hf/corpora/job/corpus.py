@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import time
@@ -22,7 +21,7 @@ from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Optio
 from crayon_hf.corpora.job.owned_files import refuse_taken, taken
 from crayon_hf.corpora.job.plan import GROUP_BYTES, Task, plan
 from crayon_hf.corpora.job.progress import JobProgress, Report
-from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, run_shard, state_path
+from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
 from crayon_hf.errors import CorpusError, JobError
@@ -42,6 +41,9 @@ Runner = Callable[
 ]
 """What does tasks: `run_shard` for each, anywhere, in any order. It may tell how far a task is, and gives what came of
 each one; what it has not given when it ends is not done."""
+
+Here = Callable[[Sequence[Task], int, Callable[[Task, Counts], None]], list[Failure]]
+"""Does tasks on this machine, with the job's lock: what failed."""
 
 
 def tokenize_corpus(
@@ -135,8 +137,10 @@ def tokenize_corpus(
             aside = aside._replace(mixture=tuple((*source[:2], min(source[2], 1.0)) for source in options.mixture))
         sides.append(_Job(directory, job.files, aside, opened, group_bytes, batch_bytes, progress))
 
-    def here(side: _Job) -> Callable[[Sequence[Task], int], Any]:
-        return lambda tasks, lock: _here(tasks, opened, side.options, batch_bytes, workers, threads, lock)
+    def here(side: _Job) -> Here:
+        return lambda tasks, lock, progress: _here(
+            tasks, opened, side.options, batch_bytes, workers, threads, lock, progress
+        )
 
     made = [(not begin_anew and side.already_done()) or side.run(begin_anew, runner, here(side)) for side in sides]
     return made[0]._replace(held_out=made[1] if len(made) > 1 else None)
@@ -181,7 +185,7 @@ class _Job:
             return None
         return self._found(done)
 
-    def run(self, overwrite: bool, runner: Runner | None, here: Callable[[Sequence[Task], int], Any]) -> Summary:
+    def run(self, overwrite: bool, runner: Runner | None, here: Here) -> Summary:
         directory = self._directory
         lock = directory.lock()
         try:
@@ -281,9 +285,7 @@ class _Job:
 
     # -- tasks
 
-    def _choose(
-        self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
-    ) -> tuple[list[Failure], int]:
+    def _choose(self, runner: Runner | None, here: Here, lock: int) -> tuple[list[Failure], int]:
         """The first pass where duplicates are left out: hash all documents, and say which are taken."""
         paths = [state_path(task.output) for task in self._tasks]
         if all(self._storage.map(choosing.is_chosen, paths)):
@@ -298,27 +300,21 @@ class _Job:
             failures.append(Failure("error", "a task has no hashes"))
         return failures, undone
 
-    def _run_tasks(
-        self, left: Sequence[Task], runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
-    ) -> Iterator[Failure]:
+    def _run_tasks(self, left: Sequence[Task], runner: Runner | None, here: Here, lock: int) -> Iterator[Failure]:
         """Do some tasks; what failed."""
         if not left:
             return
         self._tell()
-        results: Iterator[tuple[Task, Any]]
         if runner is None:
-            results = here(left, lock)(self._progress)
-        else:
-            results = runner(left, self._tokenizer, self._options, self._progress)
-        for task, result in results:
+            yield from here(left, lock, self._progress)
+            return
+        for task, result in runner(left, self._tokenizer, self._options, self._progress):
             if isinstance(result, ShardSummary):
                 self._progress(task, result.counts)
             else:
                 yield result if isinstance(result, Failure) else failure_of(result)
 
-    def _do(
-        self, runner: Runner | None, here: Callable[[Sequence[Task], int], Any], lock: int
-    ) -> tuple[list[Failure], int]:
+    def _do(self, runner: Runner | None, here: Here, lock: int) -> tuple[list[Failure], int]:
         """What failed, and how many tasks are not done."""
         left = []
         states = list(self._states(self._tasks))
@@ -413,41 +409,24 @@ def _here(
     workers: int | None,
     threads: int | None,
     lock: int,
-) -> Callable[[Callable[[Task, Counts], None]], Iterator[tuple[Task, Any]]]:
-    """Tasks on this machine."""
+    progress: Callable[[Task, Counts], None],
+) -> list[Failure]:
+    """Do tasks on this machine; what failed."""
+    from crayon_hf.corpora.job.workers import Pool
+
     available = _core.usable_cores()
     addresses = (address for task in tasks for address in (task.output, *(file.address for file in task.files)))
     in_memory = any(address.startswith("memory:") for address in addresses)  # of this process
     count = 1 if in_memory else min(len(tasks), workers or _workers(tasks, available))
     each = max(1, available // count) if threads is None else threads
-
-    def alone(progress: Callable[[Task, Counts], None]) -> Iterator[tuple[Task, Any]]:
-        from crayon_hf.corpora.job.encoder import plan_encoding
-
-        encoding = plan_encoding(tokenizer, options, each)
-        for task in tasks:
-            try:
-                report = functools.partial(progress, task)
-                yield task, run_shard(task.files, task.output, options, encoding, batch_bytes, progress=report)
-            except Exception as error:
-                interrupt = interrupt_behind(error)
-                if interrupt is not None:
-                    raise interrupt from None
-                failure = failure_of(error)
-                yield task, failure
-                if failure.stops_all:
-                    return
-
-    def together(progress: Callable[[Task, Counts], None]) -> Iterator[tuple[Task, Any]]:
-        from crayon_hf.corpora.job.workers import Pool
-
+    try:
         with Pool(count, options, tokenizer, batch_bytes, each, lock) as pool:
-            for failure in pool.run(
-                tasks, progress, lambda line: print(f"crayon-hf: warning: {line}", file=sys.stderr)
-            ):
-                yield tasks[0], failure
-
-    return alone if count == 1 else together
+            return pool.run(tasks, progress, lambda line: print(f"crayon-hf: warning: {line}", file=sys.stderr))
+    except Exception as error:
+        interrupt = interrupt_behind(error)
+        if interrupt is not None:
+            raise interrupt from None
+        raise
 
 
 def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]:

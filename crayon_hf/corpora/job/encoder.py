@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
@@ -29,6 +30,9 @@ class JobTokenizer(NamedTuple):
     """What it was opened by; "" for an object."""
     digest: str
     """SHA-256 (hex) of all that its ids depend on."""
+    size: int
+    """Tokens, added ones too."""
+    largest_id: int
 
 
 def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
@@ -38,14 +42,19 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
     """
     if isinstance(tokenizer, str):
         opened = open_tokenizer(tokenizer)
-        return JobTokenizer(opened, tokenizer, digest_of(opened))
+        return _known(opened, tokenizer)
     if not isinstance(tokenizer, Tokenizer):
         raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected a name, a path or a Tokenizer")
-    return JobTokenizer(tokenizer, "", digest_of(tokenizer))
+    return _known(tokenizer, "")
+
+
+def _known(tokenizer: Tokenizer, name: str) -> JobTokenizer:
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    return JobTokenizer(tokenizer, name, digest_of(tokenizer), tokenizer.get_vocab_size(), largest)
 
 
 class Encoding(NamedTuple):
-    """How the documents of a job become ids: planned once, since that lists the vocabulary, for any number of tasks."""
+    """How the documents of a job become ids: planned once for any number of tasks."""
 
     tokenizer: JobTokenizer
     encoder: DocumentEncoder
@@ -68,8 +77,7 @@ def plan_encoding(tokenizer: JobTokenizer, options: Options, threads: int) -> En
 
     opened, format = tokenizer.tokenizer, FORMATS[options.format]
     eos = find_eos(opened, tokenizer.name or None, options.eos) if options.append_eos else None
-    vocab = opened.get_vocab()
-    vocabulary = Vocabulary(opened.get_vocab_size(), max(vocab.values(), default=0), tokenizer.name, eos)
+    vocabulary = Vocabulary(tokenizer.size, tokenizer.largest_id, tokenizer.name, eos)
     format.check(vocabulary)
     suffix = () if eos is None else (eos,)
     dtype = format.dtype(vocabulary)
@@ -96,7 +104,7 @@ def _adds_last(tokenizer: Tokenizer, dtype: np.dtype[Any], id: int) -> bool:
 
 
 class DocumentEncoder:
-    """Documents to ids of one dtype. Any thread may use it."""
+    """Documents to ids of one dtype. Any thread may use it; they wait for each other, as each takes all threads."""
 
     def __init__(
         self,
@@ -113,12 +121,15 @@ class DocumentEncoder:
         self.dtype = dtype
         self._suffix, self._suffix_empty = suffix, suffix_empty
         self._add_special_tokens, self._threads = add_special_tokens, threads
+        self._turn = threading.Lock()
 
     def encode(
         self, data: Any, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """(ids, row_splits): document i is ``data[begins[i]:ends[i]]``, and its ids are between two splits."""
-        if isinstance(self._engine, _core.Engine):
+        with self._turn:
+            if not isinstance(self._engine, _core.Engine):
+                return self._delegated(memoryview(data), begins, ends)
             ids, splits = self._engine.encode_spans(
                 data,
                 begins,
@@ -131,7 +142,6 @@ class DocumentEncoder:
                 suffix_empty=self._suffix_empty,
             )
             return ids, splits
-        return self._delegated(memoryview(data), begins, ends)
 
     def _delegated(
         self, data: memoryview, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 Read = TypeVar("Read")
 Encoded = TypeVar("Encoded")
@@ -15,13 +15,35 @@ _PATIENCE = 2.0
 """Seconds. A reader that waits for a disk or a network longer than that is left behind; it writes nothing."""
 
 
+class Stopped(Exception):
+    """Somebody else ended the work."""
+
+
+class Turn(NamedTuple):
+    """What a task and the others of its process tell each other."""
+
+    has_read: Callable[[], None] = lambda: None
+    """Is called when all is read: another task may begin to read."""
+    is_stopped: Callable[[], bool] = lambda: False
+    """Whether to give up."""
+
+    def check(self) -> None:
+        """Stopped, where the work is to be given up."""
+        if self.is_stopped():
+            raise Stopped
+
+
 def overlap(
-    read: Callable[[], Iterator[Read]], encode: Callable[[Read], Encoded], write: Callable[[Encoded], None]
+    read: Callable[[], Iterator[Read]],
+    encode: Callable[[Read], Encoded],
+    write: Callable[[Encoded], None],
+    turn: Turn = Turn(),  # noqa: B008 - it never changes
 ) -> None:
     """Give `write` what `encode` makes of all that `read` gives, in order; the first error of the three is raised.
 
     What was read before an error is written. `encode` runs in the calling thread. At most four batches are about: being
-    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more.
+    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more. `turn` is
+    told when nothing is left to read, and asked before each batch.
     """
     batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, is the end
     may_wait = threading.Semaphore(1)  # one batch in `batches`
@@ -34,7 +56,7 @@ def overlap(
                 for batch in read_batches:
                     may_wait.acquire()
                     if is_over:
-                        break
+                        return
                     batches.put((batch,))
                     del batch  # its memory may be wanted for the next one
             finally:
@@ -42,6 +64,7 @@ def overlap(
                 if close is not None:
                     close()
             batches.put(None)
+            turn.has_read()
         except BaseException as error:
             batches.put(error)
 
@@ -53,6 +76,7 @@ def overlap(
         try:
             while isinstance(batch := batches.get(), tuple):
                 may_wait.release()
+                turn.check()
                 encoded = encode(*batch)
                 written.result()
                 written = writer.submit(write, encoded)

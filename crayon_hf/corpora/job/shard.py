@@ -12,6 +12,7 @@ from crayon_hf.corpora import storage
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
+from crayon_hf.corpora.job.prefetch import Turn, overlap
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.reading.documents import InputFile
@@ -83,7 +84,7 @@ def tokenize_shard(
 
     The bytes of the files depend on the inputs, the tokenizer, the format and the options, and on nothing else: not on
     `batch_bytes` or `threads`, and not on how often the call was killed and made again. Two calls for one output never
-    work at once. Memory: some five batches of text and ids, and the longest document. No document, no file.
+    work at once. Memory: some eight batches of text and ids, and the longest document. No document, no file.
 
     Args:
         input: Addresses, as `find_inputs` takes them, or files that it found.
@@ -160,6 +161,7 @@ def run_shard(
     batch_bytes: int,
     overwrite: bool = False,
     progress: Progress | None = None,
+    turn: Turn = Turn(),  # noqa: B008 - it never changes
 ) -> ShardSummary:
     """`tokenize_shard` of arguments that were checked. Where duplicates are left out, and it is not known which
     documents those are (`crayon_hf.corpora.job.choosing`), it hashes them, and has to be called again."""
@@ -172,7 +174,7 @@ def run_shard(
     storage.of(output).make(place)
     held = lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
     try:
-        work = _Work(files, output, options, encoding, batch_bytes, progress)
+        work = _Work(files, output, options, encoding, batch_bytes, progress, turn)
         return work.run(overwrite)
     finally:
         held.release(remove=True)
@@ -189,8 +191,10 @@ class _Work:
         encoding: Encoding,
         batch_bytes: int,
         progress: Progress | None,
+        turn: Turn,
     ) -> None:
         self._files, self._output, self._options, self._progress = files, output, options, progress
+        self._turn = turn
         self._directory = os.path.dirname(output)
         self._storage = storage.of(output)
         self._goes_on = False
@@ -351,6 +355,7 @@ class _Work:
             if shards.state.ordered is None or not desk.keeps:  # what was spooled elsewhere is spooled again
                 self._spool(shards, spool, bad, desk.keeps)
             for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
+                self._turn.check()
                 shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
             shards.finish({"ordered": spool.documents, "done": True})
 
@@ -382,7 +387,6 @@ class _Work:
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
     def _run(self, start: Checkpoint, write: Callable[[_Encoded], None]) -> None:
-        from crayon_hf.corpora.job.prefetch import overlap
         from crayon_hf.corpora.job.task_batches import read_batches
 
         def read() -> Iterator[Batch]:
@@ -397,11 +401,10 @@ class _Work:
             ids, splits = self._encoder.encode(batch.data, begins, ends)
             return _Encoded(batch._replace(data=None), ids, splits, codes)
 
-        overlap(read, encode, write)
+        overlap(read, encode, write, self._turn)
 
     def _hash(self) -> None:
         """The first pass where duplicates are left out. Bad records are listed in the second one."""
-        from crayon_hf.corpora.job.prefetch import overlap
         from crayon_hf.corpora.job.task_batches import read_batches
 
         if choosing.has_hashes(self._beside):
@@ -413,7 +416,10 @@ class _Work:
 
         with contextlib.closing(hashes):
             overlap(
-                lambda: read_batches(self._files, self._reading, Checkpoint()), hashed, lambda each: hashes.add(*each)
+                lambda: read_batches(self._files, self._reading, Checkpoint()),
+                hashed,
+                lambda each: hashes.add(*each),
+                self._turn,
             )
             hashes.finish()
 

@@ -13,15 +13,14 @@ import queue
 import signal
 import sys
 import threading
-import time
 import warnings
 from typing import Any, NoReturn
 
 from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
 from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
-from crayon_hf.corpora.job.shard import run_shard
-from crayon_hf.corpora.job.state import Counts
+from crayon_hf.corpora.job.plan import Task
+from crayon_hf.corpora.job.task_threads import TaskThreads
 from crayon_hf.errors import DelegatedWarning, JobError
 from crayon_hf.reading.documents import InputFile
 
@@ -41,8 +40,11 @@ def main(setup: dict[str, Any]) -> NoReturn:
     events = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever a library prints is not an event
 
+    telling = threading.Lock()
+
     def tell(**event: Any) -> None:
-        events.write(json.dumps(event).encode() + b"\n")
+        with telling:
+            events.write(json.dumps(event).encode() + b"\n")
 
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
@@ -60,24 +62,12 @@ def main(setup: dict[str, Any]) -> NoReturn:
     except Exception as error:
         tell(event="unfit", failure=failure_of(error))
         os._exit(1)
+    threads = TaskThreads(options, encoding, setup["batch_bytes"], tell, _EVERY)
     tell(event="ready")
     while True:
         task = tasks.get()
-        told = 0.0
-
-        def progress(counts: Counts, name: str = task["name"]) -> None:
-            nonlocal told
-            now = time.monotonic()
-            if now - told >= _EVERY:
-                told = now
-                tell(event="progress", task=name, counts=counts)
-
-        try:
-            files = [InputFile(*file) for file in task["files"]]
-            summary = run_shard(files, task["output"], options, encoding, setup["batch_bytes"], progress=progress)
-            tell(event="done", task=task["name"], counts=summary.counts)
-        except Exception as error:
-            tell(event="failed", task=task["name"], failure=failure_of(error))
+        files = tuple(InputFile(*file) for file in task["files"])
+        threads.begin(Task(task["name"], files, task["output"]))
 
 
 def _receive(tasks: queue.SimpleQueue[dict[str, Any]]) -> None:

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ import pytest
 
 import crayon_hf
 from crayon_hf import BadRecordError, CorpusError, JobError
+from crayon_hf.corpora.formats.base import ShardWriter
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
+from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.progress import JobProgress
-from crayon_hf.corpora.job.shard import run_shard
+from crayon_hf.corpora.job.shard import inputs_of, run_shard
 from crayon_hf.corpora.job.worker import START
 from tests.corpora.job.job_cases import ALL_FORMATS, corpus, documents_of, reference_ids, rows_of, tree, write_jsonl
 
@@ -241,21 +245,77 @@ def test_a_worker_that_is_killed(inputs: Path, gpt2_like: Path, tmp_path: Path) 
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
+@contextlib.contextmanager
+def worker_process(tokenizer: Path, options: dict[str, Any]) -> Iterator[Any]:
+    """(process, function that says something to it, function that gives what it says); it ends as its input does."""
+    setup = {"path": sys.path, "tokenizer": str(tokenizer), "pickled": "", "options": options}
+    setup |= {"digest": job_tokenizer(str(tokenizer)).digest, "batch_bytes": 1 << 20, "threads": 1}
+    command = [sys.executable, "-I", "-c", START]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        said, heard = worker.stdin, worker.stdout
+        assert said is not None
+        assert heard is not None
+
+        def say(message: Any) -> None:
+            said.write(json.dumps(message).encode() + b"\n")
+            said.flush()
+
+        say(setup)
+        yield worker, say, lambda: json.loads(heard.readline())
+        said.close()
+        worker.wait(60)
+
+
+@pytest.mark.concurrency
+def test_a_task_is_read_while_another_is_brought_to_the_disk(
+    inputs: Path, gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of each task but the last waits until the next one has begun."""
+    finish = ShardWriter.finish
+
+    def late(self: ShardWriter) -> Any:
+        number = int(Path(self.prefix).name)
+        deadline = time.monotonic() + 60
+        while number < 3 and not (tmp_path / "out" / "_crayon" / f"{number + 1:05}.json").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return finish(self)
+
+    monkeypatch.setattr(ShardWriter, "finish", late)
+    assert job(inputs, tmp_path / "out", gpt2_like, group_bytes=1).tasks == 4
+    monkeypatch.undo()
+    job(inputs, tmp_path / "whole", gpt2_like, group_bytes=1)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_a_worker_says_that_it_has_read(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """So that it gets the next task before it has done with that one."""
+    options = Options("bin").checked()
+    with worker_process(gpt2_like, options._asdict()) as (_, say, hear):
+        assert hear() == {"event": "ready"}
+        for i, file in enumerate(inputs_of(inputs, None)):
+            say({"name": f"{i:05}", "files": [file], "output": str(tmp_path / f"{i:05}")})
+        events = [hear() for _ in range(12)]
+    for i in range(4):
+        said = [event["event"] for event in events if event["task"] == f"{i:05}"]
+        assert said == ["progress", "read", "done"] or said == ["read", "progress", "done"]
+
+
+def test_what_is_read_is_written_when_another_task_stops_all(gpt2_like: Path, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "in" / "0.jsonl", ["fine"])
+    (tmp_path / "in" / "1.jsonl").write_bytes(b'{"text": 1}\n')
+    write_jsonl(tmp_path / "in" / "2.jsonl", ["never begun"])
+    with pytest.raises(BadRecordError):
+        job(tmp_path / "in", tmp_path / "out", gpt2_like, group_bytes=1)
+    assert rows_of(tmp_path / "out" / "00000") == reference_ids(gpt2_like, ["fine"])
+    assert not (tmp_path / "out" / "_crayon" / "00002.json").exists()
+
+
 def test_a_worker_ends_with_whoever_started_it(gpt2_like: Path) -> None:
     """Also one that has nothing to do, and so would never notice that nobody hears it."""
-    digest = job_tokenizer(str(gpt2_like)).digest
-    setup = {"path": sys.path, "tokenizer": str(gpt2_like), "pickled": "", "digest": digest, "options": {}}
-    setup |= {"batch_bytes": 1 << 20, "threads": 1}
-    command = [sys.executable, "-I", "-c", START]
-    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    worker.stdin.write(json.dumps(setup).encode() + b"\n")
-    worker.stdin.flush()
-    assert json.loads(worker.stdout.readline()) == {"event": "ready"}
-    worker.stdin.close()
-    assert worker.wait(60) == 0
-    worker.stdout.close()
+    with worker_process(gpt2_like, {}) as (worker, _, hear):
+        assert hear() == {"event": "ready"}
+    assert worker.returncode == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from crayon_hf.corpora.job.prefetch import overlap
+from crayon_hf.corpora.job.prefetch import Stopped, Turn, overlap
 
-pytestmark = [pytest.mark.concurrency, pytest.mark.concurrency]
+pytestmark = pytest.mark.concurrency
 
 
 def test_in_order_and_a_little_ahead() -> None:
@@ -75,3 +75,38 @@ def test_a_reader_that_waits_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(KeyboardInterrupt):
         overlap(read, encode, lambda number: None)
     release.set()
+
+
+def test_it_is_told_when_all_is_read() -> None:
+    """While the last batches are not written yet."""
+    has_read, written = threading.Event(), []
+
+    def write(number: int) -> None:
+        if number == 9:
+            assert has_read.wait(60)
+        written.append(number)
+
+    overlap(lambda: iter(range(10)), lambda number: number, write, Turn(has_read.set))
+    assert written == list(range(10))
+
+
+def test_it_is_not_told_after_an_error() -> None:
+    has_read = threading.Event()
+
+    def read() -> Iterator[int]:
+        yield 1
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        overlap(read, lambda number: number, lambda number: None, Turn(has_read.set))
+    assert not has_read.is_set()
+
+
+def test_it_is_given_up() -> None:
+    written: list[int] = []
+    with pytest.raises(Stopped):
+        overlap(
+            lambda: iter(range(1000)), lambda number: number, written.append, Turn(is_stopped=lambda: len(written) > 3)
+        )
+    assert written == list(range(len(written)))
+    assert 3 < len(written) < 10

@@ -26,4 +26,8 @@ struct JsonLines {
 // `threads` as for thread_count (batch.h).
 JsonLines read_json_lines(uint8_t* block, size_t size, const std::vector<std::string>& columns, size_t threads);
 
+// Bytes of block[0, size) that are whole lines: no more than `most` of those that end past `from`, before which none
+// does. With `at_end` the last line needs no "\n". 0 when no line ends.
+size_t whole_lines(const uint8_t* block, size_t from, size_t size, size_t most, bool at_end);
+
 }  // namespace crayon

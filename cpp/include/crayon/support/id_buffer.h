@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "crayon/support/huge_pages.h"
+#include "crayon/support/kept_blocks.h"
 
 namespace crayon {
 
@@ -60,6 +61,11 @@ class GrowingIds {
             release();
         }
     }
+    // Leaves the memory to the next result.
+    void keep() {
+        const size_t bytes = capacity_ * sizeof *data_;
+        keep_block(release(), bytes);
+    }
     // The caller frees it with std::free.
     Id* release() {
         Id* data = data_;
@@ -81,7 +87,12 @@ class GrowingIds {
         if (capacity < needed) capacity = needed;
         if (capacity < 1024) capacity = 1024;
         if (capacity > SIZE_MAX / sizeof *data_) throw std::bad_alloc();
-        void* larger = huge_memory(capacity * sizeof *data_);  // null for what is small
+        size_t kept = 0;
+        void* larger = take_kept_block(capacity * sizeof *data_, &kept);
+        if (larger != nullptr)
+            capacity = kept / sizeof *data_;
+        else
+            larger = huge_memory(capacity * sizeof *data_);  // null for what is small
         if (larger != nullptr) {
             if (size_ > 0) std::memcpy(larger, data_, size_ * sizeof *data_);
             std::free(data_);
