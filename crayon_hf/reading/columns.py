@@ -17,6 +17,8 @@ from crayon_hf.reading.template import Template
 
 _ROW = 16
 """What a row costs beside its text."""
+_LARGE = 16
+"""Rows that are at least this part of a batch are one by themselves: they are not copied."""
 
 
 def column_documents(source: Stored, reading: Reading, start: Position, rows: Iterator[Rows]) -> Iterator[Documents]:
@@ -34,6 +36,8 @@ def column_documents(source: Stored, reading: Reading, start: Position, rows: It
             if gathered.rows and (is_full or gathered.unusual >= MOST_UNUSUAL):
                 yield gathered.documents()
             gathered.add(table, begin, end, cost, part)
+            if gathered.cost == cost >= reading.batch_bytes // _LARGE:
+                yield gathered.documents()
             begin = end
         del table
     if gathered.rows:

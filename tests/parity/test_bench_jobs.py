@@ -70,7 +70,7 @@ def test_a_file_and_a_corpus(text: Path, gpt2_like: Path, tmp_path: Path, capsys
     figures = {(figure.scenario, figure.engine): figure for figure in report.figures}
     assert sorted(figures) == [
         (scenario, engine)
-        for scenario in ("corpora", "corpora, memory", "file", "file, memory")
+        for scenario in ("corpora", "corpora, memory", "corpora, moved", "corpora, processor", "file", "file, memory")
         for engine in ("crayon", "encode_ragged")
     ]
     assert all(figure.rounds[0] > 0 for figure in figures.values())
@@ -267,7 +267,7 @@ def test_memory_of_children() -> None:
     """All below a process count."""
     program = (
         "import subprocess, sys\n"
-        "child = \"held = b'x' * 50_000_000; print('ready', flush=True); input()\"\n"
+        "child = \"held = open('/dev/zero', 'rb').read(50_000_000); print('ready', flush=True); input()\"\n"
         "subprocess.run([sys.executable, '-c', child])\n"
     )
     with subprocess.Popen(
@@ -277,10 +277,12 @@ def test_memory_of_children() -> None:
         assert parent.stdin is not None
         assert parent.stdout.readline() == "ready\n"
         processor: dict[int, float] = {}
-        total = look_at_tree(parent.pid, processor)
+        moved: dict[int, int] = {}
+        total = look_at_tree(parent.pid, processor, moved)
         parent.stdin.write("\n")
     assert 50 < total < 200
-    assert len(processor) == 2
+    assert len(processor) == len(moved) == 2
+    assert 50_000_000 <= sum(moved.values()) < 100_000_000
     assert all(0 <= seconds < time.process_time() + 60 for seconds in processor.values())
 
 

@@ -56,6 +56,8 @@ class JobScenario:
     make: Callable[[str, int, str, Vocabulary | None], Work]
     """Puts the text of a spec, of so many bytes, into a directory."""
     measures_memory: bool = True
+    moves_text: bool = False
+    """Bytes that are read and written count, for each byte of text."""
 
 
 def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
@@ -142,6 +144,7 @@ JOBS = {
         200_000_000,
         "MB/s",
         _corpora,
+        moves_text=True,
     ),
     "file": JobScenario("file.py", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
     "process": JobScenario("in_process.py", ("tokenizers", OURS), 4_000_000, "ms", _file),
@@ -263,6 +266,9 @@ def _add(
     figures = [Figure(name, text, threads, engine, call or name, "", unit, rounds, processor)]
     if scenario.measures_memory:
         figures.append(Figure(f"{name}, memory", text, threads, engine, name, "", "MB", [watched.peak_mb]))
+    if scenario.moves_text:
+        figures.append(Figure(f"{name}, processor", text, threads, engine, name, "", "s/GB", [cpu * 1e9 / size]))
+        figures.append(Figure(f"{name}, moved", text, threads, engine, name, "", "B/B", [watched.moved / size]))
     for figure in figures:
         key = (figure.scenario, figure.text, figure.threads)
         known = report.cells().get(key, {}).get(engine)

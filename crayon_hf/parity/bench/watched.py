@@ -42,6 +42,8 @@ class Watched:
     """Of all processes together."""
     peak_mb: float = 0.0
     """The most memory of all processes together, pages that they share counted once, looked at every 50 ms."""
+    moved: int = 0
+    """Bytes that all processes read and wrote, as far as that was seen."""
 
 
 def run_watched(script: str, job: dict[str, Any], work: str, threads: int, python: str = "") -> Watched:
@@ -74,6 +76,7 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int, pytho
                 child.stdin.write((json.dumps(job) + "\n").encode())
                 child.stdin.close()
             processor: dict[int, float] = {}
+            moved: dict[int, int] = {}
             while True:
                 ended, status, usage = os.wait4(child.pid, os.WNOHANG)
                 if ended:
@@ -81,11 +84,12 @@ def run_watched(script: str, job: dict[str, Any], work: str, threads: int, pytho
                 if time.perf_counter() - started > LIMIT and not done.failed:
                     done.failed = f"over {LIMIT:g} s"
                     end_group(child.pid)
-                done.peak_mb = max(done.peak_mb, look_at_tree(child.pid, processor))
+                done.peak_mb = max(done.peak_mb, look_at_tree(child.pid, processor, moved))
                 time.sleep(0.05)
             done.seconds = time.perf_counter() - started
             # What nobody waited for is in no usage; what lived less than 50 ms is in that alone.
             done.cpu = max(usage.ru_utime + usage.ru_stime, sum(processor.values()))
+            done.moved = sum(moved.values())
             child.returncode = os.waitstatus_to_exitcode(status)
         finally:  # also when this process is interrupted: nobody takes time from the next one, or writes on
             end_group(child.pid)
@@ -119,10 +123,10 @@ def _is_of_group(status: Path, group: int) -> bool:
     return int(of) == group and state not in "ZX"
 
 
-def look_at_tree(pid: int, processor: dict[int, float]) -> float:
+def look_at_tree(pid: int, processor: dict[int, float], moved: dict[int, int]) -> float:
     """Memory of a process and of all below it, in MB, shared pages in shares.
 
-    `processor` gets how many seconds of it each has had until now.
+    `processor` gets how many seconds of it each has had until now, `moved` how many bytes each has read and written.
     """
     total = 0.0
     left = [pid]
@@ -132,6 +136,8 @@ def look_at_tree(pid: int, processor: dict[int, float]) -> float:
         try:
             times = Path(f"/proc/{each}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
             processor[each] = (int(times[11]) + int(times[12])) / ticks
+            calls = dict(line.split(": ") for line in Path(f"/proc/{each}/io").read_text(encoding="ascii").splitlines())
+            moved[each] = int(calls["rchar"]) + int(calls["wchar"])
             for task in Path(f"/proc/{each}/task").iterdir():
                 left += map(int, (task / "children").read_text(encoding="ascii").split())
             for line in Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii").splitlines():
