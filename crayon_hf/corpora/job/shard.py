@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from crayon_hf.corpora.job.encoded import Encoded
     from crayon_hf.corpora.job.encoder import Encoding
     from crayon_hf.corpora.job.task_batches import Batch
     from crayon_hf.corpora.storage import Desk
@@ -319,7 +320,7 @@ class _Work:
 
         done = shards.state.counts
 
-        def write(encoded: _Encoded) -> None:
+        def write(encoded: Encoded) -> Counts:
             nonlocal done
             batch, began, noted = encoded.batch, done, 0
 
@@ -338,8 +339,7 @@ class _Work:
 
             shards.write(encoded.ids, encoded.splits, before)
             done = note(None)
-            if self._progress is not None:
-                self._progress(done)
+            return done
 
         self._run(shards.state.next, write)
         end = Checkpoint(len(self._files))
@@ -362,7 +362,7 @@ class _Work:
     def _spool(self, shards: Any, spool: Any, bad: Any, is_kept: bool) -> None:
         done = noted = shards.state.counts if is_kept else Counts()
 
-        def write(encoded: _Encoded) -> None:
+        def write(encoded: Encoded) -> Counts:
             nonlocal done, noted
             batch = encoded.batch
             spool.write(encoded.ids, encoded.splits)
@@ -371,8 +371,7 @@ class _Work:
             if is_kept and done.text_bytes - noted.text_bytes >= _SPOOL_CHECKPOINT:
                 noted = done
                 shards.save({"next": batch.after, "counts": done, "bad_bytes": bad.sync(), "spooled": spool.sync()})
-            if self._progress is not None:
-                self._progress(done)
+            return done
 
         self._run(shards.state.next if is_kept else Checkpoint(), write)
         end, total = Checkpoint(len(self._files)), self._total(done)
@@ -386,22 +385,24 @@ class _Work:
     def _total(self, done: Counts) -> Counts:
         return done._replace(input_bytes=sum(max(file.size, 0) for file in self._files))
 
-    def _run(self, start: Checkpoint, write: Callable[[_Encoded], None]) -> None:
-        from crayon_hf.corpora.job.task_batches import read_batches
+    def _run(self, start: Checkpoint, write: Callable[[Encoded], Counts]) -> None:
+        """Read all from `start` on, encode it, and `write` it, which says what is done then."""
+        from crayon_hf.corpora.job.encoded import encoded
+        from crayon_hf.corpora.job.task_batches import bundles, read_batches
 
-        def read() -> Iterator[Batch]:
-            return read_batches(self._files, self._reading, start)
+        def read() -> Iterator[list[Batch]]:
+            return bundles(read_batches(self._files, self._reading, start), self._reading.batch_bytes)
 
-        def encode(batch: Batch) -> _Encoded:
-            file = self._files[batch.after.file]
-            codes = self._choice.codes(batch.data, batch.begins, batch.ends, file)
-            begins, ends = batch.begins, batch.ends
-            if codes is not None:
-                begins, ends = begins[codes == choosing.TAKEN], ends[codes == choosing.TAKEN]
-            ids, splits = self._encoder.encode(batch.data, begins, ends)
-            return _Encoded(batch._replace(data=None), ids, splits, codes)
+        def encode(batches: list[Batch]) -> list[Encoded]:
+            return encoded(batches, self._files, self._choice, self._encoder)
 
-        overlap(read, encode, write, self._turn)
+        def write_all(batches: list[Encoded]) -> None:
+            for batch in batches:
+                done = write(batch)
+            if self._progress is not None:
+                self._progress(done)
+
+        overlap(read, encode, write_all, self._turn)
 
     def _hash(self) -> None:
         """The first pass where duplicates are left out. Bad records are listed in the second one."""
@@ -422,46 +423,6 @@ class _Work:
                 self._turn,
             )
             hashes.finish()
-
-
-class _Encoded(NamedTuple):
-    batch: Batch
-    """Without its text."""
-    ids: npt.NDArray[Any]
-    """Of those documents of the batch that are taken."""
-    splits: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.uint8] | None
-    """Why documents of the batch are taken or not (`crayon_hf.corpora.job.choosing`); None: all are."""
-
-    def place(self, document: int) -> int:
-        """Where in the batch one of the documents that are taken is."""
-        if self.codes is None:
-            return document
-        taken = (self.codes == choosing.TAKEN).nonzero()[0]
-        return int(taken[document]) if document < len(taken) else len(self.codes)
-
-    def counted(self, began: Counts, document: int | None, bad: int) -> Counts:
-        """What is done with all before a document of these (None: with all), and so many bad records."""
-        import numpy as np
-
-        batch = self.batch
-        count = len(self.splits) - 1 if document is None else document
-        place = len(batch.begins) if document is None else self.place(document)
-        lengths = batch.ends[:place] - batch.begins[:place]
-        left_out = np.zeros(4, np.int64)
-        if self.codes is not None:
-            lengths = lengths[self.codes[:place] == choosing.TAKEN]
-            left_out = np.bincount(self.codes[:place], minlength=4)
-        return Counts(
-            began.documents + count,
-            began.tokens + int(self.splits[count]),
-            began.text_bytes + int(lengths.sum()),
-            batch.input_bytes,
-            began.bad_records + bad,
-            began.duplicates + int(left_out[choosing.DUPLICATE]),
-            began.held_out + int(left_out[choosing.OTHER_SIDE]),
-            began.not_chosen + int(left_out[choosing.NOT_CHOSEN]),
-        )
 
 
 def state_path(output: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora.job.state import Checkpoint
@@ -12,6 +12,11 @@ from crayon_hf.reading.files import read_documents
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+_BUNDLE_BYTES = 1 << 20
+_BUNDLE = 256
+"""Small batches are encoded together: so many at most, of so many bytes."""
 
 
 class Batch(NamedTuple):
@@ -60,3 +65,23 @@ def read_batches(files: Sequence[InputFile], reading: Reading, start: Checkpoint
             here = after
             del documents
         before += max(files[index].size, 0)
+
+
+def bundles(batches: Iterable[Batch], batch_bytes: int) -> Iterator[list[Batch]]:
+    """Batches, and several small ones together: there may be a file to each. What was read before an error is given."""
+    gathered: list[Batch] = []
+    size, enough = 0, min(batch_bytes, _BUNDLE_BYTES)
+    try:
+        for batch in batches:
+            gathered.append(batch)
+            size += len(batch.data)
+            if size >= enough or len(gathered) == _BUNDLE:
+                yield gathered
+                gathered, size = [], 0
+            del batch
+    except Exception:
+        if gathered:
+            yield gathered
+        raise
+    if gathered:
+        yield gathered
