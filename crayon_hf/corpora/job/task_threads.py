@@ -26,6 +26,7 @@ class Tell(Protocol):
 
 
 AT_ONCE = 2
+"""Tasks of a worker."""
 
 
 class TaskThreads:
