@@ -111,7 +111,7 @@ class Reading(NamedTuple):
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     """A text, or a JSON line, of more bytes is a bad record. (A text with U+FFFD may be longer.)"""
     threads: int = 0
-    """Threads to parse with; 0: as many as there are cores."""
+    """Threads to unpack and to parse with; 0: as many as there are cores."""
 
     def check(self) -> None:
         """ValueError, TypeError or OverflowError for a setting that makes no sense."""

@@ -61,7 +61,7 @@ def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
 
 
 def _read(file: InputFile, reading: Reading, start: Position, kind: str, packing: str) -> Iterator[Documents]:
-    with Stored(file, packing) as source:
+    with Stored(file, packing, reading.threads) as source:
         if kind in ("parquet", "arrow"):
             yield from _columns(source, reading, start, kind)
             return

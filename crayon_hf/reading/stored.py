@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from crayon_hf._core import usable_cores
 from crayon_hf.errors import CorpusError, CrayonError
 from crayon_hf.reading.addresses import Remote, is_local, local_path, mark_of_status
 from crayon_hf.reading.compression import unpacking
@@ -17,10 +18,10 @@ _SKIP = 1 << 20
 
 
 class Stored:
-    """`position` bytes of it are read; a packed one is read unpacked."""
+    """`done` bytes of it are read; a packed one is read unpacked."""
 
-    def __init__(self, file: InputFile, packing: str) -> None:
-        """CorpusError when it cannot be opened, or is not what was found."""
+    def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
+        """CorpusError when it cannot be opened, or is not what was found. `threads` to unpack with; 0: the cores."""
         self.file = file
         self.raw: Any = None
         with translated(file.address):
@@ -32,7 +33,9 @@ class Stored:
         if is_local(file.address) and is_pointer(local_path(file.address), file.size):
             self.raw.close()
             raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
-        self._content: Any = unpacking(self.raw, packing, file.address) if packing else self.raw
+        self._content: Any = self.raw
+        if packing:
+            self._content = unpacking(self.raw, packing, file.address, threads or usable_cores())
         self._packing = packing
         self.check("since it was found")
 
@@ -41,13 +44,15 @@ class Stored:
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # nothing was written
+            self._content.close()
+        with contextlib.suppress(Exception):
             self.raw.close()
 
     @property
     def done(self) -> int:
         """Bytes, as stored, that are read."""
         with translated(self.file.address):
-            return int(self.raw.tell())
+            return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
 
     def readinto(self, buffer: memoryview) -> int:
         """Bytes read, 0 at the end; until there the file must be as long as it was."""

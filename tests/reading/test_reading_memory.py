@@ -26,7 +26,7 @@ def peak():
         return int(next(line for line in file if line.startswith("VmHWM:")).split()[1]) >> 10
 
 before, documents, texts, bad = None, 0, 0, 0
-reading = Reading(batch_bytes=1 << 20, max_document_bytes=2 << 20, bad_records="skip", separator=b"|", threads=2)
+reading = Reading(batch_bytes=1 << 20, max_document_bytes=2 << 20, bad_records="skip", separator=b"|", threads=4)
 for batch in read_documents(find_inputs([sys.argv[1]])[0], reading):
     if before is None:  # libraries are loaded, threads are there
         before = peak()
@@ -42,6 +42,11 @@ def write(path: Path, first: bytes, block: bytes) -> int:
     """How many blocks there are behind `first`."""
     packed = path.suffix == ".gz"
     count = (UNPACKED if packed else SIZE) // len(block)
+    if path.suffix == ".zst":  # frames of one block, or of 24
+        many = 24 if path.name.startswith("large") else 1
+        codec = pytest.importorskip("pyarrow").Codec("zstd")
+        path.write_bytes(bytes(codec.compress(first)) + bytes(codec.compress(block * many)) * (count // many))
+        return count // many * many
     with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
         file.write(first)
         for _ in range(count):
@@ -66,14 +71,18 @@ def arrow_file(path: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["lines.jsonl", "lines.jsonl.gz", "one.txt", "one.jsonl", "one.txt.gz", "a.parquet", "a.arrow"]
+    "name",
+    [
+        *("lines.jsonl", "lines.jsonl.gz", "lines.jsonl.zst", "large lines.jsonl.zst"),
+        *("one.txt", "one.jsonl", "one.txt.gz", "one.txt.zst", "a.parquet", "a.arrow"),
+    ],
 )
 def test_memory(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     try:
         if name.startswith("a."):
             expected = (count := arrow_file(path), count * 1000, 0)
-        elif name.startswith("lines"):
+        elif "lines" in name:
             count = 1000 * write(path, b"", LINE * 1000)
             expected = (count, count * (len("some text é and more ".encode()) * 40), 0)
         else:  # one document, far longer than it may be, behind one that is not

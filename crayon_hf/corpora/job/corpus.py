@@ -444,7 +444,7 @@ def _outside(directory: str, inputs: Any, format: str | None) -> list[InputFile]
 
 
 def _workers(tasks: Sequence[Task], cores: int) -> int:
-    """Unpacking is one thread's work, so packed files get a process for each core; else two cores share the reading."""
+    """One thread unpacks most files, so packed ones get a process for each core; else two cores share the reading."""
     packed = any(format_of(file.address)[1] for task in tasks for file in task.files)
     return cores if packed else (cores + 1) // 2
 
