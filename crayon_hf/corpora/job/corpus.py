@@ -24,6 +24,7 @@ from crayon_hf.corpora.job.progress import JobProgress, Report
 from crayon_hf.corpora.job.shard import ShardSummary, forget_shard, is_whole, state_path
 from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import CorpusError, JobError
 from crayon_hf.reading.documents import InputFile, format_of
 from crayon_hf.reading.files import check_files, read_documents
@@ -204,6 +205,10 @@ class _Job:
                 failures, undone = self._do(runner, here, lock)
             raise_for(failures, undone, len(self._tasks))
             return self._finish()
+        except KeyboardInterrupt:
+            with waiting.in_haste():  # a store that does not answer is not asked again
+                directory.unlock()
+            raise
         finally:
             directory.unlock()
 

@@ -28,6 +28,7 @@ from crayon_hf.corpora.job.owned_files import listed, remove_listed
 from crayon_hf.corpora.job.shard import written
 from crayon_hf.corpora.job.state import PLACE, Counts, State, load
 from crayon_hf.corpora.job.summary import SCHEMA
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.util.files import final_name
 
@@ -156,9 +157,9 @@ class Directory:
         """Let go of it, and leave nothing that workers left who were stopped."""
         if self._held is not None:
             is_done = False
-            with contextlib.suppress(OSError, StoreError):  # there may be an error to tell already
+            with contextlib.suppress(OSError, StoreError, waiting.Stopped):  # there may be an error to tell already
                 self._storage.remove_leftovers(self.path)
-            with contextlib.suppress(StoreError):
+            with contextlib.suppress(StoreError, waiting.Stopped):
                 is_done = not self._has(_JOB)
             self._held.release(remove=is_done)
             with contextlib.suppress(OSError):  # something is in it

@@ -25,7 +25,7 @@ class Failure(NamedTuple):
         return self.kind in ("bad-record", "full", "format", "credentials")
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: BaseException) -> Failure:
     """An error of `run_shard`."""
     if isinstance(error, BadRecordError):
         return Failure("bad-record", str(error))

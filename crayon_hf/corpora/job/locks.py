@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from crayon_hf.corpora import storage
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import JobError
 from crayon_hf.util.files import try_lock
 
@@ -53,7 +54,7 @@ class Lock:
             os.close(self.descriptor)
             if time.monotonic() > deadline:
                 raise JobError(busy)
-            time.sleep(0.05)
+            waiting.pause(0.05)
 
     def release(self, remove: bool = False) -> None:
         """Let go of it, and `remove` the file."""

@@ -4,46 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
-from typing import NamedTuple, TypeVar
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from crayon_hf.corpora.storage import waiting
 
 Read = TypeVar("Read")
 Encoded = TypeVar("Encoded")
 
 _PATIENCE = 2.0
 """Seconds. A reader that waits for a disk or a network longer than that is left behind; it writes nothing."""
-
-
-class Stopped(Exception):
-    """Somebody else ended the work."""
-
-
-class Turn(NamedTuple):
-    """What a task and the others of its process tell each other."""
-
-    has_read: Callable[[], None] = lambda: None
-    """Is called when all is read: another task may begin to read."""
-    is_stopped: Callable[[], bool] = lambda: False
-    """Whether to give up."""
-
-    def check(self) -> None:
-        """Stopped, where the work is to be given up."""
-        if self.is_stopped():
-            raise Stopped
+_LOOKED = 0.2
+"""Seconds between two looks whether the work is given up, while nothing is read."""
 
 
 def overlap(
     read: Callable[[], Iterator[Read]],
     encode: Callable[[Read], Encoded],
     write: Callable[[Encoded], None],
-    turn: Turn = Turn(),  # noqa: B008 - it never changes
+    has_read: Callable[[], None] = lambda: None,
 ) -> None:
     """Give `write` what `encode` makes of all that `read` gives, in order; the first error of the three is raised.
 
     What was read before an error is written. `encode` runs in the calling thread. At most four batches are about: being
-    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more. `turn` is
-    told when nothing is left to read, and asked before each batch.
+    read, waiting, being encoded, being written. When this returns or raises, `write` is not called any more. `has_read`
+    is called when nothing is left to read: another task may begin to.
+
+    Stopped: The work of this thread was given up (`crayon_hf.corpora.storage.waiting`).
     """
     batches: SimpleQueue[tuple[Read] | BaseException | None] = SimpleQueue()  # an error, or None, is the end
     may_wait = threading.Semaphore(1)  # one batch in `batches`
@@ -64,19 +52,19 @@ def overlap(
                 if close is not None:
                     close()
             batches.put(None)
-            turn.has_read()
+            has_read()
         except BaseException as error:
             batches.put(error)
 
     reader = threading.Thread(target=reading, name="crayon-reading", daemon=True)
-    with ThreadPoolExecutor(1, "crayon-writing") as writer:
+    with waiting.helpers(1, "crayon-writing") as writer:
         written: Future[None] = writer.submit(lambda: None)
         written.result()  # its thread is there, and is waited for whatever interrupts us
         reader.start()
         try:
-            while isinstance(batch := batches.get(), tuple):
+            while isinstance(batch := _next(batches), tuple):
                 may_wait.release()
-                turn.check()
+                waiting.check()
                 encoded = encode(*batch)
                 written.result()
                 written = writer.submit(write, encoded)
@@ -88,3 +76,11 @@ def overlap(
             is_over = True
             may_wait.release()
             reader.join(_PATIENCE)
+
+
+def _next(batches: SimpleQueue[Read]) -> Read:
+    while True:
+        try:
+            return batches.get(timeout=_LOOKED)
+        except Empty:
+            waiting.check()

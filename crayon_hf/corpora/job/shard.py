@@ -12,8 +12,9 @@ from crayon_hf.corpora import storage
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.job_spec import are_same_files, continued, differences, refuse, request_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, MAX_DOCUMENT_BYTES, Options, positive
-from crayon_hf.corpora.job.prefetch import Turn, overlap
+from crayon_hf.corpora.job.prefetch import overlap
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import JobError, StoreError
 from crayon_hf.reading.documents import InputFile
 from crayon_hf.util import validation
@@ -162,10 +163,13 @@ def run_shard(
     batch_bytes: int,
     overwrite: bool = False,
     progress: Progress | None = None,
-    turn: Turn = Turn(),  # noqa: B008 - it never changes
+    has_read: Callable[[], None] = lambda: None,
 ) -> ShardSummary:
-    """`tokenize_shard` of arguments that were checked. Where duplicates are left out, and it is not known which
-    documents those are (`crayon_hf.corpora.job.choosing`), it hashes them, and has to be called again."""
+    """`tokenize_shard` of arguments that were checked. `has_read` is called when nothing is left to read.
+
+    Where duplicates are left out, and it is not known which documents those are (`crayon_hf.corpora.job.choosing`), it
+    hashes them, and has to be called again.
+    """
     from crayon_hf.corpora.job.locks import lock
 
     directory, name = os.path.split(output)
@@ -175,7 +179,7 @@ def run_shard(
     storage.of(output).make(place)
     held = lock(os.path.join(place, f"{name}.lock"), f"{output} is being written by another process")
     try:
-        work = _Work(files, output, options, encoding, batch_bytes, progress, turn)
+        work = _Work(files, output, options, encoding, batch_bytes, progress, has_read)
         return work.run(overwrite)
     finally:
         held.release(remove=True)
@@ -192,10 +196,10 @@ class _Work:
         encoding: Encoding,
         batch_bytes: int,
         progress: Progress | None,
-        turn: Turn,
+        has_read: Callable[[], None],
     ) -> None:
         self._files, self._output, self._options, self._progress = files, output, options, progress
-        self._turn = turn
+        self._has_read = has_read
         self._directory = os.path.dirname(output)
         self._storage = storage.of(output)
         self._goes_on = False
@@ -355,7 +359,7 @@ class _Work:
             if shards.state.ordered is None or not desk.keeps:  # what was spooled elsewhere is spooled again
                 self._spool(shards, spool, bad, desk.keeps)
             for number, ids, splits in spool.shuffled(self._options.seed, shards.state.ordered):
-                self._turn.check()
+                waiting.check()
                 shards.write(ids, splits, lambda document, number=number: {"ordered": number + document})
             shards.finish({"ordered": spool.documents, "done": True})
 
@@ -402,7 +406,7 @@ class _Work:
             if self._progress is not None:
                 self._progress(done)
 
-        overlap(read, encode, write_all, self._turn)
+        overlap(read, encode, write_all, self._has_read)
 
     def _hash(self) -> None:
         """The first pass where duplicates are left out. Bad records are listed in the second one."""
@@ -420,7 +424,7 @@ class _Work:
                 lambda: read_batches(self._files, self._reading, Checkpoint()),
                 hashed,
                 lambda each: hashes.add(*each),
-                self._turn,
+                self._has_read,
             )
             hashes.finish()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crayon_hf.corpora.job.failures import failure_of
-from crayon_hf.corpora.job.prefetch import Stopped, Turn
 from crayon_hf.corpora.job.shard import run_shard
+from crayon_hf.corpora.storage import waiting
 
 if TYPE_CHECKING:
     from crayon_hf.corpora.job.encoder import Encoding
@@ -27,6 +27,8 @@ class Tell(Protocol):
 
 AT_ONCE = 2
 """Tasks of a worker."""
+_LOOKED = 0.2
+"""Seconds between two looks whether all has ended, at most."""
 
 
 class TaskThreads:
@@ -38,7 +40,9 @@ class TaskThreads:
         self._tell, self._every = tell, every
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(AT_ONCE)]
+        self._threads = [threading.Thread(target=self._run, name="crayon-task", daemon=True) for _ in range(AT_ONCE)]
+        self._at_work = set(self._threads)
+        self._ended: SimpleQueue[None] = SimpleQueue()
         for thread in self._threads:
             thread.start()
 
@@ -47,16 +51,32 @@ class TaskThreads:
         self._tasks.put(task)
 
     def stop(self) -> None:
-        """Give up what has begun, and wait until it has ended."""
+        """Give up what has begun, and wait until it has ended. An interrupt waits for that, too: what went on would
+        write when others may."""
         self._stop.set()
         for _ in self._threads:
             self._tasks.put(None)
+        interrupt: BaseException | None = None
+        while self._at_work:  # no `join`: up to Python 3.12 a thread counts as ended whose `join` is interrupted
+            try:
+                self._ended.get(timeout=_LOOKED)
+            except Empty:
+                pass
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
         for thread in self._threads:
             thread.join()
 
     def _run(self) -> None:
-        while (task := self._tasks.get()) is not None and not self._stop.is_set():
-            self._do(task)
+        waiting.give_up_at(self._stop)
+        try:
+            while (task := self._tasks.get()) is not None and not self._stop.is_set():
+                self._do(task)
+        finally:
+            self._at_work.discard(threading.current_thread())
+            self._ended.put(None)
 
     def _do(self, task: Task) -> None:
         told = 0.0
@@ -68,13 +88,15 @@ class TaskThreads:
                 told = now
                 self._tell(event="progress", task=task.name, counts=counts)
 
-        turn = Turn(lambda: self._tell(event="read", task=task.name), self._stop.is_set)
+        def has_read() -> None:
+            self._tell(event="read", task=task.name)
+
         try:
             summary = run_shard(
-                task.files, task.output, self._options, self._encoding, self._batch_bytes, False, progress, turn
+                task.files, task.output, self._options, self._encoding, self._batch_bytes, False, progress, has_read
             )
             self._tell(event="done", task=task.name, counts=summary.counts)
-        except Stopped:
+        except waiting.Stopped:
             pass
-        except Exception as error:
+        except BaseException as error:  # whoever waits for the task has to hear of it, whatever it is
             self._tell(event="failed", task=task.name, failure=failure_of(error))

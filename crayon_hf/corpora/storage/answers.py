@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import CrayonError, StoreCredentialsError, StoreError
 
 Result = TypeVar("Result")
@@ -57,6 +58,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
 
     Raises:
         FileNotFoundError, FileExistsError: As `call`.
+        Stopped: The work of this thread was given up, and the first call failed.
         StoreCredentialsError: The credentials have expired, or there are none.
         StoreError: The store refuses, or does not answer.
     """
@@ -64,7 +66,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
     for number in range(1, TRIES + 1):
         try:
             return call()
-        except (FileExistsError, CrayonError):
+        except (FileExistsError, CrayonError, waiting.Stopped):
             raise
         except Exception as error:
             kind = _kind(error)
@@ -86,7 +88,7 @@ def patiently(address: str, call: Callable[[], Result], writes: bool = False) ->
                     f"{address}: {number} tries in {waited:.0f} s failed, the last one with: {_said(error)}: what is "
                     "done stays, the same command goes on from there"
                 ) from error
-        time.sleep(wait * random.uniform(0.5, 1.0))
+        waiting.pause(wait * random.uniform(0.5, 1.0))
         wait = min(2 * wait, _LONGEST)
     raise AssertionError
 

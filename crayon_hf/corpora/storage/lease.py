@@ -25,6 +25,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import CrayonError, JobError, StoreError
 from crayon_hf.util.files import try_lock
 
@@ -75,14 +76,15 @@ class Lease:
         self._covered = f"{output}/{name.removesuffix('.')}", f"{directory}/{name}"
         self._file, self.descriptor = _locked_file(self._number)
         self._is_over, self._lock = threading.Event(), threading.Lock()
-        self._is_lost = False
+        self._is_lost = self._is_asked_for = False
         try:
             self._key, self._chain = self._take()
         except BaseException:
-            self._let_go_of_file(True)
+            self._let_go_of_file(not self._is_asked_for)
             raise
         _held.add(self)
-        threading.Thread(target=self._beat, name="crayon-lease", daemon=True).start()
+        self._beats = threading.Thread(target=self._beat, name="crayon-lease", daemon=True)
+        self._beats.start()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -96,7 +98,7 @@ class Lease:
 
     def confirm(self) -> None:
         """StoreError if another has it."""
-        with self._lock:
+        with waiting.turn(self._lock):  # a beat may be asking a store that does not answer
             if not self._is_lost and time.monotonic() - self._alive > self._seconds * 2 / 3:
                 self._renew()
             if self._is_lost:
@@ -112,18 +114,25 @@ class Lease:
         self._is_over.set()
         _held.discard(self)
         is_gone = False
-        with contextlib.suppress(CrayonError), self._lock:  # there may be an error to tell already
-            if not self._is_lost and time.monotonic() - self._alive > self._seconds / 2:
-                self._renew()
-            if self._is_lost:
-                self._store.remove([f"{self._path}.{self._number}.beat"])
-            else:
-                beats = [f"{self._path}.{holder.number}.beat" for holder in self._chain]
-                self._store.remove(beats if self._has_beaten or len(beats) > 1 else [])
-                for holder in self._chain:  # the first one first: without it nothing leads to the others
-                    self._store.remove([holder.key])
-                is_gone = True
-        self._let_go_of_file(is_gone)
+        try:
+            with contextlib.suppress(CrayonError, waiting.Stopped), self._lock:  # there may be an error to tell already
+                is_gone = self._give_back()
+        finally:  # an interrupt as well: while we hold the file, nobody here takes the lease over
+            self._let_go_of_file(is_gone)
+        self._beats.join()
+
+    def _give_back(self) -> bool:
+        """Remove its objects. False: another has it."""
+        if not self._is_lost and time.monotonic() - self._alive > self._seconds / 2:
+            self._renew()
+        if self._is_lost:
+            self._store.remove([f"{self._path}.{self._number}.beat"])
+            return False
+        beats = [f"{self._path}.{holder.number}.beat" for holder in self._chain]
+        self._store.remove(beats if self._has_beaten or len(beats) > 1 else [])
+        for holder in self._chain:  # the first one first: without it nothing leads to the others
+            self._store.remove([holder.key])
+        return True
 
     # -- getting it
 
@@ -138,6 +147,7 @@ class Lease:
             if last is None or self._is_stale(last, watched, since):
                 key = self._path if last is None else f"{self._path}.{last.number}"
                 self._has_beaten, self._alive = False, time.monotonic()
+                self._is_asked_for = True  # until it is known that we do not have it
                 if self._create(key):
                     if last is None:
                         return key, [_Holder(key, self._number, _machine(), self._file)]
@@ -146,6 +156,7 @@ class Lease:
                         _forget(last)
                         return key, now
                     self._store.remove([key])  # the other one gave it back meanwhile: nothing leads to this record
+                self._is_asked_for = False
                 continue
             beat = self._beats_of(last)
             if last.number != watched:
@@ -156,7 +167,7 @@ class Lease:
                 raise JobError(self._busy)
             if time.monotonic() - began > _ENOUGH * self._seconds:  # one after the other takes it
                 raise JobError(self._busy)
-            time.sleep(min(1.0, self._seconds / 20))
+            waiting.pause(min(1.0, self._seconds / 20))
 
     def _is_stale(self, last: _Holder, watched: str, since: float) -> bool:
         if last.number == watched and time.monotonic() - since > self._seconds:
@@ -198,8 +209,9 @@ class Lease:
     # -- keeping it
 
     def _beat(self) -> None:
+        waiting.give_up_at(self._is_over)
         while not self._is_over.wait(self._seconds / 4):
-            with contextlib.suppress(CrayonError), self._lock:  # whoever wants to write is told
+            with contextlib.suppress(CrayonError, waiting.Stopped), self._lock:  # whoever wants to write is told
                 if not self._is_over.is_set() and not self._is_lost:
                     self._renew()
 

@@ -13,12 +13,11 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.formats import remove_leftovers
 from crayon_hf.corpora.formats.output import OutputDirectory
-from crayon_hf.corpora.storage import s3
+from crayon_hf.corpora.storage import s3, waiting
 from crayon_hf.corpora.storage.answers import patiently
 from crayon_hf.corpora.storage.base import Desk, Item, Result, Storage
 from crayon_hf.corpora.storage.lease import Lease, confirm
@@ -119,15 +118,16 @@ class Store(Storage):
         return found == data
 
     def put(self, path: str, source: str) -> None:
-        """Upload a file of this machine: large ones in parts, which nobody sees until all are there."""
+        """Upload a file of this machine: large ones in parts, which nobody sees until all are there, and between which
+        the work of this thread may be given up."""
         path = _key(path)
         size = os.path.getsize(source)
         part = _PART if size <= _PART * _MOST_PARTS else size // _MOST_PARTS + (1 << 20) >> 20 << 20
-        how: dict[str, int] = {}
+        how: dict[str, Any] = {}
         if self._protocol in ("s3", "s3a"):
-            how = {"chunksize": part, "max_concurrency": _PARTS_AT_ONCE}
+            how = {"chunksize": part, "max_concurrency": _PARTS_AT_ONCE, "callback": _parts_sent()}
         elif self._protocol in ("gs", "gcs"):
-            how = {"chunksize": part}
+            how = {"chunksize": part, "callback": _parts_sent()}
         self._change(path, lambda: self.system.put_file(source, path, **how))
 
     def place(self, path: str, parts: Iterable[bytes], temporary: str) -> None:
@@ -234,7 +234,7 @@ class Store(Storage):
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterable[Result]:
         if len(items) < 2:
             return [function(item) for item in items]
-        with ThreadPoolExecutor(min(_AT_ONCE, len(items))) as threads:
+        with waiting.helpers(min(_AT_ONCE, len(items))) as threads:
             return list(threads.map(function, items))
 
 
@@ -269,6 +269,7 @@ class _Desk(Desk):
             self._store.remove(targets[-1:])
         self._published += 1
         for target, file in zip(targets, files, strict=True):
+            waiting.check()
             source = os.path.join(self._directory, "shard", *file.name.split("/"))
             self._store.put(target, source)
             os.unlink(source)
@@ -281,6 +282,14 @@ class _Desk(Desk):
 
     def keep(self, path: str) -> None:
         self._store.put(f"{self._kept}/{os.path.basename(path)}", path)
+
+
+def _parts_sent() -> Any:
+    """What a driver tells of each part that it has sent, in a thread of its own: it ends an upload that is given up."""
+    from fsspec.callbacks import Callback
+
+    stop = waiting.stop_here()
+    return Callback(hooks={"stop": lambda size, sent, **_: waiting.checked(stop)})
 
 
 def _key(path: str) -> str:

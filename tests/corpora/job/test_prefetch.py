@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from crayon_hf.corpora.job.prefetch import Stopped, Turn, overlap
+from crayon_hf.corpora.job.prefetch import overlap
+from crayon_hf.corpora.storage import waiting
 
 pytestmark = pytest.mark.concurrency
 
@@ -86,7 +87,7 @@ def test_it_is_told_when_all_is_read() -> None:
             assert has_read.wait(60)
         written.append(number)
 
-    overlap(lambda: iter(range(10)), lambda number: number, write, Turn(has_read.set))
+    overlap(lambda: iter(range(10)), lambda number: number, write, has_read.set)
     assert written == list(range(10))
 
 
@@ -98,15 +99,59 @@ def test_it_is_not_told_after_an_error() -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        overlap(read, lambda number: number, lambda number: None, Turn(has_read.set))
+        overlap(read, lambda number: number, lambda number: None, has_read.set)
     assert not has_read.is_set()
 
 
-def test_it_is_given_up() -> None:
+@pytest.fixture
+def stop() -> Iterator[threading.Event]:
+    """What ends this thread's work."""
+    event = threading.Event()
+    waiting.give_up_at(event)
+    yield event
+    waiting.give_up_at(None)
+
+
+def test_it_is_given_up(stop: threading.Event) -> None:
     written: list[int] = []
-    with pytest.raises(Stopped):
-        overlap(
-            lambda: iter(range(1000)), lambda number: number, written.append, Turn(is_stopped=lambda: len(written) > 3)
-        )
+
+    def write(number: int) -> None:
+        written.append(number)
+        if number == 3:
+            stop.set()
+
+    with pytest.raises(waiting.Stopped):
+        overlap(lambda: iter(range(1000)), lambda number: number, write)
     assert written == list(range(len(written)))
     assert 3 < len(written) < 10
+
+
+def test_it_is_given_up_while_a_read_takes_for_ever(stop: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
+    release = threading.Event()
+
+    def read() -> Iterator[int]:
+        yield 1
+        release.wait()
+
+    threading.Timer(0.1, stop.set).start()
+    with pytest.raises(waiting.Stopped):
+        overlap(read, lambda number: number, lambda number: None)
+    release.set()
+
+
+@pytest.mark.parametrize("where", ["encode", "write", "a helper"])
+def test_a_wait_is_given_up(stop: threading.Event, where: str) -> None:
+    """Whichever thread of the work it is in."""
+
+    def waits(place: str, number: int) -> int:
+        if place == where:
+            threading.Timer(0.1, stop.set).start()
+            waiting.pause(1e6)
+        elif where == "a helper" and place == "write":
+            with waiting.helpers(1) as helpers:
+                helpers.submit(waits, "a helper", number).result()
+        return number
+
+    with pytest.raises(waiting.Stopped):
+        overlap(lambda: iter([1]), lambda number: waits("encode", number), lambda number: waits("write", number))

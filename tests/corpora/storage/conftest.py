@@ -17,6 +17,8 @@ from tests.corpora.storage.proxy import Proxy
 
 BUCKET = "bkt"
 
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read at gcsfs' import: its emulator knows no gRPC
+
 
 def serve(command: Callable[[int], list[str]], environment: dict[str, str] | None = None) -> Generator[str, None, None]:
     """The address of a server that runs meanwhile; `command` is what starts it at a port."""

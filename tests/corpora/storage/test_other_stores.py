@@ -28,7 +28,6 @@ KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr
 
 @pytest.fixture(scope="session")
 def google() -> Iterator[str]:
-    os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # the emulator knows no gRPC
     pytest.importorskip("gcsfs")
     pytest.importorskip("gcp_storage_emulator")
     start = [sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory", "--default-bucket", "bkt"]

@@ -1,0 +1,204 @@
+"""A process with two tasks in hand, one that is brought to the disk and one that is read, when something happens.
+
+Whatever it is, the same call again ends with the bytes of one that nothing happened to.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crayon_hf import JobError, tokenize_corpus
+from crayon_hf.corpora.formats.base import ShardWriter
+from crayon_hf.corpora.job.locks import Lock
+from crayon_hf.corpora.storage import waiting
+from tests.corpora.job.job_cases import ALL_FORMATS, corpus, tree
+
+fsspec = pytest.importorskip("fsspec")
+pytestmark = pytest.mark.concurrency
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("inputs")
+    corpus(directory, 4, 15)
+    return directory
+
+
+def job(inputs: Any, output: Any, tokenizer: Path, format: str = "bin", **options: Any) -> Any:
+    values = {"workers": 1, "group_bytes": 1, **options}
+    return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
+
+
+def threads_left() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
+
+
+def temporary(output: Path) -> list[str]:
+    return [name for name in tree(output) if name.endswith("tmp")]
+
+
+@pytest.fixture
+def as_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[Callable[[], None]], threading.Event]]:
+    """Has something happen as the first task is brought to the disk, when the second one has begun; an event says so.
+    What it raises is an error of the first task."""
+    finish, has_happened = ShardWriter.finish, threading.Event()
+
+    def patch(happens: Callable[[], None]) -> threading.Event:
+        def late(self: ShardWriter) -> Any:
+            if os.path.basename(self.prefix) == "00000" and not has_happened.is_set():
+                second = Path(self.prefix).parent / "_crayon" / "00001.json"
+                for _ in range(6000):
+                    if second.exists():
+                        break
+                    waiting.pause(0.01)
+                else:
+                    raise TimeoutError
+                has_happened.set()
+                happens()
+            return finish(self)
+
+        monkeypatch.setattr(ShardWriter, "finish", late)
+        return has_happened
+
+    return patch
+
+
+def goes_on(inputs: Path, tmp_path: Path, tokenizer: Path, **options: Any) -> None:
+    """The same call again."""
+    assert threads_left() == []
+    assert temporary(tmp_path / "out") == []
+    job(inputs, tmp_path / "out", tokenizer, **options)
+    job(inputs, tmp_path / "whole", tokenizer, **options)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "shards": {"max_tokens_per_shard": 300},
+    "shuffled": {"shuffle": True, "seed": 3},
+    "packed": {"sequence_length": 16, "packing": "best-fit", "remainder": "pad", "pad_token": "!"},
+    "two passes": {"deduplicate": True, "held_out": 0.3},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_disk_that_is_full(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any, case: str) -> None:
+    """The next task is given up, and what it has written removed."""
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a disk")
+
+    as_it_ends(full)
+    options = {**CASES[case], "max_tokens_per_shard": None}  # the names of shards say which task it is
+    with pytest.raises(JobError, match="of 4 tasks not done: a disk: No space left on device"):
+        job(inputs, tmp_path / "out", gpt2_like, **options)
+    goes_on(inputs, tmp_path, gpt2_like, **options)
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_an_error_of_any_kind(
+    inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any, error: type[BaseException]
+) -> None:
+    """As libraries have that are written in Rust, whose panics are no `Exception`: the job does not wait for ever."""
+
+    def fail() -> None:
+        raise error("of a library")
+
+    as_it_ends(fail)
+    with pytest.raises(JobError, match=f"1 of 4 tasks not done: {error.__name__}: of a library"):
+        job(inputs, tmp_path / "out", gpt2_like)
+    goes_on(inputs, tmp_path, gpt2_like)
+
+
+def test_a_callback_that_raises(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any) -> None:
+    has_happened = as_it_ends(lambda: None)
+
+    def progress(seen: Any) -> None:
+        if has_happened.is_set():
+            raise RuntimeError("of the caller")
+
+    with pytest.raises(RuntimeError, match="of the caller"):
+        job(inputs, tmp_path / "out", gpt2_like, progress=progress)
+    goes_on(inputs, tmp_path, gpt2_like)
+
+
+def test_interrupts(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any) -> None:
+    """Until nothing more is written the directory is locked, however often somebody presses Ctrl-C."""
+    was_locked: list[bool] = []
+
+    def interrupt() -> None:
+        stop = waiting.stop_here()
+        assert stop is not None
+        for _ in range(3):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert stop.wait(60)
+            threading.Event().wait(0.2)  # whoever does not wait for us is gone then
+        with pytest.raises(JobError):
+            Lock(str(tmp_path / "out" / "_crayon" / "lock"), "busy", patience=-1)
+        was_locked.append(True)
+
+    as_it_ends(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        job(inputs, tmp_path / "out", gpt2_like)
+    assert was_locked == [True]
+    assert (tmp_path / "out" / "00000.bin").exists()  # it was brought to the disk
+    goes_on(inputs, tmp_path, gpt2_like)
+
+
+def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader is left behind."""
+    monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
+    answers = threading.Event()
+
+    class Stalls(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, into: Any) -> int:
+            os.kill(os.getpid(), signal.SIGINT)
+            answers.wait()
+            return 0
+
+    class Network(fsspec.AbstractFileSystem):  # type: ignore[misc,name-defined,unused-ignore]
+        protocol = "stalls"
+
+        def info(self, path: str, **_: Any) -> dict[str, Any]:
+            return {"name": path, "size": 100, "type": "file"}
+
+        def open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+            return Stalls() if threading.current_thread().name == "crayon-reading" else io.BytesIO(b"{}\n")
+
+    fsspec.register_implementation("stalls", Network, clobber=True)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            job("stalls://0.jsonl", tmp_path / "out", gpt2_like)
+        assert temporary(tmp_path / "out") == []
+        assert set(threads_left()) == {"crayon-reading"}
+    finally:
+        answers.set()
+
+
+@pytest.mark.parametrize("format", ["megatron", *(pytest.param(f, marks=pytest.mark.slow) for f in ALL_FORMATS[1:])])
+@pytest.mark.parametrize("case", CASES)
+def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: str, format: str) -> None:
+    """Whose drivers are used by two tasks at once."""
+    memory = fsspec.filesystem("memory")
+    job(inputs, tmp_path / "out", gpt2_like, format, **CASES[case])
+    try:
+        job(inputs, "memory://two-tasks/out", gpt2_like, format, workers=3, **CASES[case])
+        found = {name.removeprefix("/two-tasks/out/"): memory.cat_file(name) for name in memory.find("/two-tasks")}
+    finally:
+        memory.rm("/two-tasks", recursive=True)
+    assert found == tree(tmp_path / "out")
+    assert threads_left() == []
