@@ -49,7 +49,7 @@ def temporary(output: Path) -> list[str]:
 @pytest.fixture
 def as_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[Callable[[], None]], threading.Event]]:
+) -> Callable[[Callable[[], None]], threading.Event]:
     """Has something happen as the first task is brought to the disk, when the second one has begun; an event says so.
     What it raises is an error of the first task."""
     finish, has_happened = ShardWriter.finish, threading.Event()
