@@ -182,7 +182,7 @@ class _Job:
 
     def already_done(self) -> Summary | None:
         """The summary of a job that is done, and of which nothing is left to do. JobError for another one."""
-        if not self._directory.is_settled or (done := self._directory.manifest()) is None:
+        if (done := self._directory.manifest()) is None or not self._directory.is_settled:
             return None
         return self._found(done)
 

@@ -138,7 +138,11 @@ class Directory:
     @property
     def is_settled(self) -> bool:
         """True when nothing of a job at work is there."""
-        return not self._has("") if self._storage.lists_all else not (self._has(_JOB) or self._has(_LOCK))
+        if self._storage.lists_all:
+            return not self._has("")
+        if self._has(_JOB) or self._has(_LOCK):
+            return False
+        return not any(map(_is_left, self._storage.names(self.place)))  # who was killed letting go left more than that
 
     def lock(self) -> int:
         """Make the directory, and be the only one who works in it; the descriptor of the lock."""
@@ -216,11 +220,7 @@ class Directory:
 
     def _tidy(self) -> None:
         held = self._held.keys if self._held is not None else ()
-        paths = [
-            os.path.join(self.place, name)
-            for name in self._inside()
-            if _OURS.fullmatch(name) or _LEASE.fullmatch(name) or final_name(name) is not None
-        ]
+        paths = [os.path.join(self.place, name) for name in self._inside() if _is_left(name)]
         self._storage.remove([path for path in paths if path not in held])
 
     def _inside(self) -> Iterable[str]:
@@ -248,6 +248,11 @@ class Directory:
             return json.loads(self._storage.read(path) or b"")
         except ValueError:
             return None
+
+
+def _is_left(name: str) -> bool:
+    """Whether a file beside the output is one that no settled job has."""
+    return bool(_OURS.fullmatch(name) or _LEASE.fullmatch(name)) or final_name(name) is not None
 
 
 def _is_job(found: Any) -> bool:

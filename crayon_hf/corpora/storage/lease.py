@@ -9,7 +9,7 @@ Objects, of which each is written once, by a request that fails where there is o
 The last of that chain has the lease. Whoever wants it watches the last one's beats by its own clock, so clocks need
 not agree. A holder that was silent for two thirds of the time looks whether it still has the lease before it changes
 anything. Where the last one was on this machine, the system's lock on its file tells at once whether it and its workers
-are gone.
+are gone. Who has taken it over from one who had taken it over puts that one's record in the place of the first.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Lease:
                     now = self._walk()
                     if now and now[-1].number == self._number:
                         _forget(last)
-                        return key, now
+                        return key, self._shortened(now)
                     self._store.remove([key])  # the other one gave it back meanwhile: nothing leads to this record
                 self._is_asked_for = False
                 continue
@@ -168,6 +168,20 @@ class Lease:
             if time.monotonic() - began > _ENOUGH * self._seconds:  # one after the other takes it
                 raise JobError(self._busy)
             waiting.pause(min(1.0, self._seconds / 20))
+
+    def _shortened(self, chain: list[_Holder]) -> list[_Holder]:
+        """Have the one before us begin the chain: of a job that is killed again and again there would be a record for
+        each time. Whoever reads the chain meanwhile finds its end in both."""
+        *gone, before, own = chain
+        if not gone:
+            return chain
+        data = self._store.read(before.key)
+        if data is None:
+            return chain
+        self._store.write(self._path, data)
+        self._store.remove([before.key, *(holder.key for holder in gone[1:])])
+        self._store.remove(f"{self._path}.{holder.number}.beat" for holder in gone)
+        return [before._replace(key=self._path), own]
 
     def _is_stale(self, last: _Holder, watched: str, since: float) -> bool:
         if last.number == watched and time.monotonic() - since > self._seconds:

@@ -194,6 +194,8 @@ class Store(Storage):
         for name in names or ("manifest.json",):  # another's uploads are not ours to abort
             confirm(f"{directory}/{name}")
         s3.abort(self.system, directory, names)
+        if names is None:
+            _remove_scratch()
 
     def remove_halves(self, directory: str, names: Collection[str]) -> None:
         """There are none."""
@@ -302,13 +304,19 @@ def _taken(path: str) -> JobError:
     return JobError(f"{path} is there, and nothing says that it is ours: move it, or give another output")
 
 
-@contextlib.contextmanager
-def _scratch(output: str) -> Iterator[str]:
-    """A directory of this machine, for a while. What killed processes left there is removed first."""
+def _remove_scratch() -> str:
+    """Where directories of this machine are made, without what killed processes left there."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = os.path.join(tempfile.gettempdir(), f"crayon-hf-{user}")
     os.makedirs(shared, mode=0o700, exist_ok=True)
     remove_leftovers(shared)
+    return shared
+
+
+@contextlib.contextmanager
+def _scratch(output: str) -> Iterator[str]:
+    """A directory of this machine, for a while."""
+    shared = _remove_scratch()
     directory = OutputDirectory(os.path.join(shared, re.sub(r"\W+", "-", output)[-40:]))
     try:
         yield directory.make()

@@ -224,14 +224,31 @@ def start(home: Path, out: Path | str, tokenizer: Path, workers: int) -> subproc
     )
 
 
+ENDINGS = (("SIGKILL", True), ("SIGKILL", False), ("SIGINT", True), ("SIGTERM", False))
+"""Signals, and whether the whole process group gets them, or the job alone: then its workers have to notice and end."""
+
+
+def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
+    """Whether it ended in order: it may have been done already, or not have begun."""
+    number = getattr(signal, name)
+    if is_for_all:
+        os.killpg(job.pid, number)
+    else:
+        job.send_signal(number)
+    said = job.communicate(timeout=60)[1]
+    assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, said  # in an import
+    return job.returncode == 128 + number
+
+
 @pytest.mark.slow
-def test_killed_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path) -> None:
-    """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ended_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path, workers: int) -> None:
+    """By SIGKILL and by signals that end it in order."""
     corpus(tmp_path / "in", 6, 250)
     with open(tmp_path / "in" / "3.jsonl", "ab") as file:
         file.write(b"{oops\n")
     began = time.monotonic()
-    whole = start(tmp_path, tmp_path / "whole", gpt2_like, 2)
+    whole = start(tmp_path, tmp_path / "whole", gpt2_like, workers)
     assert whole.communicate()[1] == ""
     assert whole.returncode == 0
     seconds = time.monotonic() - began
@@ -239,18 +256,15 @@ def test_killed_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path) -> Non
     assert len(expected) > 20
     kills = 0
     for seed in range(1000):
-        out = tmp_path / f"out{kills % 4}"  # five kills of each, before it is let end
+        out = tmp_path / f"out{kills % 4}"  # five of each kind, before it is let end
         chance = random.Random(seed)
-        job = start(tmp_path, out, gpt2_like, 2)
+        job = start(tmp_path, out, gpt2_like, workers)
         try:
             job.communicate(timeout=chance.uniform(0.1, 1.0) * seconds)
             assert job.returncode == 0, seed
         except subprocess.TimeoutExpired:
-            if kills % 2:
-                job.kill()
-            else:
-                os.killpg(job.pid, signal.SIGKILL)
-            job.communicate()
+            if end(job, *ENDINGS[(kills + kills // 4) % 4]):
+                assert not [name for name in tree(out) if name.endswith("tmp")]
             kills += 1
         if (out / "manifest.json").exists() and not (out / "_crayon").exists():
             assert tree(out) == expected, seed
@@ -258,7 +272,7 @@ def test_killed_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path) -> Non
         if kills == 20:
             break
     for number in range(4):
-        job = start(tmp_path, tmp_path / f"out{number}", gpt2_like, 2)
+        job = start(tmp_path, tmp_path / f"out{number}", gpt2_like, workers)
         assert job.communicate()[1] == ""
         assert job.returncode == 0
         assert tree(tmp_path / f"out{number}") == expected

@@ -10,7 +10,7 @@ import io
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,7 @@ def temporary(output: Path) -> list[str]:
 
 
 @pytest.fixture
-def as_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[], None]], threading.Event]:
+def as_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
     """Has something happen as the first task is brought to the disk, when the second one has begun; an event says so.
     What it raises is an error of the first task."""
     finish, has_happened = ShardWriter.finish, threading.Event()

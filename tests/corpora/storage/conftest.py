@@ -115,7 +115,7 @@ def proxy(serving_proxy: Proxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch,
     serving_proxy.fault = lambda request: None
     serving_proxy.requests.clear()
     yield serving_proxy
-    serving_proxy.fault = lambda request: None
+    serving_proxy.fault, serving_proxy.done = (lambda request: None), None
 
 
 def client_environment(url: str) -> dict[str, str]:

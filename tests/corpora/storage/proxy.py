@@ -26,6 +26,7 @@ class Request(NamedTuple):
     method: str
     target: str
     """Path and query."""
+    body: bytes
 
     @property
     def changes(self) -> bool:
@@ -95,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self) -> None:
         body = self._body()
         with self.server.lock:
-            request = Request(len(self.server.requests) + 1, self.command, self.path)
+            request = Request(len(self.server.requests) + 1, self.command, self.path, body)
             self.server.requests.append(request)
         fault = self.server.fault(request)
         if fault == RESET:

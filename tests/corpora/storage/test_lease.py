@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,11 +17,11 @@ import pytest
 
 from crayon_hf import JobError, StoreError
 from crayon_hf.corpora import storage
-from crayon_hf.corpora.storage import lease
+from crayon_hf.corpora.storage import answers, lease
 from crayon_hf.corpora.storage.lease import Lease
 from crayon_hf.corpora.storage.store import Store
 from tests.corpora.storage.conftest import Bucket
-from tests.corpora.storage.proxy import LOST, Proxy, Request
+from tests.corpora.storage.proxy import LOST, RESET, Proxy, Request
 
 PATH = "s3://bkt/out/_crayon/lock"
 
@@ -99,6 +100,67 @@ def test_a_holder_that_was_killed(store: Store, bucket: Bucket, monkeypatch: pyt
     assert time.monotonic() - began > 2
     assert (len(held), len(refused)) == (1, 3)
     held[0].release()
+    assert bucket.tree("out") == {}
+
+
+def test_a_holder_that_was_killed_again_and_again(store: Store, bucket: Bucket) -> None:
+    """Those who are gone leave two records, not one each; beats of all of them go."""
+    for _ in range(5):
+        bucket.put("out/_crayon/lock.0123456789abcdef.beat", b"of another")
+        killed_holder()
+        chain = [name for name in bucket.tree("out/_crayon") if not name.endswith(".beat")]
+        assert len(chain) <= 2
+    held = Lease(store, PATH, "busy")
+    with pytest.raises(JobError, match="busy"):
+        Lease(store, PATH, "busy")
+    held.confirm()
+    held._renew()
+    assert not held._is_lost
+    held.release()
+    assert list(bucket.tree("out")) == ["_crayon/lock.0123456789abcdef.beat"]
+
+
+def test_who_does_not_know_whether_it_has_it(
+    store: Store, bucket: Bucket, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store has done what was asked, and does not answer any more: that keeps nobody waiting on this machine."""
+    monkeypatch.setenv("CRAYON_STORE_LEASE", "3600")
+    monkeypatch.setattr(answers, "TRIES", 1)
+    is_gone = False
+
+    def fault(request: Request) -> Any:
+        nonlocal is_gone
+        was_gone, is_gone = is_gone, is_gone or request.changes
+        return RESET if was_gone else LOST if is_gone else None
+
+    proxy.fault = fault
+    with pytest.raises(StoreError):
+        Lease(store, PATH, "busy")
+    proxy.fault = lambda request: None
+    assert list(bucket.tree("out")) == ["_crayon/lock"]
+    Lease(store, PATH, "busy").release()
+    assert bucket.tree("out") == {}
+
+
+def test_an_interrupt_as_it_is_given_back(
+    store: Store, bucket: Bucket, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes next in this process need not wait until it ends."""
+    monkeypatch.setenv("CRAYON_STORE_LEASE", "3600")
+    held = Lease(store, PATH, "busy")
+    pressed: list[Request] = []
+
+    def fault(request: Request) -> Any:
+        if not pressed:
+            pressed.append(request)
+            os.kill(os.getpid(), signal.SIGINT)
+        return RESET
+
+    proxy.fault = fault
+    with pytest.raises(KeyboardInterrupt):
+        held.release()
+    proxy.fault = lambda request: None
+    Lease(store, PATH, "busy").release()
     assert bucket.tree("out") == {}
 
 

@@ -84,6 +84,20 @@ def test_one_shard(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, 
     assert tokenize_shard(inputs, "s3://bkt/out/00007", "npy", **how) == summary
 
 
+def test_what_a_lease_left(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket) -> None:
+    """Of a job that is done, and was killed as it gave back a lease that it had taken over: nothing leads to it."""
+    job(inputs, "s3://bkt/out", gpt2_like)
+    expected = bucket.tree("out")
+    for name in ("lock.0123456789abcdef", "lock.0123456789abcdef.beat", "00001.lock.0123456789abcdef"):
+        bucket.put(f"out/_crayon/{name}", b"{}")
+        assert job(inputs, "s3://bkt/out", gpt2_like).already_done
+        assert bucket.tree("out") == expected
+    bucket.put("out/_crayon/notes.txt", b"of somebody")
+    proxy.requests.clear()
+    assert job(inputs, "s3://bkt/out", gpt2_like).already_done
+    assert not any(request.changes for request in proxy.requests)
+
+
 def test_what_is_refused(inputs: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
     bucket.put("out/notes.txt", b"mine")
     for overwrite in (False, True):

@@ -6,13 +6,17 @@ that was not ended.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +24,8 @@ from typing import Any
 import pytest
 
 from crayon_hf import tokenize_corpus
-from tests.corpora.job.job_cases import corpus, tree
-from tests.corpora.job.test_killed import start
+from tests.corpora.job.job_cases import corpus, documents_of, tree, write_jsonl
+from tests.corpora.job.test_killed import ENDINGS, end, start
 from tests.corpora.storage.conftest import Bucket
 from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
@@ -32,10 +36,10 @@ FORKING = f"""
 import sys; sys.path.append({str(ROOT)!r})
 import json, os
 import s3fs, numpy, crayon_hf
-from crayon_hf.corpora.job import corpus, encoder, prefetch, shuffled, shards
+from crayon_hf.corpora.job import best_fit, corpus, encoder, packing, prefetch, shuffled, shards, workers
 from crayon_hf.corpora.storage import store
 from crayon_hf.reading import files, json_lines
-store._PART = 512
+store._PART, packing.WINDOW = int(sys.argv[2]), 256
 tokenizer = crayon_hf.Tokenizer.from_file(sys.argv[1])
 tokenizer.encode("warm")
 for line in sys.stdin:
@@ -63,9 +67,13 @@ for line in sys.stdin:
 class Zygote:
     """What makes a process for each job, in milliseconds."""
 
-    def __init__(self, tokenizer: Path) -> None:
+    def __init__(self, tokenizer: Path, part: int = 512) -> None:
+        """`part`: bytes of a part of an upload."""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKING, tokenizer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", FORKING, tokenizer, str(part)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def begin(self, **arguments: Any) -> int:
@@ -170,6 +178,79 @@ def test_killed_at_every_change(tmp_path: Path, proxy: Proxy, bucket: Bucket, zy
     assert list(place.iterdir()) == []
 
 
+PACKED: dict[str, Any] = {
+    "format": "npy", "sequence_length": 16, "packing": "best-fit", "remainder": "pad", "pad_token": "!",
+    "deduplicate": True, "held_out": 0.3, "max_tokens_per_shard": 128, "bad_records": "skip", "group_bytes": 1,
+    "batch_bytes": 900,
+}  # fmt: skip
+"""Two passes over the inputs, two directories: so many changes that a job for each of them would take minutes."""
+
+
+def packed_corpus(home: Path) -> None:
+    """Two tasks, with duplicates in both and a bad record."""
+    texts = documents_of(12, 7)
+    write_jsonl(home / "in" / "0.jsonl", texts)
+    write_jsonl(home / "in" / "1.jsonl", [*documents_of(8, 8), *texts[:4]])
+    with open(home / "in" / "1.jsonl", "ab") as file:
+        file.write(b"{oops\n")
+
+
+class KilledOnceEach:
+    """At each change of one half of them that nobody was killed at: before some, after others."""
+
+    def __init__(self, half: int) -> None:
+        self.process = 0
+        """Whom to kill; 0: nobody."""
+        self._half = half
+        self._seen: dict[str, list[bytes]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Request) -> Fault:
+        with self._lock:
+            if not request.changes or not self.process:
+                return None
+            what = f"{request.method} {re.sub('[0-9a-f]{16}', 'NUMBER', request.target)}"
+            seen = self._seen.setdefault(what, [])
+            body = b"" if "lock" in what else request.body  # a state of a task is another change each time
+            if body in seen:
+                return None
+            seen.append(body)
+            chance = zlib.crc32(f"{what} {len(seen)}".encode())
+            if chance % 2 != self._half:
+                return None
+            process, self.process = self.process, 0
+            if chance & 2:
+                self._dying = process
+                return LOST  # `Proxy.done` kills
+            os.kill(process, signal.SIGKILL)
+            return RESET
+
+    def done(self, request: Request) -> None:
+        os.kill(self._dying, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("half", [0, 1])
+def test_one_job_killed_at_every_change(
+    tmp_path: Path, proxy: Proxy, bucket: Bucket, gpt2_like: Path, half: int
+) -> None:
+    """Each time it goes on from what is left, until nothing that it changes is new."""
+    packed_corpus(tmp_path)
+    options = {**PACKED, "inputs": str(tmp_path / "in")}
+    killing, codes = KilledOnceEach(half), []
+    with contextlib.closing(Zygote(gpt2_like, 1 << 20)) as zygote:
+        assert zygote.run(output=str(tmp_path / "whole"), **options) == 0
+        proxy.fault, proxy.done = killing, killing.done
+        while not codes or codes[-1] == -signal.SIGKILL:
+            killing.process = zygote.begin(output="s3://bkt/out", **options)
+            codes.append(zygote.end())
+    assert codes[-1] == 0
+    assert len(codes) > 30
+    assert bucket.tree("out") == tree(tmp_path / "whole")
+    assert bucket.unfinished() == []
+    assert list((tmp_path / "temporary" / f"crayon-hf-{os.getuid()}").iterdir()) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("old", ["done", "begun"])
 def test_killed_while_another_job_is_overwritten(
@@ -202,8 +283,8 @@ def test_killed_while_another_job_is_overwritten(
 
 
 @pytest.mark.slow
-def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
-    """SIGKILL to the whole process group, or to the job alone: then its workers have to notice and end."""
+def test_ended_at_twelve_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
+    """By SIGKILL and by signals that end it in order."""
     corpus(tmp_path / "in", 4, 250)
     tokenize_corpus(
         tmp_path / "in", tmp_path / "whole", tokenizer=str(gpt2_like), append_eos=True, group_bytes=100 << 10,
@@ -217,7 +298,7 @@ def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Pr
     assert bucket.tree("whole") == expected
     kills = 0
     for seed in range(1000):
-        output = f"out{kills % 2}"  # five kills of each, before it is let end
+        output = f"out{kills % 4}"  # three of each kind, before it is let end
         job = start(tmp_path, f"s3://bkt/{output}", gpt2_like, 2)
         try:
             job.communicate(timeout=random.Random(seed).uniform(0.2, 1.0) * seconds)
@@ -226,15 +307,11 @@ def test_killed_at_ten_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Pr
             for key in bucket.tree(output):
                 bucket.delete(f"{output}/{key}")
         except subprocess.TimeoutExpired:
-            if kills % 2:
-                job.kill()
-            else:
-                os.killpg(job.pid, signal.SIGKILL)
-            job.communicate()
+            end(job, *ENDINGS[(kills + kills // 4) % 4])
             kills += 1
-        if kills == 10:
+        if kills == 12:
             break
-    for output in ("out0", "out1"):
+    for output in ("out0", "out1", "out2", "out3"):
         job = start(tmp_path, f"s3://bkt/{output}", gpt2_like, 2)
         assert job.communicate()[1] == ""
         assert job.returncode == 0
