@@ -18,7 +18,6 @@ import pytest
 
 from crayon_hf import JobError, tokenize_corpus
 from crayon_hf.corpora.formats.base import ShardWriter
-from crayon_hf.corpora.job.locks import Lock
 from crayon_hf.corpora.storage import waiting
 from tests.corpora.job.job_cases import ALL_FORMATS, corpus, tree
 
@@ -128,29 +127,6 @@ def test_a_callback_that_raises(inputs: Path, gpt2_like: Path, tmp_path: Path, a
 
     with pytest.raises(RuntimeError, match="of the caller"):
         job(inputs, tmp_path / "out", gpt2_like, progress=progress)
-    goes_on(inputs, tmp_path, gpt2_like)
-
-
-def test_interrupts(inputs: Path, gpt2_like: Path, tmp_path: Path, as_it_ends: Any) -> None:
-    """Until nothing more is written the directory is locked, however often somebody presses Ctrl-C."""
-    was_locked: list[bool] = []
-
-    def interrupt() -> None:
-        stop = waiting.stop_here()
-        assert stop is not None
-        for _ in range(3):
-            os.kill(os.getpid(), signal.SIGINT)
-            assert stop.wait(60)
-            threading.Event().wait(0.2)  # whoever does not wait for us is gone then
-        with pytest.raises(JobError):
-            Lock(str(tmp_path / "out" / "_crayon" / "lock"), "busy", patience=-1)
-        was_locked.append(True)
-
-    as_it_ends(interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        job(inputs, tmp_path / "out", gpt2_like)
-    assert was_locked == [True]
-    assert (tmp_path / "out" / "00000.bin").exists()  # it was brought to the disk
     goes_on(inputs, tmp_path, gpt2_like)
 
 
