@@ -41,16 +41,13 @@ def job_tokenizer(tokenizer: str | Tokenizer) -> JobTokenizer:
     UnsupportedError for one with components that are written in Python: nothing says what they do.
     """
     if isinstance(tokenizer, str):
-        opened = open_tokenizer(tokenizer)
-        return _known(opened, tokenizer)
-    if not isinstance(tokenizer, Tokenizer):
+        opened, name = open_tokenizer(tokenizer), tokenizer
+    elif isinstance(tokenizer, Tokenizer):
+        opened, name = tokenizer, ""
+    else:
         raise TypeError(f"tokenizer is {type(tokenizer).__name__}, expected a name, a path or a Tokenizer")
-    return _known(tokenizer, "")
-
-
-def _known(tokenizer: Tokenizer, name: str) -> JobTokenizer:
-    largest = max(tokenizer.get_vocab().values(), default=0)
-    return JobTokenizer(tokenizer, name, digest_of(tokenizer), tokenizer.get_vocab_size(), largest)
+    largest = max(opened.get_vocab().values(), default=0)
+    return JobTokenizer(opened, name, digest_of(opened), opened.get_vocab_size(), largest)
 
 
 class Encoding(NamedTuple):

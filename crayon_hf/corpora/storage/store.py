@@ -264,9 +264,7 @@ class _Desk(Desk):
         if not may_be_ours:
             for target in targets:
                 if self._store.is_there(target):
-                    raise JobError(
-                        f"{target} is there, and nothing says that it is ours: move it, or give another output"
-                    )
+                    raise _taken(target)
         elif len(targets) > 1:  # an older index must never be beside new tokens
             self._store.remove(targets[-1:])
         self._published += 1

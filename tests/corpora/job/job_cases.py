@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,11 @@ def documents_of(count: int, seed: int) -> list[str]:
     """Texts of all lengths, some of them empty."""
     chance = random.Random(seed)
     return [" ".join(chance.choices(SENTENCES, k=chance.choice((0, 1, 1, 2, 5)))) for _ in range(count)]
+
+
+def crayon_threads() -> list[str]:
+    """The names of our threads that have not ended."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
 
 
 def write_jsonl(path: Path, texts: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ import pytest
 from crayon_hf import JobError, tokenize_corpus
 from crayon_hf.corpora.formats.base import ShardWriter
 from crayon_hf.corpora.storage import waiting
-from tests.corpora.job.job_cases import ALL_FORMATS, corpus, tree
+from tests.corpora.job.job_cases import ALL_FORMATS, corpus, crayon_threads, tree
 
 fsspec = pytest.importorskip("fsspec")
 pytestmark = pytest.mark.concurrency
@@ -37,16 +37,12 @@ def job(inputs: Any, output: Any, tokenizer: Path, format: str = "bin", **option
     return tokenize_corpus(inputs, output, format, tokenizer=str(tokenizer), **values)
 
 
-def threads_left() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
-
-
 def temporary(output: Path) -> list[str]:
     return [name for name in tree(output) if name.endswith("tmp")]
 
 
 @pytest.fixture
-def as_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
+def as_it_ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
     """Has something happen as the first task is brought to the disk, when the second one has begun; an event says so.
     What it raises is an error of the first task."""
     finish, has_happened = ShardWriter.finish, threading.Event()
@@ -73,7 +69,7 @@ def as_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Cal
 
 def goes_on(inputs: Path, tmp_path: Path, tokenizer: Path, **options: Any) -> None:
     """The same call again."""
-    assert threads_left() == []
+    assert crayon_threads() == []
     assert temporary(tmp_path / "out") == []
     job(inputs, tmp_path / "out", tokenizer, **options)
     job(inputs, tmp_path / "whole", tokenizer, **options)
@@ -158,7 +154,7 @@ def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, mon
         with pytest.raises(KeyboardInterrupt):
             job("stalls://0.jsonl", tmp_path / "out", gpt2_like)
         assert temporary(tmp_path / "out") == []
-        assert set(threads_left()) == {"crayon-reading"}
+        assert set(crayon_threads()) == {"crayon-reading"}
     finally:
         answers.set()
 
@@ -175,4 +171,4 @@ def test_a_store_in_memory(inputs: Path, gpt2_like: Path, tmp_path: Path, case: 
     finally:
         memory.rm("/two-tasks", recursive=True)
     assert found == tree(tmp_path / "out")
-    assert threads_left() == []
+    assert crayon_threads() == []

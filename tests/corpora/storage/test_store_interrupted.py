@@ -22,7 +22,7 @@ from crayon_hf.corpora.job.task_threads import TaskThreads
 from crayon_hf.corpora.job.worker import START
 from crayon_hf.corpora.storage import answers, lease, store
 from crayon_hf.corpora.storage.lease import Lease
-from tests.corpora.job.job_cases import corpus, tree
+from tests.corpora.job.job_cases import corpus, crayon_threads, tree
 from tests.corpora.job.test_job import children_of
 from tests.corpora.storage import proxy as faults
 from tests.corpora.storage.conftest import Bucket
@@ -166,10 +166,6 @@ def test_credentials_expire_as_a_task_is_uploaded(
     assert bucket.tree("out") == tree(tmp_path / "whole")
     assert bucket.unfinished() == []
     assert local_files(tmp_path) == []
-
-
-def crayon_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("crayon")]
 
 
 def test_a_callback_that_raises(inputs: Path, gpt2_like: Path, tmp_path: Path, proxy: Proxy, bucket: Bucket) -> None:
