@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from queue import Empty, SimpleQueue
@@ -53,21 +54,25 @@ class TaskThreads:
     def stop(self) -> None:
         """Give up what has begun, and wait until it has ended. An interrupt waits for that, too: what went on would
         write when others may."""
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                self._wait()
+                break
+            except BaseException as error:
+                interrupt = error
+        for thread in self._threads:
+            thread.join()
+        if interrupt is not None:
+            raise interrupt
+
+    def _wait(self) -> None:
         self._stop.set()
         for _ in self._threads:
             self._tasks.put(None)
-        interrupt: BaseException | None = None
         while self._at_work:  # no `join`: up to Python 3.12 a thread counts as ended whose `join` is interrupted
-            try:
+            with contextlib.suppress(Empty):
                 self._ended.get(timeout=_LOOKED)
-            except Empty:
-                pass
-            except BaseException as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
-        for thread in self._threads:
-            thread.join()
 
     def _run(self) -> None:
         waiting.give_up_at(self._stop)

@@ -9,8 +9,11 @@ import errno
 import io
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,9 @@ from tests.corpora.job.job_cases import ALL_FORMATS, corpus, crayon_threads, tre
 
 fsspec = pytest.importorskip("fsspec")
 pytestmark = pytest.mark.concurrency
+
+ROOT = Path(__file__).parents[3]
+no_sigint = pytest.mark.skipif(os.name == "nt", reason="os.kill ends a process there")
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +47,32 @@ def temporary(output: Path) -> list[str]:
     return [name for name in tree(output) if name.endswith("tmp")]
 
 
-@pytest.fixture
-def as_it_ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
-    """Has something happen as the first task is brought to the disk, when the second one has begun; an event says so.
+def patch_ending(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> threading.Event:
+    """Something happens as the first task is brought to the disk, when the second one has begun; an event says so.
     What it raises is an error of the first task."""
     finish, has_happened = ShardWriter.finish, threading.Event()
 
-    def patch(happens: Callable[[], None]) -> threading.Event:
-        def late(self: ShardWriter) -> Any:
-            if os.path.basename(self.prefix) == "00000" and not has_happened.is_set():
-                second = Path(self.prefix).parent / "_crayon" / "00001.json"
-                for _ in range(6000):
-                    if second.exists():
-                        break
-                    waiting.pause(0.01)
-                else:
-                    raise TimeoutError
-                has_happened.set()
-                happens()
-            return finish(self)
+    def late(self: ShardWriter) -> Any:
+        if os.path.basename(self.prefix) == "00000" and not has_happened.is_set():
+            second = Path(self.prefix).parent / "_crayon" / "00001.json"
+            for _ in range(6000):
+                if second.exists():
+                    break
+                waiting.pause(0.01)
+            else:
+                raise TimeoutError
+            has_happened.set()
+            happens()
+        return finish(self)
 
-        monkeypatch.setattr(ShardWriter, "finish", late)
-        return has_happened
+    monkeypatch.setattr(ShardWriter, "finish", late)
+    return has_happened
 
-    return patch
+
+@pytest.fixture
+def as_it_ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], threading.Event]:
+    """`patch_ending` for one test."""
+    return partial(patch_ending, monkeypatch)
 
 
 def goes_on(inputs: Path, tmp_path: Path, tokenizer: Path, **options: Any) -> None:
@@ -126,6 +134,47 @@ def test_a_callback_that_raises(inputs: Path, gpt2_like: Path, tmp_path: Path, a
     goes_on(inputs, tmp_path, gpt2_like)
 
 
+INTERRUPTED = (
+    f"import sys; sys.path.append({str(ROOT)!r})"
+    + """
+import os, signal, threading, pytest
+from crayon_hf import JobError
+from crayon_hf.corpora.job.locks import Lock
+from crayon_hf.corpora.storage import waiting
+from tests.corpora.job.test_two_tasks import job, patch_ending
+inputs, out, tokenizer = sys.argv[1:]
+
+def interrupt():
+    "Three times, and each time it is noticed; then the directory is locked as before."
+    stop = waiting.stop_here()
+    for _ in range(3):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.wait(60)
+        threading.Event().wait(0.2)  # who does not wait for us is gone then
+    with pytest.raises(JobError, match="busy"):
+        Lock(os.path.join(out, "_crayon", "lock"), "busy", patience=-1)
+    print("locked", flush=True)
+
+with pytest.MonkeyPatch.context() as monkeypatch:
+    patch_ending(monkeypatch, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        job(inputs, out, tokenizer)
+print("interrupted")
+"""
+)
+
+
+@no_sigint
+def test_interrupts(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Until nothing more is written the directory is locked, however often somebody presses Ctrl-C."""
+    command = [sys.executable, "-c", INTERRUPTED, str(inputs), str(tmp_path / "out"), str(gpt2_like)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("locked\ninterrupted\n", "")
+    assert (tmp_path / "out" / "00000.bin").exists()  # it was brought to the disk
+    goes_on(inputs, tmp_path, gpt2_like)
+
+
+@no_sigint
 def test_an_interrupt_while_an_input_stalls(gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader is left behind."""
     monkeypatch.setattr("crayon_hf.corpora.job.prefetch._PATIENCE", 0.1)
