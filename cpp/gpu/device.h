@@ -14,7 +14,7 @@ namespace gpu {
 
 // Modules that were built apart must not meet: the version grows when this header changes, or what a structure or a
 // kernel means; that there are others, or of another size, shows by itself.
-constexpr uint32_t kDeviceVersion = 1;
+constexpr uint32_t kDeviceVersion = 2;
 constexpr uint32_t kDeviceAbi = kDeviceVersion << 24 | uint32_t(sizeof(Work)) << 8 | kKernels;
 
 enum class Status : uint32_t {

@@ -14,10 +14,19 @@ namespace gpu {
 
 namespace {
 
+constexpr uint32_t kMostCached = uint32_t(1) << 17;  // words: 4 MiB
+
 // The splits of a next part, which count from its own first id.
 void append_splits(std::vector<int64_t>* splits, const int64_t* part, size_t texts) {
     const int64_t before = splits->back();
     for (size_t i = 1; i <= texts; ++i) splits->push_back(before + part[i]);
+}
+
+// Half a byte of the cache for each element.
+uint32_t cached_words(const Capacity& capacity) {
+    uint32_t words = kCacheWays;
+    while (words < kMostCached && words * 2 <= capacity.elements / 64) words *= 2;
+    return words;
 }
 
 }  // namespace
@@ -29,7 +38,8 @@ struct Encoder::Partition {
 };
 
 struct Encoder::Lane {
-    Lane(const Engine& engine, Device* device) : run(engine, device), ids(device), splits(device) {}
+    Lane(const Engine& engine, Device* device, uint32_t cached_words)
+        : run(engine, device, cached_words), ids(device), splits(device) {}
     PartitionRun run;
     // Through which what is made reaches the host.
     Buffer<int32_t, true> ids;
@@ -81,7 +91,8 @@ template <typename OnDone>
 void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeReport* report, OnDone&& on_done) {
     const std::vector<Partition> partitions = plan(texts);
     const size_t n_lanes = std::min<size_t>(capacity_.lanes, partitions.size());
-    while (lanes_.size() < n_lanes) lanes_.push_back(std::make_unique<Lane>(*engine_, device_));
+    while (lanes_.size() < n_lanes)
+        lanes_.push_back(std::make_unique<Lane>(*engine_, device_, cached_words(capacity_)));
     Tables tables = vocabulary_.tables();
     // Special tokens that are text could be any part of it: then the CPU looks at them.
     tables.added_is_plain = tables.added_is_plain && !options.special_as_text;

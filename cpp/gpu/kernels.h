@@ -74,6 +74,8 @@ namespace gpu {
     X(merge_middle, MergeInLanes<kMiddleMerge>)          \
     X(merge_long, MergeInShared)                         \
     X(place_host_ids, PlaceHostIds)                      \
+    X(keep_merged, KeepMerged)                           \
+    X(repeat_ids, RepeatIds)                             \
     X(count_ids, CountTiles<IdCounts>)                   \
     X(scan_id_tiles, ScanTiles<IdCounts>)                \
     X(write_ids, WriteIds)                               \

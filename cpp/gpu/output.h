@@ -38,7 +38,9 @@ struct WriteIds {
                 } else if (count == 1) {
                     w.ids[to] = int32_t(result);
                 } else {
-                    for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(w.tables.words[result].ids[k]);
+                    const WordEntry& entry =
+                        result & Count::kCached ? w.cache[result & ~Count::kCached] : w.tables.words[result];
+                    for (uint32_t k = 0; k < count; ++k) w.ids[to + k] = int32_t(entry.ids[k]);
                 }
                 // From here on: the ids before it.
                 w.counts[i] = ids;

@@ -12,6 +12,7 @@ namespace gpu {
 namespace {
 
 constexpr size_t kSlack = 16;  // bytes behind the text that kernels load with its last ones
+constexpr uint32_t kLeastSeen = 64;
 
 }  // namespace
 
@@ -22,7 +23,8 @@ void check_utf8(Bytes text, size_t number) {
                     "text " + std::to_string(number) + " is not UTF-8: invalid byte at offset " + std::to_string(bad));
 }
 
-PartitionRun::PartitionRun(const Engine& engine, Device* device) : engine_(engine), device_(device) {
+PartitionRun::PartitionRun(const Engine& engine, Device* device, uint32_t cached_words)
+    : engine_(engine), device_(device), cached_words_(cached_words) {
     totals_.make_room(1);
     totals_on_host_.make_room(1);
     check(*device_, device_->open_stream(&stream_), "opening a stream");
@@ -165,9 +167,23 @@ void PartitionRun::look_up() {
     work_.long_tasks = long_tasks_.make_room(work_.size / kMiddleMerge + 1);
     const size_t host_documents = totals().any_host_document != 0 ? work_.n_documents : 0;
     work_.host_tasks = host_tasks_.make_room(work_.size / kLongMerge + 1 + host_documents + 1);
+    work_.seen_places = kLeastSeen;
+    while (work_.seen_places < n / 4) work_.seen_places *= 2;
+    work_.seen = zeroed(&seen_, work_.seen_places);
+    prepare_cache();
     launch(Kernel::list_pretokens, ListPretokens::blocks(work_));
     launch(Kernel::look_up_words, LookUpWords::blocks(work_));
     read_totals();
+}
+
+// Empty at first, and when what finds no room any more shows that the text has changed.
+void PartitionRun::prepare_cache() {
+    const bool is_new = cache_.data() == nullptr;
+    work_.cache = cache_.make_room(cached_words_);
+    work_.cache_entries = cached_words_;
+    if (!is_new && not_kept_ < cached_words_ / 2) return;
+    zeroed(&cache_, cached_words_);
+    not_kept_ = 0;
 }
 
 // The bytes of the tasks; of a text on the device they are copied.
@@ -242,6 +258,8 @@ void PartitionRun::merge(const OfHost& of_host) {
     launch(Kernel::merge_short, MergeInLanes<kShortMerge>::blocks(t.n_short));
     launch(Kernel::merge_middle, MergeInLanes<kMiddleMerge>::blocks(t.n_middle));
     launch(Kernel::merge_long, MergeInShared::blocks(t.n_long));
+    launch(Kernel::keep_merged, KeepMerged::blocks(t.n_short));
+    launch(Kernel::repeat_ids, RepeatIds::blocks(work_));
     if (of_host.placed.empty()) return;
     const auto send = [&](auto* to, const auto* from, size_t count) {
         check(*device_, device_->to_device(to, from, count * sizeof *from, stream_), "copying what the CPU encoded");
@@ -259,6 +277,7 @@ void PartitionRun::write() {
     launch(Kernel::count_ids, CountTiles<IdCounts>::blocks(work_));
     launch(Kernel::scan_id_tiles, 1);
     read_totals();
+    not_kept_ += totals().not_kept;
     n_ids_ = size_t(totals().ids) + size_t(work_.n_documents) * (work_.n_before + work_.n_after);
     work_.ids = ids_.make_room(n_ids_);
     work_.row_splits = row_splits_.make_room(size_t(work_.n_documents) + 1);

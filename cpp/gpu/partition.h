@@ -11,7 +11,8 @@ void check_utf8(Bytes text, size_t number);
 
 class PartitionRun {
   public:
-    PartitionRun(const Engine& engine, Device* device);
+    // `cached_words`: a power of two, for how many words to keep what merging made of them, from call to call.
+    PartitionRun(const Engine& engine, Device* device, uint32_t cached_words);
     ~PartitionRun();
 
     // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
@@ -34,6 +35,7 @@ class PartitionRun {
     void find_pretokens();
     void match_longest();
     void look_up();
+    void prepare_cache();
     // What the CPU made of its tasks: the ids, and where each one's begin.
     struct OfHost {
         IdBuffer ids;
@@ -55,6 +57,8 @@ class PartitionRun {
     Stream stream_ = nullptr;
     Work work_{};
     size_t n_ids_ = 0;
+    const uint32_t cached_words_;
+    uint32_t not_kept_ = 0;  // since the cache was cleared
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 
@@ -65,7 +69,8 @@ class PartitionRun {
     Buffer<uint16_t> match_sizes_{device_}, tile_exits_{device_}, group_exits_{device_}, tile_entries_{device_},
         group_entries_{device_};
     Buffer<uint32_t> word_tiles_{device_}, starts_{device_}, results_{device_}, counts_{device_}, id_tiles_{device_},
-        merged_{device_};
+        merged_{device_}, seen_{device_};
+    Buffer<WordEntry> cache_{device_};
     Buffer<Task> short_tasks_{device_}, middle_tasks_{device_}, long_tasks_{device_}, placed_{device_};
     Buffer<HostTask> host_tasks_{device_};
     Buffer<int32_t> frame_{device_}, ids_{device_};

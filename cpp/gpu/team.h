@@ -76,6 +76,26 @@ CRAYON_DEVICE inline uint32_t atomic_add(uint32_t* word, uint32_t value) {
 #endif
 }
 
+// Writes a value that is not zero where zero is; returns what was there before.
+CRAYON_DEVICE inline uint32_t atomic_put(uint32_t* word, uint32_t value) {
+#if CRAYON_ON_DEVICE
+    return atomicCAS(word, 0u, value);
+#else
+    const uint32_t before = *word;
+    if (before == 0) *word = value;
+    return before;
+#endif
+}
+CRAYON_DEVICE inline uint64_t atomic_put(uint64_t* word, uint64_t value) {
+#if CRAYON_ON_DEVICE
+    return atomicCAS(reinterpret_cast<unsigned long long*>(word), 0ull, static_cast<unsigned long long>(value));
+#else
+    const uint64_t before = *word;
+    if (before == 0) *word = value;
+    return before;
+#endif
+}
+
 // -- bits
 
 CRAYON_DEVICE inline uint32_t count_bits(uint32_t word) {

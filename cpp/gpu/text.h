@@ -15,6 +15,17 @@ CRAYON_DEVICE inline void set_bit(uint32_t* bitmap, uint32_t at) {
     atomic_or(bitmap + at / 32, uint32_t(1) << (at % 32));
 }
 
+// Eight bytes of text that need not be aligned; those behind the end are zero. Two aligned loads, because a GPU has no
+// others: so up to 15 bytes behind the text can be read.
+CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
+    const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
+    const uint32_t shift = at % 8 * 8;
+    return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
+}
+CRAYON_DEVICE inline uint64_t low_bytes(uint64_t word, uint32_t n) {
+    return n >= 8 ? word : word & ((uint64_t(1) << 8 * n) - 1);
+}
+
 // A place in the text; none by default.
 struct Place {
     const Work* work = nullptr;

@@ -3,16 +3,10 @@
 
 #include "chunks.h"
 #include "longest.h"
+#include "repeats.h"
 
 namespace crayon {
 namespace gpu {
-
-// What a pretoken became, in Work::counts: so many ids. One is the result itself; of several from the word table the
-// result is the entry's index, of others a place in Work::merged, and these say so.
-struct Count {
-    static constexpr uint32_t kMerged = uint32_t(1) << 31;
-    static constexpr uint32_t kIds = kMerged - 1;
-};
 
 // What is added up by tiles, and where the sums go: boundaries, in the words of their bitmap;
 struct BoundaryCounts {
@@ -103,27 +97,13 @@ struct ListPretokens {
     }
 };
 
-// Eight bytes of text that need not be aligned; those behind the end are zero. Two aligned loads, because a GPU has no
-// others: so up to 15 bytes behind the text can be read.
-CRAYON_DEVICE inline uint64_t load_eight(const uint8_t* text, uint32_t at) {
-    const uint64_t* const words = reinterpret_cast<const uint64_t*>(text) + at / 8;
-    const uint32_t shift = at % 8 * 8;
-    return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
-}
-CRAYON_DEVICE inline uint64_t low_bytes(uint64_t word, uint32_t n) {
-    return n >= 8 ? word : word & ((uint64_t(1) << 8 * n) - 1);
-}
-
-// The entry of a pretoken of 1 to kWordKeyBytes bytes, or `none`. As find_word in word_table.h.
-CRAYON_DEVICE inline uint32_t find_entry(const Work& w, uint32_t at, uint32_t size, uint32_t none) {
-    const Tables& t = w.tables;
-    const uint64_t lo = low_bytes(load_eight(w.text, at), size);
-    const uint64_t hi = (size > 8 ? low_bytes(load_eight(w.text, at + 8), size - 8) : 0) | uint64_t(size) << 56;
-    for (uint64_t b = word_hash(lo, hi) & t.word_bucket_mask;; b = (b + 1) & t.word_bucket_mask) {
+// The entry of a key in the word table, or `none`. As find_word in word_table.h.
+CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t hash, uint32_t none) {
+    for (uint64_t b = hash & t.word_bucket_mask;; b = (b + 1) & t.word_bucket_mask) {
         const WordEntry* const bucket = t.words + 2 * b;
-        if (bucket[0].key[0] == lo && (bucket[0].key[1] & kWordKeyMask) == hi) return uint32_t(2 * b);
+        if (bucket[0].key[0] == key.lo && (bucket[0].key[1] & kWordKeyMask) == key.hi) return uint32_t(2 * b);
         const uint64_t second = bucket[1].key[1];
-        if (bucket[1].key[0] == lo && (second & kWordKeyMask) == hi) return uint32_t(2 * b + 1);
+        if (bucket[1].key[0] == key.lo && (second & kWordKeyMask) == key.hi) return uint32_t(2 * b + 1);
         if (second == 0) return none;
     }
 }
@@ -139,7 +119,8 @@ CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t siz
     return id >= 0 && (t.token_flags[id] & kWhole) ? id : -1;
 }
 
-// One thread to a pretoken. Tasks are added for a block at once.
+// One thread to a pretoken. What neither the word table nor the cache has, and what is the first of its kind, becomes a
+// task; tasks are added for a block at once.
 struct LookUpWords {
     static constexpr uint32_t kThreads = 256;
     struct Shared {
@@ -158,6 +139,7 @@ struct LookUpWords {
             if (i >= w.n_pretokens) return;
             const uint32_t at = w.starts[i], size = w.starts[i + 1] - at;
             uint32_t result = 0, count = 1;
+            uint64_t hash = 0;
             if (is_host_document(w, at)) {
                 kinds[lane] = 3;
             } else if (w.tables.added.size > 0 && has_bit(w.added, at)) {
@@ -166,18 +148,36 @@ struct LookUpWords {
                 const uint32_t id = uint32_t(longest_match_at(w, at, w.boundaries).id);
                 result = id < w.tables.unknown_first ? id : w.tables.unknown_id;
             } else if (size <= kWordKeyBytes) {
-                const uint32_t entry = find_entry(w, at, size, kNone);
+                const TextKey key = text_key(w, at, size);
+                hash = word_hash(key.lo, key.hi);
+                uint32_t entry = find_entry(w.tables, key, hash, kNone), of_cache = 0;
+                const WordEntry* entries = w.tables.words;
+                if (entry == kNone) {
+                    entry = find_cached(w, key, hash, kNone);
+                    entries = w.cache;
+                    of_cache = Count::kCached;
+                }
                 if (entry == kNone) {
                     kinds[lane] = 0;
                 } else {
-                    count = uint32_t(w.tables.words[entry].key[1] >> 60);
-                    result = count == 1 ? w.tables.words[entry].ids[0] : entry;
+                    count = uint32_t(entries[entry].key[1] >> 60);
+                    result = count == 1 ? entries[entry].ids[0] : entry | of_cache;
                 }
             } else {
                 const int32_t id = find_whole(w, at, size);
                 result = uint32_t(id);
-                if (id < 0)
+                if (id < 0) {
                     kinds[lane] = size <= kShortMerge ? 0 : size <= kMiddleMerge ? 1 : size <= kLongMerge ? 2 : 3;
+                    if (kinds[lane] < 3) hash = text_hash(w, at, size);
+                }
+            }
+            if (kinds[lane] < 3) {
+                const uint32_t first = first_of_kind(w, i, hash);
+                if (first != i) {
+                    result = first;
+                    count = Count::kRepeat;
+                    kinds[lane] = kKinds;
+                }
             }
             if (kinds[lane] == kKinds) {
                 w.results[i] = result;

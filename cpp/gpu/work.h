@@ -57,6 +57,7 @@ struct Totals {
     uint32_t merged_bytes;                       // of pretokens that are merged: ids that room is made for
     uint32_t n_short, n_middle, n_long, n_host;  // how many of them, by size
     uint32_t any_host_document;
+    uint32_t not_kept, unused;  // what was merged and had no room in the cache
 };
 
 // A pretoken to be merged, and where its ids go.
@@ -104,6 +105,10 @@ struct Work {
     const Task* placed;  // of the host tasks, and one more that says where the last one's ids end
     uint32_t n_placed;
     uint32_t* merged;
+    // Of pretokens that are merged: which one was the first of its kind, plus one (repeats.h); zero before.
+    uint32_t* seen;    // [seen_places], a power of two
+    WordEntry* cache;  // [cache_entries], a power of two; of earlier partitions
+    uint32_t seen_places, cache_entries;
 
     const int32_t* frame;  // special ids before each document's, then those behind them
     uint32_t n_before, n_after;
@@ -117,8 +122,8 @@ struct Work {
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
 static_assert(sizeof(Tables) == 248 && offsetof(Tables, never) == 224, "laid out alike");
-static_assert(sizeof(Work) == 528 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 520, "laid out alike");
-static_assert(sizeof(Totals) == 32 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
+static_assert(sizeof(Work) == 552 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 544, "laid out alike");
+static_assert(sizeof(Totals) == 40 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
 
 }  // namespace gpu
 }  // namespace crayon
