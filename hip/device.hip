@@ -5,6 +5,7 @@
 
 #define CRAYON_RUNTIME(name) hip##name
 #define CRAYON_CONSTANT
+#define CRAYON_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
 
 namespace crayon {
 namespace gpu {

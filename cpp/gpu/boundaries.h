@@ -1,8 +1,8 @@
 // Where pretokens begin.
 //
 // Each thread has a chunk of the text. It looks for the first place in it where a pretoken begins whatever stands
-// before the character in front of that place, and goes on from there by the rules of scan_rules.h, as the CPU's
-// portable scanner does, into the following chunks until it comes to such a place there, whose thread begins with it.
+// before the character in front of that place. From there it goes on by windows of 64 bytes (scan_masks.h), as the CPU
+// does, into the following chunks, until it comes to such a place there, whose thread begins with it.
 #pragma once
 
 #include "chunks.h"
@@ -10,53 +10,70 @@
 namespace crayon {
 namespace gpu {
 
-// Whether a pretoken begins with the character `c` at `at`, known from it, the one before it, and the byte behind it
-// alone. `new_group`: a multiple of three numbers stand in a row before it. Proofs, by what may stand inside a
-// pretoken:
+// The first place where a group of numbers begins in a run that goes on from the chunk before; none if there is no such
+// run.
+CRAYON_DEVICE inline uint64_t group_place(const Work& w, uint32_t chunk, const Masks& m, uint64_t last_numbers,
+                                          uint64_t segments) {
+    const uint64_t numbers = m.numbers & ~segments;
+    if ((numbers & last_numbers & 1) == 0) return 0;
+    uint64_t left = flood(numbers, 1) & ~m.continuations;
+    for (uint32_t before = w.digit_states[chunk] & 3u; left != 0 && before % 3 != 0; ++before) left &= left - 1;
+    return left & (0 - left);
+}
+
+// The places of a chunk where a pretoken begins, known from the characters at the place, before it and behind it
+// alone, and from the numbers in a row before the chunk. By what may stand inside a pretoken; docs/gpu.md has the
+// reasons.
 template <Family family>
-CRAYON_DEVICE inline bool surely_begins(const Work& w, uint32_t at, Char before, Char c, bool new_group) {
+CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     constexpr Rules rules = rules_of(family);
     constexpr bool cased = rules.words == Words::cased, spaced = rules.words == Words::spaced;
-    const uint8_t byte = w.text[at], last = w.text[at - 1];
+    const Planes p = w.planes[chunk], none{}, q = chunk > 0 ? w.planes[chunk - 1] : none;
+    const Planes& r = w.planes[chunk + 1];
+    const auto before = [](uint64_t there, uint64_t in_front) { return there << 1 | in_front >> 63; };
+    const auto behind = [](uint64_t there, uint64_t next) { return there >> 1 | next << 63; };
+    const Masks m = masks_of<family>(p), l = masks_of<family>(q);
+    const uint64_t newlines = of_class(p, CharClass::newline);
+    const uint64_t last_letters = before(m.letters & ~m.marks, l.letters & ~l.marks);
+    const uint64_t last_numbers = before(m.numbers, l.numbers), last_spaces = before(m.spaces, l.spaces);
+    const uint64_t last_breaks = before(newlines, of_class(q, CharClass::newline));
+    const uint64_t last_blanks = before(p.blanks, q.blanks), last_quotes = before(p.quotes, q.quotes);
+    const uint64_t last_others = ~(last_letters | last_numbers | last_spaces);  // marks are among them
+    const uint64_t marks = of_class(p, CharClass::mark), letters = m.letters & ~m.marks;
+    const uint64_t others = ~(letters | m.numbers | m.spaces);
+    const uint64_t segments = word_of(w.segments, chunk);
 
-    if (c.set & kNumbers) {
-        // Numbers stand behind nothing but numbers, and a blank where they take one.
-        if (before.set & kNumbers) return rules.digits == 1 || (rules.digits > 1 && new_group);
-        return !(rules.digits == 0 && last == ' ');
+    // Numbers stand behind nothing but numbers, and a blank where they take one.
+    uint64_t sure = m.numbers & ~last_numbers & (rules.digits == 0 ? ~last_blanks : ~uint64_t(0));
+    if (rules.digits == 1) sure |= m.numbers;
+    if (rules.digits > 1) sure |= group_place(w, chunk, m, last_numbers, segments);
+
+    // In a pretoken white space stands behind white space alone, but line breaks behind punctuation.
+    const uint64_t breaks = rules.breaks ? newlines : 0;
+    sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
+    // The last of a run goes with what follows, or stands alone. Of the last one's first byte the masks know nothing
+    // where it has others.
+    const uint64_t next_segments = behind(segments, word_of(w.segments, chunk + 1));
+    const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
+    const uint64_t single = ~behind(p.continuations, r.continuations);
+    sure |= m.spaces & last_spaces & single & ~next_spaces & ~next_segments & ~breaks;
+
+    // White space takes what is behind it where that is a blank, or any other that is a word's prefix.
+    const uint64_t words = letters | others;
+    sure |= words & last_breaks & (!rules.breaks ? ~uint64_t(0) : rules.slashes ? ~p.slashes : ~uint64_t(0));
+    sure |= words & last_spaces & ~last_breaks & ~last_blanks & (spaced ? ~uint64_t(0) : others & ~marks);
+
+    sure |= words & last_numbers;
+    if (cased) {
+        // Small letters end a word, but the first one of 'lL, 'vE and 'rE.
+        const uint64_t lower = of_class(p, CharClass::lower), quotes = p.quotes << 2 | q.quotes >> 62;
+        sure |= m.upper & before(lower, of_class(q, CharClass::lower)) & ~quotes;
     }
-    if (c.set & kSpaces) {
-        if (before.set & kSpaces) {
-            // The last of a run goes with what follows, or stands alone: white space ends before it.
-            if (rules.breaks && (c.set & kNewlines)) return false;
-            const Place next{&w, at + c.size};
-            return next < SegmentEnd{at} && !(read_char(next, SegmentEnd{at}).set & kSpaces);
-        }
-        // Inside a pretoken white space stands behind white space alone, but line breaks behind punctuation.
-        return !(rules.breaks && (c.set & kNewlines) && (before.set & kOthers));
-    }
-    if (before.set & kSpaces) {
-        // White space takes what is behind it where that is a blank, or any other that is a word's prefix.
-        if (before.set & kNewlines) {
-            if (!rules.breaks) return true;
-            return !(rules.slashes && byte == '/');
-        }
-        if (last == ' ') return false;
-        return spaced || (c.set & kOthers & ~set_of(CharClass::mark)) != 0;
-    }
-    if (c.set & kLetters) {
-        if (before.set & kNumbers) return true;
-        if (cased && (c.set & set_of(CharClass::upper))) {
-            // Small letters end a word, but the first one of 'lL, 'vE and 'rE.
-            return (before.set & set_of(CharClass::lower)) != 0 && (at < 2 || w.text[at - 2] != '\'');
-        }
-        // Behind punctuation: a prefix may be, or an apostrophe.
-        return spaced && (before.set & kOthers) != 0 && last != '\'';
-    }
-    // Punctuation and marks, behind a letter, a number, or their like.
-    if (before.set & kNumbers) return true;
-    if (!(before.set & kLetters)) return false;
-    if (cased && ((c.set & kCaseless) || byte == '\'')) return false;
-    return true;
+    // Behind punctuation: a prefix may be, or an apostrophe.
+    if (spaced) sure |= letters & last_others & ~last_quotes;
+    // Punctuation and marks behind letters.
+    sure |= others & last_letters & (cased ? ~(marks | p.quotes) : ~uint64_t(0));
+    return ((sure & ~p.continuations) | segments) & bits_below(least_of(w.size - chunk * kChunk, kChunk));
 }
 
 // One thread to a chunk.
@@ -68,51 +85,95 @@ struct FindBoundaries {
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kThreads - 1) / kThreads; }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
-            const uint32_t chunk = block.index() * kThreads + lane, start = chunk * kChunk;
-            if (start >= w.size) return;
-            const uint32_t stop = w.size - start < kChunk ? w.size : start + kChunk;
-            const uint32_t first = first_sure(w, chunk, start, stop);
-            if (first < stop) walk(w, first, stop);
+            const uint32_t chunk = block.index() * kThreads + lane;
+            if (chunk * kChunk < w.size) walk(w, chunk);
         });
     }
 
   private:
-    static constexpr bool kGroups = rules_of(family).digits > 1;
+    struct Window {
+        uint64_t starts;  // those that it proves, without bit 0
+        uint32_t size;
+        uint32_t middle;  // where to go on if there is none; 0: nowhere
+        bool whole;       // a segment ends with the window, and so does its last pretoken
+    };
 
-    CRAYON_DEVICE static uint32_t first_sure(const Work& w, uint32_t chunk, uint32_t start, uint32_t stop) {
-        uint32_t at = start;
-        while (at < stop && !begins_char(w, at)) ++at;
-        if (at >= stop || has_bit(w.segments, at)) return at;
-        Char before = char_before(w, at);
-        uint32_t digits = kGroups ? w.digit_states[chunk] & 3u : 0;
-        // What has begun before the chunk is counted with the chunk before it.
-        for (; at < stop; at += before.size) {
-            if (has_bit(w.segments, at)) return at;
-            const Char c = read_char(Place{&w, at}, SegmentEnd{at});
-            if (surely_begins<family>(w, at, before, c, digits == 0)) return at;
-            if (kGroups) digits = c.set & kNumbers ? (digits + 1) % 3 : 0;
-            before = c;
+    // Of up to 64 bytes from a pretoken's start on.
+    CRAYON_DEVICE static Window window_at(const Work& w, uint32_t at) {
+        const uint32_t chunk = at / kChunk, by = at % kChunk;
+        const Masks m = masks_of<family>(planes_at(w, at));
+        const uint64_t next_segments = word_of(w.segments, chunk + 1);
+        const uint64_t segments = shifted(word_of(w.segments, chunk), next_segments, by) & ~uint64_t(1);
+        uint32_t size = kChunk;
+        bool last = (next_segments >> by & 1) != 0;
+        if (segments != 0) {
+            size = lowest_bit(segments);
+            last = true;
+        } else if (!last && (w.planes[chunk + 1].continuations >> by & 1) != 0) {
+            size = highest_bit(~m.continuations);  // the window's end cuts a character
         }
-        return stop;
+        const Starts found = window_starts<family, true>(w.text + at, m, size, last);
+        const uint64_t starts = found.bits & bits_below(found.limit + 1) & ~uint64_t(1);
+        const uint32_t middle = starts == 0 && !found.whole ? middle_of_word<family>(m, size, found.limit) : 0;
+        return {starts, size, middle, found.whole};
     }
 
-    CRAYON_DEVICE static void walk(const Work& w, uint32_t first, uint32_t stop) {
-        uint32_t word = first / 32, bits = 0;
-        for (uint32_t at = first;;) {
-            if (at / 32 != word) {
-                atomic_or(w.boundaries + word, bits);
-                word = at / 32;
-                bits = 0;
+    // Some places of a chunk.
+    struct Places {
+        uint32_t chunk;
+        uint64_t bits;
+    };
+
+    CRAYON_DEVICE static void walk(const Work& w, uint32_t own) {
+        uint32_t at = 0;
+        bool has_begun = false;
+        // Where this thread may begin; then, of what it finds in later chunks, where another one may.
+        for (Places asked{own, ~uint64_t(0)};;) {
+            if (asked.bits != 0) {  // one call: of several the compiler would make a function, with a stack
+                const uint64_t sure = sure_places<family>(w, asked.chunk) & asked.bits;
+                if (has_begun == (sure != 0)) return;
+                if (!has_begun) {
+                    at = own * kChunk + lowest_bit(sure);
+                    set_bit(w.boundaries, at);
+                    has_begun = true;
+                }
             }
-            bits |= uint32_t(1) << (at % 32);
-            at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;
-            if (at < stop) continue;
-            if (has_bit(w.segments, at)) break;
-            // Where a pretoken begins between numbers, a group does.
-            const Char c = read_char(Place{&w, at}, SegmentEnd{at});
-            if (surely_begins<family>(w, at, char_before(w, at), c, true)) break;
+            const Window window = window_at(w, at);
+            mark(w, at, window.starts);
+            asked = of_last_chunk(at, window.starts, own);
+            if (window.whole) {
+                at += window.size;
+            } else if (window.starts != 0) {
+                at += highest_bit(window.starts);
+                continue;
+            } else if (window.middle >= kLong) {
+                at += window.middle;
+                continue;
+            } else {
+                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;
+            }
+            // Each segment begins in some chunk, whose thread has its start.
+            if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return;
+            set_bit(w.boundaries, at);
+            asked = of_last_chunk(at, 1, own);
         }
-        atomic_or(w.boundaries + word, bits);
+    }
+
+    CRAYON_DEVICE static void mark(const Work& w, uint32_t at, uint64_t starts) {
+        const uint32_t by = at % 32;
+        uint32_t* const words = w.boundaries + at / 32;
+        const uint64_t low = starts << by, high = by == 0 ? 0 : starts >> (64 - by);
+        if (uint32_t(low) != 0) atomic_or(words, uint32_t(low));
+        if (low >> 32 != 0) atomic_or(words + 1, uint32_t(low >> 32));
+        if (high != 0) atomic_or(words + 2, uint32_t(high));
+    }
+
+    // Those of the starts at `at` that are in the chunk of the last one, if that is behind the chunk `own`.
+    CRAYON_DEVICE static Places of_last_chunk(uint32_t at, uint64_t starts, uint32_t own) {
+        if (starts == 0) return {own, 0};
+        const uint32_t chunk = (at + highest_bit(starts)) / kChunk, by = at % kChunk;
+        if (chunk == own) return {own, 0};
+        return {chunk, chunk == at / kChunk ? starts << by : starts >> (64 - by)};
     }
 };
 

@@ -1,9 +1,9 @@
-// What each chunk of the text has: the classes of its characters, so that long runs are passed a chunk at a time; and
-// how many numbers stand at its end, because some patterns cut these into groups of three from the start of a run. A
-// document with what is not UTF-8, or with a character that the normalizer may change, is the CPU's.
+// What each chunk of the text has: its bit planes; the classes of its characters, so that long runs are passed a chunk
+// at a time; and how many numbers stand at its end, because some patterns cut these into groups of three from the start
+// of a run. A document with what is not UTF-8, or with a character that the normalizer may change, is the CPU's.
 #pragma once
 
-#include "segments.h"
+#include "planes.h"
 
 namespace crayon {
 namespace gpu {
@@ -33,10 +33,6 @@ struct Digits {
     }
 };
 
-// Chunks of a text, the last of which may be empty.
-CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
-    return w.size / kChunk + 1;
-}
 CRAYON_DEVICE inline uint32_t least_of(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
@@ -51,34 +47,60 @@ struct DescribeChunks {
         block.each([&](uint32_t lane) {
             const uint32_t chunk = block.index() * kThreads + lane, start = chunk * kChunk;
             if (start > w.size) return;
-            const uint32_t stop = w.size - start < kChunk ? w.size : start + kChunk;
-            uint32_t set = 0, digits = 0;
-            for (uint32_t at = start; at < stop;) {
-                const bool is_segment = has_bit(w.segments, at);
-                if (is_segment) {
-                    digits = Digits::kForgets;
-                    if (at != start) set = 0xFF;
-                }
-                if (!begins_char(w, at)) {
-                    ++at;
-                    continue;
-                }
-                const Char c = read_char(Place{&w, at}, SegmentEnd{at});
-                if (w.text[at] >= 0x80 && !is_plain(w, at)) give_to_host(w, at);
-                set |= c.set;
-                digits = c.set & kNumbers ? Digits::join(uint8_t(digits), 1) : Digits::kForgets;
-                at += c.size;
-            }
-            w.chunk_sets[chunk] = uint8_t(set);
-            w.digit_states[chunk] = uint8_t(digits);
+            uint64_t others;
+            Planes p = ascii_planes(w, chunk, &others);
+            if (others != 0) add_others(w, start, others, &p);
+            w.planes[chunk] = p;
+            const uint64_t segments = word_of(w.segments, chunk);
+            const uint64_t firsts = ~p.continuations & bits_below(least_of(w.size - start, kChunk));
+            w.chunk_sets[chunk] = (segments & ~uint64_t(1)) != 0 ? 0xFF : set_of_chunk(p, firsts);
+            w.digit_states[chunk] = digits_of(of_class(p, CharClass::number), firsts, segments);
         });
     }
 
   private:
-    // Whether it is UTF-8, and nothing that the normalizer may change.
-    CRAYON_DEVICE static bool is_plain(const Work& w, uint32_t at) {
-        const Decoded c = decode_multibyte(Place{&w, at}, SegmentEnd{at});
-        return c.valid && (w.tables.stable_chars == nullptr || has_bit(w.tables.stable_chars, c.code_point));
+    // The characters that are not ASCII: `left` has their bytes. The chunk's first ones may be of one that began
+    // before.
+    CRAYON_DEVICE static void add_others(const Work& w, uint32_t start, uint64_t left, Planes* p) {
+        if ((left & 1) != 0 && !begins_char(w, start)) {
+            const uint32_t from = lead_before(w, start);
+            const Char c = read_char(Place{&w, from}, SegmentEnd{from});
+            const uint64_t own = bits_below(from + c.size - start);
+            add(p, c.set, own, own);
+            left &= ~own;
+        }
+        while (left != 0) {
+            const uint32_t i = lowest_bit(left), at = start + i;
+            const Place place{&w, at};
+            const Decoded c = decode_multibyte(place, SegmentEnd{at});
+            // It is UTF-8, and nothing that the normalizer may change: or else the document is the CPU's.
+            const uint32_t* const stable = w.tables.stable_chars;
+            if (!c.valid || (stable != nullptr && !has_bit(stable, c.code_point))) give_to_host(w, at);
+            const uint64_t own = bits_below(least_of(i + c.size, kChunk)) & ~bits_below(i);
+            if (c.valid) add(p, 1u << (class_entry_at(place, c.code_point) & kClassMask), own, own & ~bit(i));
+            left &= ~own;
+        }
+    }
+    CRAYON_DEVICE static void add(Planes* p, uint32_t set, uint64_t bytes, uint64_t continuations) {
+        const uint32_t number = highest_one(set);
+        for (uint32_t k = 0; k < 3; ++k) p->classes[k] |= number >> k & 1 ? bytes : 0;
+        p->continuations |= continuations;
+    }
+
+    CRAYON_DEVICE static uint8_t set_of_chunk(const Planes& p, uint64_t firsts) {
+        uint32_t set = 0;
+        for (uint32_t c = 0; c < 8; ++c) set |= uint32_t((of_class(p, CharClass(c)) & firsts) != 0) << c;
+        return uint8_t(set);
+    }
+
+    // Numbers behind the last place that forgets those before: another character, or the start of a segment.
+    CRAYON_DEVICE static uint8_t digits_of(uint64_t numbers, uint64_t firsts, uint64_t segments) {
+        const uint64_t others = firsts & ~numbers;
+        uint64_t counted = numbers & firsts;
+        if (others != 0) counted &= ~bits_below(highest_bit(others) + 1);
+        if (segments != 0) counted &= ~bits_below(highest_bit(segments));
+        const uint32_t count = count_bits(uint32_t(counted)) + count_bits(uint32_t(counted >> 32));
+        return uint8_t(((others | segments) != 0 ? Digits::kForgets : 0) | count % 3);
     }
 };
 

@@ -14,7 +14,7 @@ namespace gpu {
 
 // The most that a partition takes of a device's memory for each byte of text, where every byte is a pretoken and a
 // miss: the sum of PartitionRun's buffers.
-constexpr uint64_t kBytesOfElement = 39;
+constexpr uint64_t kBytesOfElement = 40;
 
 // The sizes are those of the CRAYON paper: room for a document is its bytes and `margin`, and a partition has room for
 // `elements` ids, or for as many as the device's memory is free for when this is set. A larger text has a partition

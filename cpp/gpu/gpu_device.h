@@ -1,6 +1,6 @@
 // A device of CUDA or HIP. cuda/device.cu and hip/device.hip include this, once each, behind what differs between the
 // two: CRAYON_RUNTIME(name), the runtime's name of what both have; CRAYON_CONSTANT, what says that a kernel's parameter
-// is read in place; and the namespace `runtime`.
+// is read in place; CRAYON_LAUNCH_BOUNDS, how many threads a block has; and the namespace `runtime`.
 //
 // Every call makes the device current and afterwards the one that was: so several devices may be used in turn, by
 // several threads, beside PyTorch. Streams are the plain kind, which wait for the default stream and it for them: what
@@ -70,7 +70,7 @@ class Current {
 
 // Runs blocks `first_block` and following ones. What else it is launched with stands at K.
 template <typename K>
-__global__ void __launch_bounds__(K::kThreads) run_kernel(const CRAYON_CONSTANT Work work, uint32_t first_block) {
+__global__ void CRAYON_LAUNCH_BOUNDS(K::kThreads) run_kernel(const CRAYON_CONSTANT Work work, uint32_t first_block) {
     static_assert(K::kThreads % 32 == 0 && K::kThreads <= 1024, "whole warps");
     static_assert(sizeof(typename K::Shared) <= 48 << 10, "what a block has without asking for more");
     __shared__ typename K::Shared shared;

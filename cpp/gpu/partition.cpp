@@ -80,12 +80,13 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
     work_.size = uint32_t(texts.offsets[texts.count] - first);
     work_.n_documents = uint32_t(texts.count);
     // Also what is on the device already: kernels load whole words, from a multiple of their size on.
-    uint8_t* const text = text_.make_room(work_.size + kSlack);
+    const size_t room = size_t(chunks_of(work_)) * kChunk + kSlack;
+    uint8_t* const text = text_.make_room(room);
     check(*device_,
           texts.on_device ? device_->copy(text, texts.bytes + first, work_.size, stream_)
                           : device_->to_device(text, texts.bytes + first, work_.size, stream_),
           "copying text");
-    check(*device_, device_->zero(text + work_.size, kSlack, stream_), "clearing memory");
+    check(*device_, device_->zero(text + work_.size, room - work_.size, stream_), "clearing memory");
     work_.text = text;
     uint64_t* const offsets = offsets_.make_room(texts.count + 1);
     check(*device_, device_->to_device(offsets, texts.offsets, (texts.count + 1) * sizeof *offsets, stream_),
@@ -111,10 +112,12 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
 
 void PartitionRun::find_pretokens() {
     const Family family = *engine_.family();
-    const size_t words = BoundaryCounts::size(work_), chunks = chunks_of(work_);
+    const size_t words = bitmap_words(work_), chunks = chunks_of(work_);
     work_.segments = zeroed(&segments_, words);
     work_.documents = zeroed(&documents_, words);
     work_.boundaries = zeroed(&boundaries_, words);
+    work_.planes = planes_.make_room(chunks + 1);
+    check(*device_, device_->zero(work_.planes + chunks, sizeof(Planes), stream_), "clearing memory");
     work_.chunk_sets = zeroed(&chunk_sets_, chunks);
     work_.digit_states = zeroed(&digit_states_, chunks);
     work_.digit_tiles = digit_tiles_.make_room(JoinDigits::blocks(work_));

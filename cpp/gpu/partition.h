@@ -65,6 +65,7 @@ class PartitionRun {
     Buffer<uint8_t> text_{device_};
     Buffer<uint64_t> offsets_{device_};
     Buffer<uint32_t> segments_{device_}, documents_{device_}, added_{device_}, boundaries_{device_};
+    Buffer<Planes> planes_{device_};
     Buffer<uint8_t> chunk_sets_{device_}, digit_states_{device_}, digit_tiles_{device_}, is_host_{device_};
     Buffer<uint16_t> match_sizes_{device_}, tile_exits_{device_}, group_exits_{device_}, tile_entries_{device_},
         group_entries_{device_};

@@ -69,22 +69,18 @@ CRAYON_DEVICE inline uint32_t ascii_class_entry_at(const Place& p) {
     return p.work->tables.class_blocks[*p];
 }
 
-// The character that ends at `at`, which is not the start of its segment. What begins with no continuation byte begins
-// a character, whatever stands before it: so at most three bytes are looked at.
-CRAYON_DEVICE inline Char char_before(const Work& work, uint32_t at) {
+// Where a character begins that may have the byte at `at`, which continues one. What begins with no continuation byte
+// begins a character, whatever stands before it: so at most three bytes are looked at.
+CRAYON_DEVICE inline uint32_t lead_before(const Work& work, uint32_t at) {
     uint32_t start = at - 1;
-    while (at - start < 4 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
-    const Place p{&work, start};
-    const Char c = read_char(p, SegmentEnd{start});
-    if (start + c.size == at) return c;
-    return {set_of(CharClass::other), 1};
+    while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
+    return start;
 }
 
 // Whether a character begins here: nothing that continues one that began before.
 CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     if (!is_continuation(work.text[at]) || has_bit(work.segments, at)) return true;
-    uint32_t start = at - 1;
-    while (at - start < 3 && is_continuation(work.text[start]) && !has_bit(work.segments, start)) --start;
+    const uint32_t start = lead_before(work, at);
     return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
 }
 

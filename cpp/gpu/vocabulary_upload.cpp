@@ -5,6 +5,7 @@
 #include "crayon/json/json.h"
 #include "crayon/normalizers/normalize.h"
 #include "engine/engine_impl.h"
+#include "planes.h"
 
 namespace crayon {
 
@@ -62,6 +63,17 @@ bool are_plain(const Engine& engine, const std::vector<std::pair<std::string, in
 
 }  // namespace
 
+std::array<uint8_t, 256> byte_flags() {
+    std::array<uint8_t, 256> flags;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+        flags[byte] = byte < 0x80 ? uint8_t(class_entry(byte) & kClassMask) : kNotAsciiFlag;
+        if (byte == ' ') flags[byte] |= kBlankFlag;
+        if (byte == '\'') flags[byte] |= kQuoteFlag;
+        if (byte == '/') flags[byte] |= kSlashFlag;
+    }
+    return flags;
+}
+
 std::string why_unsupported(const Engine& engine) {
     const Engine::Impl& p = engine.impl();
     if (!p.on_bytes()) return "its model works on text, not on bytes";
@@ -97,6 +109,7 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     Tables& t = tables_;
     t.class_index = upload(kClassIndex, sizeof kClassIndex);
     t.class_blocks = upload(&kClassBlocks[0][0], sizeof kClassBlocks);
+    t.byte_flags = upload(byte_flags().data(), 256);
     t.words = upload_all(c.word_table);
     t.word_bucket_mask = c.word_table.size / 2 - 1;
     t.byte_ids = upload_all(c.byte_ids);

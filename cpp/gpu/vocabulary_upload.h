@@ -1,6 +1,7 @@
 // A vocabulary in a device's memory.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace gpu {
 
 // Why an engine's vocabulary cannot be encoded with by a GPU; empty when it can.
 std::string why_unsupported(const Engine& engine);
+
+// Tables::byte_flags.
+std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {
   public:

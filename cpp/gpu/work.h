@@ -20,10 +20,18 @@ constexpr uint32_t kChunk = 64;              // bytes of text that a thread find
 constexpr uint32_t kTile = 1024;             // elements that a block adds up: words of a bitmap, or pretokens
 constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // bytes of what a group of lanes merges
 
+// 64 bytes of text, a bit for each: the three bits of the class of the character that it belongs to (CharClass),
+// whether it is of a character but not its first byte, and whether it is one of three ASCII characters.
+struct Planes {
+    uint64_t classes[3];
+    uint64_t continuations, blanks, quotes, slashes, unused;
+};
+
 // The vocabulary, uploaded once. Sections of the cartridge as they are, but for the added tokens.
 struct Tables {
     const uint8_t* class_index;   // crayon/unicode/unicode.h, as in class_lookup.h: [8704]
     const uint8_t* class_blocks;  // [231][128]
+    const uint8_t* byte_flags;    // [256]: planes.h
     const WordEntry* words;
     uint64_t word_bucket_mask;
     const uint32_t* byte_ids;         // [256]
@@ -80,13 +88,14 @@ struct Work {
     const uint64_t* offsets;  // [n_documents + 1], of the batch; the partition's text begins at offsets[0]
     uint32_t n_documents;
 
-    // Bitmaps over the text and one place more, in words of 32 bits.
+    // Bitmaps over the text and one place more, in words of 32 bits; zeros behind (bitmap_words in planes.h).
     uint32_t* segments;     // where a document begins, or an added token, or what is behind one; and the end
     uint32_t* documents;    // where a document begins, and the end
     uint32_t* added;        // where an added token begins
     uint32_t* boundaries;   // where a pretoken begins
+    Planes* planes;         // of each chunk, and one more that is zero
     uint8_t* chunk_sets;    // of each chunk: which classes its characters have
-    uint8_t* digit_states;  // of each chunk: see digits.h
+    uint8_t* digit_states;  // of each chunk: see chunks.h
     uint8_t* digit_tiles;   // of each tile of chunks, the same
     // Of longest matches (longest.h): of each byte how far its match reaches, of each tile and group where it is left
     // and entered.
@@ -121,8 +130,8 @@ struct Work {
 // numbers with the structures.
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
-static_assert(sizeof(Tables) == 248 && offsetof(Tables, never) == 224, "laid out alike");
-static_assert(sizeof(Work) == 552 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 544, "laid out alike");
+static_assert(sizeof(Tables) == 256 && offsetof(Tables, never) == 232, "laid out alike");
+static_assert(sizeof(Work) == 568 && offsetof(Work, text) == 256 && offsetof(Work, totals) == 560, "laid out alike");
 static_assert(sizeof(Totals) == 40 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
 
 }  // namespace gpu

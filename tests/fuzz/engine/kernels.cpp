@@ -3,7 +3,10 @@
 // Input: which vocabulary, what is asked, options, a partition's size, where texts end; then the texts: bytes as they
 // are, their text, or pieces that patterns treat apart, which are repeated so that runs cross chunks.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "crayon/batch/batch.h"
@@ -66,52 +69,98 @@ std::vector<uint64_t> ends_of(fuzz::Input* cuts, const std::string& text, bool i
 
 // -- starts of pretokens
 
-template <Family family>
-void check_starts(const std::string& text, const std::vector<uint64_t>& offsets) {
-    const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
-    std::vector<uint32_t> segments(text.size() / 32 + 1);
+// What the kernels up to those that find boundaries need, and what they make.
+struct Described {
+    Described(const std::string& text, const std::vector<uint64_t>& offsets) {
+        work.size = uint32_t(text.size());
+        const size_t chunks = gpu::chunks_of(work), words = gpu::bitmap_words(work);
+        bytes.resize(chunks * gpu::kChunk / 8 + 2);
+        std::memcpy(bytes.data(), text.data(), text.size());
+        for (auto* bitmap : {&segments, &documents}) bitmap->resize(words);
+        planes.resize(chunks + 1);
+        sets.resize(chunks);
+        digits.resize(chunks);
+        tiles.resize(chunks);
+        is_host.resize(offsets.size());
+        flags = gpu::byte_flags();
+        work.tables.class_index = kClassIndex;
+        work.tables.class_blocks = kClassBlocks[0];
+        work.tables.byte_flags = flags.data();
+        work.text = reinterpret_cast<const uint8_t*>(bytes.data());
+        work.offsets = offsets.data();
+        work.n_documents = uint32_t(offsets.size() - 1);
+        work.segments = segments.data();
+        work.documents = documents.data();
+        work.planes = planes.data();
+        work.chunk_sets = sets.data();
+        work.digit_states = digits.data();
+        work.digit_tiles = tiles.data();
+        work.is_host = is_host.data();
+        work.totals = &totals;
+        run<gpu::MarkDocuments>();
+        run<gpu::DescribeChunks>();
+        run<gpu::JoinDigits>();
+        run<gpu::ScanDigitTiles>();
+        run<gpu::SpreadDigits>();
+    }
+    template <typename K>
+    void run() {
+        const auto shared = std::make_unique<typename K::Shared>();
+        for (uint32_t i = 0; i < K::blocks(work); ++i) K::run(gpu::Block<K::kThreads>(i), work, *shared);
+    }
+
     gpu::Work work{};
-    work.tables.class_index = kClassIndex;
-    work.tables.class_blocks = kClassBlocks[0];
-    work.text = bytes;
-    work.size = uint32_t(text.size());
-    work.segments = segments.data();
-    for (const uint64_t at : offsets) gpu::set_bit(work.segments, uint32_t(at));
+    gpu::Totals totals{};
+    std::vector<uint64_t> bytes;
+    std::vector<uint32_t> segments, documents;
+    std::vector<gpu::Planes> planes;
+    std::vector<uint8_t> sets, digits, tiles, is_host;
+    std::array<uint8_t, 256> flags;
+};
+
+template <Family family>
+void check_starts(const std::string& text, const std::vector<uint64_t>& offsets, const Described& described) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+    const gpu::Work& work = described.work;
     const auto fail = [&](const char* what, uint32_t at) {
         fuzz::require(false, what,
                       "family " + std::to_string(int(family)) + ", byte " + std::to_string(at) + " of " + text);
     };
+    std::set<uint32_t> starts;
     for (size_t i = 0; i + 1 < offsets.size(); ++i) {
         const uint32_t from = uint32_t(offsets[i]), to = uint32_t(offsets[i + 1]);
-        std::set<uint32_t> starts;
         for (const uint8_t* p = bytes + from; p < bytes + to; p = pretoken_end<family>(p, bytes + to))
             starts.insert(uint32_t(p - bytes));
-        uint32_t digits = 0;
-        Char before{0, 0};
-        for (uint32_t at = from; at < to; at += before.size) {
+        for (uint32_t at = from; at < to;) {
             const Char c = read_char(bytes + at, bytes + to);
             if (!gpu::begins_char(work, at)) fail("a character begins here", at);
-            for (uint32_t k = 1; k < c.size; ++k)
-                if (gpu::begins_char(work, at + k)) fail("no character begins here", at + k);
-            if (at > from) {
-                const Char found = gpu::char_before(work, at);
-                if (found.set != before.set || found.size != before.size) fail("the character before", at);
-                if (gpu::surely_begins<family>(work, at, before, c, digits % 3 == 0) && starts.count(at) == 0)
-                    fail("no pretoken begins here", at);
+            for (uint32_t k = 0; k < c.size; ++k) {
+                const gpu::Planes& p = work.planes[(at + k) / gpu::kChunk];
+                const uint32_t place = (at + k) % gpu::kChunk;
+                if (k > 0 && gpu::begins_char(work, at + k)) fail("no character begins here", at + k);
+                if ((p.continuations >> place & 1) != uint64_t(k > 0)) fail("the plane of continuations", at + k);
+                uint32_t found = 0;
+                for (uint32_t b = 0; b < 3; ++b) found |= uint32_t(p.classes[b] >> place & 1) << b;
+                if (c.set != 1u << found) fail("the planes of classes", at + k);
             }
-            digits = c.set & kNumbers ? digits + 1 : 0;
-            before = c;
+            at += c.size;
         }
     }
+    for (uint32_t chunk = 0; chunk * gpu::kChunk < work.size; ++chunk)
+        for (uint64_t sure = gpu::sure_places<family>(work, chunk); sure != 0; sure &= sure - 1) {
+            const uint32_t at = chunk * gpu::kChunk + lowest_bit(sure);
+            if (starts.count(at) == 0) fail("no pretoken begins here", at);
+        }
 }
 
 void check_all_starts(const std::string& text, const std::vector<uint64_t>& offsets) {
-    check_starts<Family::gpt2>(text, offsets);
-    check_starts<Family::cl100k>(text, offsets);
-    check_starts<Family::llama3>(text, offsets);
-    check_starts<Family::qwen2>(text, offsets);
-    check_starts<Family::o200k>(text, offsets);
-    check_starts<Family::tekken>(text, offsets);
+    const Described described(text, offsets);
+    check_starts<Family::gpt2>(text, offsets, described);
+    check_starts<Family::cl100k>(text, offsets, described);
+    check_starts<Family::llama3>(text, offsets, described);
+    check_starts<Family::qwen2>(text, offsets, described);
+    check_starts<Family::o200k>(text, offsets, described);
+    check_starts<Family::tekken>(text, offsets, described);
 }
 
 // All pairs of pieces behind those that the input begins with.

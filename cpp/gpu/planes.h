@@ -1,0 +1,104 @@
+// The text as bit planes: 64 bytes at a time, a bit for each byte of what is asked of all of them. From these a thread
+// finds pretokens by arithmetic on whole words, the same way and in the same steps as its neighbours.
+#pragma once
+
+#include "scan/scan_masks.h"
+#include "segments.h"
+
+namespace crayon {
+namespace gpu {
+
+// Chunks of a text, the last of which may be empty.
+CRAYON_DEVICE inline uint32_t chunks_of(const Work& w) {
+    return w.size / kChunk + 1;
+}
+// Words of the bitmaps over the text, so that those of a chunk and of the one behind it can be read.
+CRAYON_DEVICE inline uint32_t bitmap_words(const Work& w) {
+    return (chunks_of(w) + 1) * (kChunk / 32);
+}
+CRAYON_DEVICE inline uint64_t word_of(const uint32_t* bitmap, uint32_t chunk) {
+    return bitmap[2 * chunk] | uint64_t(bitmap[2 * chunk + 1]) << 32;
+}
+
+// The bytes of one class of characters.
+CRAYON_DEVICE inline uint64_t of_class(const Planes& p, CharClass c) {
+    const uint32_t number = static_cast<uint32_t>(c);
+    uint64_t found = ~uint64_t(0);
+    for (uint32_t k = 0; k < 3; ++k) found &= number >> k & 1 ? p.classes[k] : ~p.classes[k];
+    return found;
+}
+
+// The masks that scan_masks.h wants for a family.
+template <Family family>
+CRAYON_DEVICE inline Masks masks_of(const Planes& p) {
+    constexpr Rules rules = rules_of(family);
+    constexpr bool cased = rules.words == Words::cased;
+    const uint64_t low = p.classes[0], middle = p.classes[1], high = p.classes[2];
+    static_assert(set_of(CharClass::upper) == 1u << 1 && set_of(CharClass::lower) == 1u << 2 &&
+                      set_of(CharClass::letter) == 1u << 3 && set_of(CharClass::mark) == 1u << 4 &&
+                      set_of(CharClass::number) == 1u << 5 && set_of(CharClass::space) == 1u << 6 &&
+                      set_of(CharClass::newline) == 1u << 7,
+                  "the numbers of classes, bit by bit");
+    Masks m;
+    m.marks = cased ? high & ~middle & ~low : 0;
+    m.letters = ((low | middle) & ~high) | m.marks;
+    m.upper = cased ? low & ~middle & ~high : 0;
+    m.caseless = cased ? (low & middle & ~high) | m.marks : 0;
+    m.numbers = high & ~middle & low;
+    m.spaces = high & middle;
+    m.breaks = rules.breaks ? m.spaces & low : 0;
+    m.blanks = p.blanks;
+    m.quotes = p.quotes;
+    m.slashes = rules.slashes ? p.slashes : 0;
+    m.continuations = p.continuations;
+    return m;
+}
+
+// 64 bits from bit `by` of the first word on.
+CRAYON_DEVICE inline uint64_t shifted(uint64_t first, uint64_t second, uint32_t by) {
+    return by == 0 ? first : first >> by | second << (64 - by);
+}
+
+// The planes of 64 bytes from `at` on.
+CRAYON_DEVICE inline Planes planes_at(const Work& w, uint32_t at) {
+    const Planes &a = w.planes[at / kChunk], &b = w.planes[at / kChunk + 1];
+    const uint32_t by = at % kChunk;
+    Planes p;
+    for (uint32_t k = 0; k < 3; ++k) p.classes[k] = shifted(a.classes[k], b.classes[k], by);
+    p.continuations = shifted(a.continuations, b.continuations, by);
+    p.blanks = shifted(a.blanks, b.blanks, by);
+    p.quotes = shifted(a.quotes, b.quotes, by);
+    p.slashes = shifted(a.slashes, b.slashes, by);
+    return p;
+}
+
+// Makes bits of bytes: bit j of byte k becomes bit k of byte j (H. S. Warren, "Hacker's Delight", 7-3).
+CRAYON_DEVICE inline uint64_t transposed(uint64_t x) {
+    uint64_t t = (x ^ x >> 7) & 0x00AA00AA00AA00AAu;
+    x ^= t ^ t << 7;
+    t = (x ^ x >> 14) & 0x0000CCCC0000CCCCu;
+    x ^= t ^ t << 14;
+    t = (x ^ x >> 28) & 0x00000000F0F0F0F0u;
+    return x ^ t ^ t << 28;
+}
+
+// What Tables::byte_flags has of a byte: the class of an ASCII character, and these.
+constexpr uint8_t kBlankFlag = 1 << 3, kQuoteFlag = 1 << 4, kSlashFlag = 1 << 5, kNotAsciiFlag = 1 << 6;
+
+// A chunk's planes, as far as bytes alone say; `not_ascii`: the bytes that are not.
+CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t* not_ascii) {
+    uint64_t planes[7] = {};
+    const uint64_t* const words = reinterpret_cast<const uint64_t*>(w.text) + chunk * (kChunk / 8);
+    for (uint32_t i = 0; i < kChunk / 8; ++i) {
+        const uint64_t word = words[i];
+        uint64_t flags = 0;
+        for (uint32_t k = 0; k < 64; k += 8) flags |= uint64_t(w.tables.byte_flags[word >> k & 0xFF]) << k;
+        flags = transposed(flags);
+        for (uint32_t k = 0; k < 7; ++k) planes[k] |= (flags >> 8 * k & 0xFF) << 8 * i;
+    }
+    *not_ascii = planes[6];
+    return {{planes[0], planes[1], planes[2]}, 0, planes[3], planes[4], planes[5], 0};
+}
+
+}  // namespace gpu
+}  // namespace crayon
