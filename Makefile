@@ -129,5 +129,5 @@ pictures: ## docs/pictures: what README and the documentation show (needs Chromi
 	$(PYTHON) tools/pictures.py
 
 clean: ## remove what builds and tests leave behind
-	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat
+	rm -rf build dist *.egg-info compile_commands.json crayon_hf/*.so crayon_hf/profiles/*.dat crayon_hf/device/engines.json
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -28,6 +28,7 @@ from setuptools.errors import CompileError, SetupError
 
 sys.path.append(str(Path(__file__).resolve().parent / "tools"))
 import gpu_build
+import gpu_record
 import native_build
 from native_build import BuildError
 
@@ -38,7 +39,7 @@ if MACHINE == "universal2":
     MACHINE = platform.machine()
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
-CPU_MINUTES, GPU_MINUTES = 6, 2  # of one core; roughly
+CPU_MINUTES, GPU_MINUTES = 6, 1  # of one core; roughly
 VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION and CRAYON_BUILD_ID
 COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
@@ -88,16 +89,28 @@ class GpuExtension(Extension):
         self.runtime = runtime
 
 
-def gpu_extensions() -> list[GpuExtension]:
+def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
     """What CRAYON_BUILD names; without it, what a compiler is found for. A build for a sanitizer is for the engine."""
+    asked = os.environ.get("CRAYON_BUILD")
     try:
-        runtimes, insists = gpu_build.wanted(os.environ.get("CRAYON_BUILD"))
+        runtimes, insists = gpu_build.wanted(asked)
     except BuildError as error:
         raise SetupError(str(error)) from None
-    if not insists:
-        can_build = sys.platform.startswith("linux") and not os.environ.get("CRAYON_SANITIZE")
-        runtimes = [runtime for runtime in runtimes if can_build and gpu_build.find_compiler(runtime)]
-    return [GpuExtension(runtime, optional=not insists) for runtime in runtimes]
+    extensions = []
+    for runtime in gpu_build.RUNTIMES:
+        if insists:
+            why = "" if runtime in runtimes else f"it was built with CRAYON_BUILD={asked}"
+        elif not sys.platform.startswith("linux"):
+            why = "it is built on Linux only"
+        elif os.environ.get("CRAYON_SANITIZE"):
+            why = "it was built for a sanitizer"
+        else:
+            why = "" if gpu_build.find_compiler(runtime) else f"{runtime.compiler} was not found when it was built"
+        if why:
+            record.left_out(runtime.device, why)
+        else:
+            extensions.append(GpuExtension(runtime, optional=not insists))
+    return extensions
 
 
 def say_what_is_built(gpus: list[GpuExtension]) -> None:
@@ -126,6 +139,7 @@ class BuildExt(build_ext):
         for name, built in self.built.items():
             put(built, Path(self.get_ext_fullpath(name)))
         root = Path("." if self.inplace else self.build_lib)
+        RECORD.write(root)
         compile_profiles(str(core), root / "crayon_hf" / "profiles")
 
     def copy_extensions_to_source(self):
@@ -144,17 +158,21 @@ class BuildExt(build_ext):
         return Path(self.get_finalized_command("build").build_base, "engine", f"{abi}-{native_build.kind()}")
 
     def build_gpu_extension(self, ext):
-        compiler = self.need_compiler(ext.runtime)
-        archs = gpu_build.architectures(ext.runtime, compiler)
-        print(f"building {ext.name} for {', '.join(archs)} with {compiler}", flush=True)
+        runtime, compiler = ext.runtime, self.need_compiler(ext.runtime)
         strict = bool(os.environ.get("CRAYON_WERROR"))
+        what = ext.name
         try:
-            directory = self.directory / ext.runtime.module
-            self.built[ext.name] = gpu_build.build_module(ext.runtime, compiler, archs, directory, strict=strict)
+            archs = gpu_build.architectures(runtime, compiler)
+            what = f"{ext.name} for {', '.join(archs)}"
+            print(f"building {what} with {compiler}", flush=True)
+            directory = self.directory / runtime.module
+            self.built[ext.name] = gpu_build.build_module(runtime, compiler, archs, directory, strict=strict)
+            RECORD.built(runtime.device, archs)
         except (BuildError, OSError) as error:
             if not ext.optional:
-                raise CompileError(f"{ext.name} for {', '.join(archs)}: {error}") from None
-            hint = f"CRAYON_BUILD={ext.runtime.name} makes that an error, CRAYON_BUILD=cpu does not try"
+                raise CompileError(f"{what}: {error}") from None
+            RECORD.failed(runtime.device, runtime.compiler, str(error))
+            hint = f"CRAYON_BUILD={runtime.name} makes that an error, CRAYON_BUILD=cpu does not try"
             said = f"{ext.name} failed to build and is left out: the package works without it, on the CPU ({hint})"
             print(f"{error}\n{said}", flush=True)
 
@@ -247,4 +265,5 @@ core = Pybind11Extension(
     extra_link_args=LINK_FLAGS,
 )
 
-setup(ext_modules=[core, *gpu_extensions()], cmdclass={"build_ext": BuildExt, "sdist": Sdist})
+RECORD = gpu_record.Record()
+setup(ext_modules=[core, *gpu_extensions(RECORD)], cmdclass={"build_ext": BuildExt, "sdist": Sdist})

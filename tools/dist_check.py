@@ -54,7 +54,7 @@ def check_sdist(sdist: Path) -> None:
 def check_wheel(wheel: Path) -> bytes:
     """Its metadata."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    wanted = {f"crayon_hf/_core{suffix}"}
+    wanted = {f"crayon_hf/_core{suffix}", "crayon_hf/device/engines.json"}
     for name in tracked():
         if name.startswith("crayon_hf/"):
             wanted.add(name)

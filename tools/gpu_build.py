@@ -2,8 +2,8 @@
 
     python tools/gpu_build.py [cuda] [hip]
 
-compiles them for all architectures with warnings as errors, and says what each kernel takes. Those that are not named
-are left out where they have no compiler. It needs no GPU.
+compiles them for all default architectures with warnings as errors, and says what each kernel takes. Those that are not
+named are left out where they have no compiler. It needs no GPU.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+import gpu_toolchain
 from native_build import INCLUDES, ROOT, WARNINGS, BuildError, Ninja, cached, pybind11_headers
 
 HIDDEN = ["-fPIC", "-fvisibility=hidden"]
@@ -27,19 +28,38 @@ HIDDEN = ["-fPIC", "-fvisibility=hidden"]
 @dataclass(frozen=True)
 class Runtime:
     name: str  # in CRAYON_BUILD
+    device: str  # in `Tokenizer.to`
     module: str  # of crayon_hf
     source: str
     compiler: str
     homes: tuple[str, ...]  # variables that name where the toolkit is installed
+    usual: str  # where its installers put it
     variable: str  # that names architectures
-    architectures: tuple[str, ...]
+    architectures: tuple[str, ...]  # where there is no device to ask
 
 
 CUDA = Runtime(
-    "cuda", "_cuda", "cuda/device.cu", "nvcc", ("CUDA_HOME", "CUDA_PATH"), "CRAYON_CUDA_ARCHS", ("80", "90", "100")
+    name="cuda",
+    device="cuda",
+    module="_cuda",
+    source="cuda/device.cu",
+    compiler="nvcc",
+    homes=("CUDA_HOME", "CUDA_PATH"),
+    usual="/usr/local/cuda",
+    variable="CRAYON_CUDA_ARCHS",
+    # The first of each generation, whose code its later devices run as well: T4, A100 (L4, RTX 4090), H100, B200, 5090.
+    architectures=("75", "80", "90", "100", "120"),
 )
 HIP = Runtime(
-    "hip", "_hip", "hip/device.hip", "hipcc", ("ROCM_PATH", "HIP_PATH"), "CRAYON_HIP_ARCHS", ("gfx90a", "gfx1030")
+    name="hip",
+    device="rocm",
+    module="_hip",
+    source="hip/device.hip",
+    compiler="hipcc",
+    homes=("ROCM_PATH", "HIP_PATH"),
+    usual="/opt/rocm",
+    variable="CRAYON_HIP_ARCHS",
+    architectures=("gfx90a", "gfx942", "gfx1030", "gfx1100"),
 )
 RUNTIMES = (CUDA, HIP)
 
@@ -56,12 +76,12 @@ def wanted(text: str | None) -> tuple[list[Runtime], bool]:
 
 
 def find_compiler(runtime: Runtime) -> str | None:
-    for variable in runtime.homes:
-        if home := os.environ.get(variable):
-            compiler = Path(home) / "bin" / runtime.compiler
-            if os.access(compiler, os.X_OK):
-                return str(compiler)
-    return shutil.which(runtime.compiler)
+    """Of the toolkit that a variable names; on PATH; where it is usually installed; for CUDA, of packages."""
+    homes = [*(home for variable in runtime.homes if (home := os.environ.get(variable))), runtime.usual]
+    places = [str(Path(home) / "bin") for home in homes]
+    places.insert(-1, os.environ.get("PATH", os.defpath))
+    found = shutil.which(runtime.compiler, path=os.pathsep.join(places))
+    return found or (gpu_toolchain.packaged_nvcc() if runtime is CUDA else None)
 
 
 def need_compiler(runtime: Runtime) -> str:
@@ -69,29 +89,46 @@ def need_compiler(runtime: Runtime) -> str:
         raise BuildError(f"CRAYON_BUILD has {runtime.name}, which is built on Linux only")
     if found := find_compiler(runtime):
         return found
+    get = "pip install -r tools/nvcc.txt brings one" if runtime is CUDA else "apt install hipcc brings one to Debian"
     raise BuildError(
         f"CRAYON_BUILD has {runtime.name}, and {runtime.compiler} is not found: put it on PATH, or name its toolkit's "
-        f"directory in {runtime.homes[0]}"
+        f"directory in {runtime.homes[0]}; {get}"
     )
 
 
-def architectures(runtime: Runtime, compiler: str) -> list[str]:
-    """What the variable names; else the default ones, of which an older or newer nvcc may not have all, and for HIP,
-    which has no code for others, those of this machine's devices."""
+def invocation(runtime: Runtime, compiler: str) -> list[str]:
+    """How the compiler is called, whatever for. Where it sees an nvcc and no program called clang++, hipcc would be one
+    for NVIDIA."""
+    return ["env", "HIP_PLATFORM=amd", compiler] if runtime is HIP else [compiler]
+
+
+def architectures(runtime: Runtime, compiler: str, for_here: bool = True) -> list[str]:
+    """What the variable names; else what this machine's devices run best; else, and unless `for_here`, the default
+    ones. Of those, what the compiler knows. Raises BuildError if that is nothing."""
     if named := [word.strip() for word in os.environ.get(runtime.variable, "").split(",") if word.strip()]:
         return named
+    here = []
+    if for_here:
+        here = gpu_toolchain.nvidia_devices() if runtime is CUDA else gpu_toolchain.amd_devices(compiler)
+    wanted = here or list(runtime.architectures)
     if runtime is CUDA:
-        known = _output([compiler, "--list-gpu-arch"]).split()
-        return [number for number in runtime.architectures if f"compute_{number}" in known]
-    enumerator = shutil.which("rocm_agent_enumerator", path=f"{Path(compiler).parent}{os.pathsep}{os.environ['PATH']}")
-    here = subprocess.run([enumerator], capture_output=True, text=True, check=False).stdout if enumerator else ""
-    others = {word for word in here.split() if re.fullmatch(r"gfx[1-9][0-9a-f]+", word)}
-    return [*runtime.architectures, *sorted(others - set(runtime.architectures))]
+        known = gpu_toolchain.known_to_nvcc(compiler)
+        # A device that nvcc does not know runs the code of the one before it, or its PTX.
+        numbers = {max((each for each in known if each <= int(number)), default=0) for number in wanted}
+        chosen = [str(number) for number in sorted(numbers - {0})]
+    else:
+        chosen = gpu_toolchain.known_to_hipcc(invocation(runtime, compiler), wanted)
+    if not chosen:
+        whose = ", which this machine has" if here else ""
+        raise BuildError(
+            f"{compiler} does not compile for {', '.join(wanted)}{whose}: install another version, or name other "
+            f"architectures in {runtime.variable}"
+        )
+    return chosen
 
 
 def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, quick: bool) -> list[str]:
     """The command but for its output. `strict`: warnings are errors. `quick`: code that is not optimized."""
-    compiler = [path]
     if runtime is CUDA:
         targets = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in archs[:-1]]
         # The newest also as PTX, which later devices compile for themselves.
@@ -102,15 +139,14 @@ def device_command(runtime: Runtime, path: str, archs: list[str], strict: bool, 
     else:
         flags = [f"--offload-arch={name}" for name in archs] + HIDDEN + (WARNINGS if strict else [])
         flags += ["-O1" if quick else "-O3", "-g0"]
-        # Where it sees an nvcc and no program called clang++, hipcc would compile for NVIDIA, with nvcc.
-        compiler = ["env", "HIP_PLATFORM=amd", *compiler]
-    return [*compiler, "-std=c++17", *flags, *INCLUDES, "-c", runtime.source]
+    return [*invocation(runtime, path), "-std=c++17", *flags, *INCLUDES, "-c", runtime.source]
 
 
 def link_flags(runtime: Runtime, compiler: str) -> list[str]:
     if runtime is HIP:
         library = Path(os.environ.get("ROCM_PATH") or Path(compiler).resolve().parents[1]) / "lib"
-        where = [f"-L{library}", f"-Wl,-rpath,{library}"] if (library / "libamdhip64.so").exists() else []
+        rpath = [f"-Wl,-rpath,{place}" for place in dict.fromkeys((library, Path(runtime.usual, "lib")))]
+        where = [f"-L{library}", *rpath] if (library / "libamdhip64.so").exists() else []
         return [*where, "-lamdhip64"]
     # CUDA's runtime is part of the module and hidden in it: PyTorch's, of another version, may be in the same process.
     said = _output([compiler, "--dryrun", "-c", str(ROOT / runtime.source)])
@@ -215,7 +251,7 @@ def main() -> None:
             print(f"{runtime.name}: no {runtime.compiler}, left out")
             continue
         found += 1
-        for arch in architectures(runtime, compiler):
+        for arch in architectures(runtime, compiler, for_here=False):
             print(f"\n{runtime.source} for {arch}\n{'kernel':32} registers shared local spilled")
             for row in resources(runtime, compiler, arch):
                 cells = (row["kernel"], row["registers"], row["shared"], row["local"], row["spilled"])

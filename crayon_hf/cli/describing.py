@@ -71,7 +71,7 @@ def info(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_line(as_json({**facts, "certificate": certificate, "sections": sections}))
         return 0
-    for name, text in _lines(facts, tokenizer, says):
+    for name, text in (*_lines(facts, tokenizer, says), *_gpu_lines(facts["gpu_engines"])):
         print_line(f"{name:<11} {text}")
     if arguments.sections:
         print_line(f"\n{'section':<24} {'offset':>12} {'bytes':>12}")
@@ -82,12 +82,14 @@ def info(arguments: argparse.Namespace) -> int:
 
 def _facts(target: str, tokenizer: Tokenizer) -> dict[str, Any]:
     from crayon_hf import _core
+    from crayon_hf.device import devices
     from crayon_hf.hub.store import record_of
 
     facts: dict[str, Any] = {
         "tokenizer": target,
         **tokenizer.engine_report(),
         "cpu_levels": _core.cpu_levels(),
+        "gpu_engines": devices.engine_facts(),
         "vocab_size": tokenizer.get_vocab_size(),
         "added_tokens": len(tokenizer.get_added_tokens_decoder()),
         **tokenizer.engine_info(),
@@ -120,6 +122,15 @@ def _lines(facts: dict[str, Any], tokenizer: Tokenizer, certificate: str) -> Ite
     yield "parity", certificate
     if facts["refused"]:
         yield "not used", f"the cartridge beside it: {facts['refused']}"
+
+
+def _gpu_lines(engine_facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Of the engines for GPUs that this build has, and of those that a user may miss."""
+    from crayon_hf.device import engines
+
+    for kind, what in engine_facts.items():
+        if what.startswith("built") or engines.is_missed(kind):
+            yield kind, what
 
 
 def _model(facts: dict[str, Any], tokenizer: Tokenizer) -> str:

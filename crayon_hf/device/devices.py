@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from crayon_hf import _core
+from crayon_hf.device import engines
 from crayon_hf.errors import DeviceUnavailableError
 
 DEVICES = ("auto", "cpu", "cuda", "rocm")
@@ -93,9 +94,9 @@ def parse(device: Any, what: str = "device") -> tuple[str, int]:
 
 
 def why_not(kind: str, index: int) -> str:
-    """Why a GPU cannot be used; an empty string when it can."""
+    """Why a GPU cannot be used, and how to get the engine that is missing; an empty string when it can be used."""
     if not _is_built(kind):
-        return f"this build has no engine for {kind}"
+        return engines.why_missing(kind)
     if _forked:
         return f"this process was forked from one that looked for {kind} devices, and cannot use any"
     try:
@@ -107,6 +108,15 @@ def why_not(kind: str, index: int) -> str:
         return f"{kind} cannot be used ({why})"
     count = len(module.devices())
     return "" if index < count else f"there is no {kind}:{index}, of {count} devices"
+
+
+def engine_facts() -> dict[str, str]:
+    """Of each kind of GPU, what its engine is built for, or why this build has none and how to get one."""
+    facts = {}
+    for kind in _MODULES:
+        archs = ", ".join(engines.architectures(kind)) or "architectures that are not recorded"
+        facts[kind] = f"built for {archs}" if _is_built(kind) else engines.why_missing(kind)
+    return facts
 
 
 def open_device(kind: str, index: int) -> Any:
@@ -144,7 +154,7 @@ def hardware(device: str, index: int = 0) -> HardwareInfo:
 def _best(requested: str) -> Choice:
     missing = []
     for kind in _MODULES:
-        if not _is_built(kind):
+        if not _is_built(kind) and not engines.is_missed(kind):
             continue
         why = why_not(kind, 0)
         if not why:

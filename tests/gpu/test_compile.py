@@ -11,9 +11,11 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gpu_build
+import gpu_toolchain
 import pytest
 from native_build import BuildError
 
@@ -83,7 +85,9 @@ def test_a_compiler_that_is_asked_for_and_missing(tmp_path: Path, monkeypatch: p
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildError, match=r"nvcc is not found: put it on PATH, or name .* in CUDA_HOME"):
+    monkeypatch.setattr(gpu_build, "CUDA", replace(gpu_build.CUDA, usual=str(tmp_path / "usual")))
+    monkeypatch.setattr(gpu_toolchain, "packaged_nvcc", lambda: None)
+    with pytest.raises(BuildError, match=r"nvcc is not found: put it on PATH, or name .* in CUDA_HOME; pip install -r"):
         gpu_build.need_compiler(gpu_build.CUDA)
     nvcc = tmp_path / "toolkit" / "bin" / "nvcc"
     nvcc.parent.mkdir(parents=True)

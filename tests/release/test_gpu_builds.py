@@ -1,0 +1,134 @@
+"""GPU engines in a build: which are tried, what the package knows of those that it lacks, and whose nvcc compiles."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu_build
+import gpu_record
+import pytest
+
+pytest.importorskip("setuptools", minversion="77")
+pytest.importorskip("pybind11")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="built on Linux only")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Builds the GPU engines that are asked for and nothing else, into directories of their own; says what became of them.
+SCRIPT = """
+import json, pathlib, runpy, sys, types
+directory = pathlib.Path(sys.argv[1])
+sys.argv = ["setup.py", "--name"]  # which builds nothing
+done = runpy.run_path("setup.py")
+from setuptools import Distribution
+command = done["BuildExt"](Distribution())
+command.built = {}
+base = types.SimpleNamespace(build_base=str(directory / "base"))
+command.get_finalized_command = lambda name: base
+said = {}
+try:
+    for extension in done["gpu_extensions"](done["RECORD"]):
+        command.build_gpu_extension(extension)
+except done["CompileError"] as error:
+    said["error"] = str(error)
+done["RECORD"].write(directory)
+print(json.dumps(said))
+"""
+
+NVCC = """#!/bin/sh
+case "$*" in
+*--list-gpu-arch*) echo compute_90;;
+*--dryrun*) echo "#\\$ TOP={top}";;
+*) echo 'cuda/device.cu(1): warning #177-D: nothing'; echo 'cuda/device.cu(2): error: "x" is undefined' >&2; exit 2;;
+esac
+"""
+
+
+def build(tmp_path: Path, asked: str | None, **variables: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """(what became of it, the record) in an environment that has nvcc, if `tmp_path` does, and no hipcc."""
+    path = [str(Path(sys.executable).parent), str(tmp_path / "bin")]
+    environment = {"PATH": ":".join(path), "CRAYON_CUDA_ARCHS": "90", **variables}
+    environment |= {} if asked is None else {"CRAYON_BUILD": asked}
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), json.loads((tmp_path / gpu_record.NAME).read_text())
+
+
+@pytest.fixture
+def nvcc(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libcudart_static.a").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nvcc").write_text(NVCC.replace("{top}", str(tmp_path)))
+    (tmp_path / "bin" / "nvcc").chmod(0o755)
+
+
+FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_a_compiler_that_fails(tmp_path: Path) -> None:
+    """The package is complete without the engine, and knows why; unless the engine was asked for."""
+    no_rocm = gpu_build.find_compiler(gpu_build.HIP) is None
+    said, record = build(tmp_path, None, ROCM_PATH="")
+    assert said == {}
+    assert record["cuda"] == {"failed": FAILED}
+    if no_rocm:
+        assert record["rocm"] == {"left_out": "hipcc was not found when it was built"}
+    said, record = build(tmp_path, "cuda")
+    assert said["error"].startswith("crayon_hf._cuda for 90: ")
+    assert 'cuda/device.cu(2): error: "x" is undefined' in said["error"]
+    assert "warning #177-D" in said["error"]
+    assert "cuda" not in record
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_engines_that_are_not_tried(tmp_path: Path) -> None:
+    why = {"left_out": "it was built with CRAYON_BUILD=cpu"}
+    assert build(tmp_path, "cpu")[1] == {"cuda": why, "rocm": why}
+    why = {"left_out": "it was built for a sanitizer"}
+    assert build(tmp_path, None, CRAYON_SANITIZE="address")[1] == {"cuda": why, "rocm": why}
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ("", "it said nothing"),
+        (
+            "nvcc -Werror=all-warnings -c x.cu\nx.cu(3): warning #1: w\nx.cu(4): error: a\nx.cu(5): error: b",
+            "x.cu(4): error: a",
+        ),
+        ("x.cu(4): error #20208-D: bad", "x.cu(4): error #20208-D: bad"),
+        ("nvcc fatal   : Unsupported gpu architecture", "nvcc fatal   : Unsupported gpu architecture"),
+        ("x.h:1:2: fatal error: nv/target: No such file", "x.h:1:2: fatal error: nv/target: No such file"),
+        ("/usr/bin/ld: warning: w\n/usr/bin/ld: cannot find -lx\ncollect2: error: ld", "/usr/bin/ld: cannot find -lx"),
+        ("sh: 1: nvcc: not found\nninja: build stopped: subcommand failed.\n\n", "sh: 1: nvcc: not found"),
+        ("error: " + "x" * 400, "error: " + "x" * 293 + "…"),
+    ],
+)
+def test_the_first_error_of_a_compiler(said: str, error: str) -> None:
+    assert gpu_record.first_error(said) == error
+
+
+def test_a_build_of_its_own_gets_nvcc_from_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where it is asked for and not here: it is hundreds of megabytes."""
+    build_backend = pytest.importorskip("build_backend")
+    lines = (ROOT / "tools" / "nvcc.txt").read_text().splitlines()
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert any(line.startswith("nvidia-cuda-nvcc==") for line in packages)
+    for asked, found, expected in (
+        ("cuda", None, packages),
+        ("hip, cuda", None, packages),
+        ("cuda", "/usr/bin/nvcc", []),
+        ("hip", None, []),
+        ("cpu", None, []),
+        ("", None, []),
+        ("nonsense", None, []),
+    ):
+        monkeypatch.setenv("CRAYON_BUILD", asked)
+        monkeypatch.setattr(gpu_build, "find_compiler", lambda runtime, found=found: found)
+        assert build_backend.compiler_packages() == expected, (asked, found)
