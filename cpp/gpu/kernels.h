@@ -70,8 +70,8 @@ namespace gpu {
     X(scan_boundary_tiles, ScanTiles<BoundaryCounts>)    \
     X(list_pretokens, ListPretokens)                     \
     X(look_up_words, LookUpWords)                        \
-    X(merge_short, MergeInLanes<kShortMerge>)            \
-    X(merge_middle, MergeInLanes<kMiddleMerge>)          \
+    X(merge_short, MergeByThreads<kShortMerge>)          \
+    X(merge_middle, MergeByThreads<kMiddleMerge>)        \
     X(merge_long, MergeInShared)                         \
     X(place_host_ids, PlaceHostIds)                      \
     X(keep_merged, KeepMerged)                           \

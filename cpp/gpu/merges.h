@@ -1,5 +1,5 @@
-// Merging what the word table does not have, by groups of lanes: each has a symbol, or some of them; together they find
-// the least rank, and the two pairs that a merge makes are looked up at once.
+// Merging what the word table does not have: short pretokens by a thread each; long ones by groups of lanes, which have
+// some symbols each and find the least rank together.
 #pragma once
 
 #include "words.h"
@@ -9,9 +9,16 @@ namespace gpu {
 
 constexpr uint32_t kNoMerge = 0xFFFFFFFFu;
 
-// As MergeTables::rank in merge.h.
+// As MergeTables::live_rank in merge.h where the vocabulary has such a table, else as its rank().
 CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t right) {
-    const uint64_t key = pair_key(left, right), bit = pair_hash(key, t.filter_shift);
+    const uint64_t key = pair_key(left, right);
+    if (t.live_slots != nullptr) {
+        const uint64_t hash = key_hash(key);
+        const uint64_t slot =
+            t.live_slots[live_slot(hash, t.live_pilots[hash >> t.live_pilot_shift], t.live_slot_shift)];
+        return slot >> kRankBits == key ? uint32_t(slot & kMaxMerges) : kNoRank;
+    }
+    const uint64_t bit = pair_hash(key, t.filter_shift);
     if (!(t.pair_filter[bit >> 6] >> (bit & 63) & 1)) return kNoRank;
     for (uint64_t i = pair_hash(key, t.pair_shift);; i = (i + 1) & t.pair_mask) {
         const uint64_t slot = t.pair_slots[i];
@@ -31,12 +38,15 @@ CRAYON_DEVICE inline uint32_t blocks_of_tasks(uint32_t tasks, uint32_t each) {
     return tasks / each + (tasks % each != 0);
 }
 
-// A symbol to a lane: pretokens of up to kWidth bytes, 16 or 32. One group to a task.
+// Pretokens of up to kWidth bytes, 16 or 32. One thread to a task: each round of a warp does one merge of 32 pretokens.
 template <uint32_t kWidth>
-struct MergeInLanes {
-    static constexpr uint32_t kThreads = 128, kGroups = kThreads / kWidth, kBits = 5;
+struct MergeByThreads {
+    static constexpr uint32_t kThreads = 16 * 128 / kWidth, kBits = 5;
     static_assert(kMaxMerges < kNoMerge >> kBits, "a rank leaves room for a place");
-    struct Shared {};
+    // Of each thread a column, so that neighbours' words stand side by side.
+    struct Shared {
+        uint32_t symbols[kWidth][kThreads], keys[kWidth][kThreads];
+    };
 
     CRAYON_DEVICE static const Task* tasks(const Work& w) {
         return kWidth == kShortMerge ? w.short_tasks : w.middle_tasks;
@@ -44,55 +54,48 @@ struct MergeInLanes {
     CRAYON_DEVICE static uint32_t count(const Work& w) {
         return kWidth == kShortMerge ? w.totals->n_short : w.totals->n_middle;
     }
-    CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kGroups); }
-    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
-        block.template groups<kWidth>([&](const Group<kWidth>& group, uint32_t index) {
-            const uint32_t task = block.index() * kGroups + index;
-            if (task < count(w)) merge(group, w, tasks(w)[task]);
+    CRAYON_DEVICE static uint32_t blocks(uint32_t n_tasks) { return blocks_of_tasks(n_tasks, kThreads); }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
+        block.each([&](uint32_t lane) {
+            const uint32_t task = block.index() * kThreads + lane;
+            if (task < count(w)) merge(w, tasks(w)[task], shared, lane);
         });
     }
 
   private:
-    CRAYON_DEVICE static void merge(const Group<kWidth>& group, const Work& w, Task task) {
+    CRAYON_DEVICE static void merge(const Work& w, Task task, Shared& s, uint32_t lane) {
         const Tables& t = w.tables;
         const uint32_t at = w.starts[task.pretoken], n = w.starts[task.pretoken + 1] - at;
-        PerLane<uint32_t, kWidth> symbols, keys;
-        group.each([&](uint32_t lane) {
-            symbols[lane] = lane < n ? t.byte_ids[w.text[at + lane]] : 0;
-            keys[lane] = lane + 1 < n
-                             ? merge_key<kBits>(t.byte_pair_ranks[w.text[at + lane] << 8 | w.text[at + lane + 1]], lane)
-                             : kNoMerge;
-        });
-        uint32_t alive = ones_below(n);  // lanes that have a symbol: all know them
+        uint32_t byte = w.text[at];
+        for (uint32_t i = 0; i < n; ++i) {
+            const uint32_t next = w.text[at + i + 1];  // behind the last byte there are others
+            s.symbols[i][lane] = t.byte_ids[byte];
+            s.keys[i][lane] = i + 1 < n ? merge_key<kBits>(t.byte_pair_ranks[byte << 8 | next], i) : kNoMerge;
+            byte = next;
+        }
+        uint32_t alive = ones_below(n);  // places that have a symbol
         for (;;) {
-            const uint32_t least = group.least(keys);
+            uint32_t least = kNoMerge;
+            for (uint32_t i = 0; i < n; ++i) least = s.keys[i][lane] < least ? s.keys[i][lane] : least;
             if (least == kNoMerge) break;
             const uint32_t left = least & ((1u << kBits) - 1), product = t.products[least >> kBits];
             const uint32_t gone = lowest_one(alive & ~ones_below(left + 1));
             alive &= ~(uint32_t(1) << gone);
+            s.symbols[left][lane] = product;
+            s.keys[gone][lane] = kNoMerge;
             const uint32_t behind = alive & ~ones_below(left + 1), before = alive & ones_below(left);
             const uint32_t next = behind != 0 ? lowest_one(behind) : left;
             const uint32_t previous = before != 0 ? highest_one(before) : left;
-            const uint32_t next_symbol = group.from(symbols, next), previous_symbol = group.from(symbols, previous);
-            group.each([&](uint32_t lane) {
-                if (lane == gone || lane == left) keys[lane] = kNoMerge;
-                if (lane == left) symbols[lane] = product;
-                // One call for both lanes: two calls on two branches would be made one after the other.
-                const bool is_left = lane == left && behind != 0, is_previous = lane == previous && before != 0;
-                if (is_left || is_previous) {
-                    const uint32_t first = is_left ? product : previous_symbol;
-                    const uint32_t second = is_left ? next_symbol : product;
-                    keys[lane] = merge_key<kBits>(pair_rank(t, first, second), lane);
-                }
-            });
+            // Both ranks are asked for at once.
+            const uint32_t with_next = pair_rank(t, product, s.symbols[next][lane]);
+            const uint32_t with_previous = pair_rank(t, s.symbols[previous][lane], product);
+            s.keys[left][lane] = behind != 0 ? merge_key<kBits>(with_next, left) : kNoMerge;
+            if (before != 0) s.keys[previous][lane] = merge_key<kBits>(with_previous, previous);
         }
-        group.each([&](uint32_t lane) {
-            if (alive >> lane & 1) w.merged[task.at + count_bits(alive & ones_below(lane))] = symbols[lane];
-            if (lane == 0) {
-                w.counts[task.pretoken] = count_bits(alive) | Count::kMerged;
-                w.results[task.pretoken] = task.at;
-            }
-        });
+        uint32_t* to = w.merged + task.at;
+        for (uint32_t left = alive; left != 0; left &= left - 1) *to++ = s.symbols[lowest_one(left)][lane];
+        w.counts[task.pretoken] = count_bits(alive) | Count::kMerged;
+        w.results[task.pretoken] = task.at;
     }
 };
 

@@ -258,8 +258,8 @@ PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const 
 void PartitionRun::merge(const OfHost& of_host) {
     const Totals& t = totals();
     work_.merged = merged_.make_room(size_t(t.merged_bytes) + of_host.ids.size());
-    launch(Kernel::merge_short, MergeInLanes<kShortMerge>::blocks(t.n_short));
-    launch(Kernel::merge_middle, MergeInLanes<kMiddleMerge>::blocks(t.n_middle));
+    launch(Kernel::merge_short, MergeByThreads<kShortMerge>::blocks(t.n_short));
+    launch(Kernel::merge_middle, MergeByThreads<kMiddleMerge>::blocks(t.n_middle));
     launch(Kernel::merge_long, MergeInShared::blocks(t.n_long));
     launch(Kernel::keep_merged, KeepMerged::blocks(t.n_short));
     launch(Kernel::repeat_ids, RepeatIds::blocks(work_));

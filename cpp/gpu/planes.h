@@ -82,9 +82,6 @@ CRAYON_DEVICE inline uint64_t transposed(uint64_t x) {
     return x ^ t ^ t << 28;
 }
 
-// What Tables::byte_flags has of a byte: the class of an ASCII character, and these.
-constexpr uint8_t kBlankFlag = 1 << 3, kQuoteFlag = 1 << 4, kSlashFlag = 1 << 5, kNotAsciiFlag = 1 << 6;
-
 // A chunk's planes, as far as bytes alone say; `not_ascii`: the bytes that are not.
 CRAYON_DEVICE inline Planes ascii_planes(const Work& w, uint32_t chunk, uint64_t* not_ascii) {
     uint64_t planes[7] = {};

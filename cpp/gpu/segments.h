@@ -62,18 +62,23 @@ CRAYON_DEVICE inline AddedMatch match_added(const Work& w, uint32_t at) {
     return best;
 }
 
-// One thread to four bytes.
+// One thread to eight bytes.
 struct FindAdded {
-    static constexpr uint32_t kThreads = 256, kEach = 4;
+    static constexpr uint32_t kThreads = 256, kEach = 8;
     struct Shared {};
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.size + kThreads * kEach - 1) / (kThreads * kEach); }
     CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
             const uint32_t start = (block.index() * kThreads + lane) * kEach;
-            for (uint32_t at = start; at < start + kEach && at < w.size; ++at) {
-                const uint8_t byte = w.text[at];
-                if (!has_bit(w.tables.added_first, byte)) continue;
+            if (start >= w.size) return;
+            uint32_t firsts = 0;
+            const uint64_t word = load_eight(w.text, start);
+            for (uint32_t k = 0; k < kEach; ++k)
+                firsts |= uint32_t(w.tables.byte_flags[word >> 8 * k & 0xFF] & kAddedFlag) >> 7 << k;
+            for (; firsts != 0; firsts &= firsts - 1) {
+                const uint32_t at = start + lowest_one(firsts);
+                if (at >= w.size) return;
                 const AddedMatch match = match_added(w, at);
                 if (match.size == 0) continue;
                 if (!w.tables.added_is_plain) {

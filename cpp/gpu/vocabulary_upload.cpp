@@ -109,7 +109,6 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     Tables& t = tables_;
     t.class_index = upload(kClassIndex, sizeof kClassIndex);
     t.class_blocks = upload(&kClassBlocks[0][0], sizeof kClassBlocks);
-    t.byte_flags = upload(byte_flags().data(), 256);
     t.words = upload_all(c.word_table);
     t.word_bucket_mask = c.word_table.size / 2 - 1;
     t.byte_ids = upload_all(c.byte_ids);
@@ -118,6 +117,12 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     t.pair_filter = upload_all(c.pair_filter);
     t.pair_slots = upload_all(c.pair_table);
     const MergeTables& merges = engine.impl().merges;
+    if (merges.has_live()) {
+        t.live_pilots = upload_all(c.live_pilots);
+        t.live_slots = upload_all(c.live_slots);
+        t.live_pilot_shift = merges.live_pilot_shift;
+        t.live_slot_shift = merges.live_slot_shift;
+    }
     t.filter_shift = merges.filter_shift;
     t.pair_mask = merges.slot_mask;
     t.pair_shift = merges.slot_shift;
@@ -126,6 +131,7 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
     t.token_flags = upload_all(c.token_flags);
 
     const auto contents = added_contents(engine);
+    std::array<uint8_t, 256> flags = byte_flags();
     DoubleArray trie;
     bool is_plain = true;
     if (!contents.empty()) {
@@ -136,8 +142,9 @@ Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
         is_plain = keys.size() == contents.size();
         trie = build_double_array(keys);
         t.added = upload_trie(view_of(trie));
-        for (const auto& key : keys) t.added_first[uint8_t(key.first[0]) / 32] |= uint32_t(1) << (key.first[0] & 31);
+        for (const auto& key : keys) flags[uint8_t(key.first[0])] |= kAddedFlag;
     }
+    t.byte_flags = upload(flags.data(), flags.size());
     t.added_is_plain = is_plain && are_plain(engine, contents, view_of(trie));
     const Engine::Impl& impl = engine.impl();
     t.unknown_first = impl.unknown.first;

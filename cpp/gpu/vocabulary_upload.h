@@ -14,7 +14,7 @@ namespace gpu {
 // Why an engine's vocabulary cannot be encoded with by a GPU; empty when it can.
 std::string why_unsupported(const Engine& engine);
 
-// Tables::byte_flags.
+// Tables::byte_flags without added tokens.
 std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {

@@ -120,98 +120,83 @@ CRAYON_DEVICE inline int32_t find_whole(const Work& w, uint32_t at, uint32_t siz
 }
 
 // One thread to a pretoken. What neither the word table nor the cache has, and what is the first of its kind, becomes a
-// task; tasks are added for a block at once.
+// task: few do, so each asks for its own place.
 struct LookUpWords {
     static constexpr uint32_t kThreads = 256;
-    struct Shared {
-        Block<kThreads>::Sums sums;
-        uint32_t places[4], bytes;
-    };
+    struct Shared {};
 
     CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (w.n_pretokens + kThreads - 1) / kThreads; }
-    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared& shared) {
-        constexpr uint32_t kNone = 0xFFFFFFFFu, kKinds = 4;
-        PerLane<uint32_t, kThreads> kinds, bytes;
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
         block.each([&](uint32_t lane) {
             const uint32_t i = block.index() * kThreads + lane;
-            kinds[lane] = kKinds;
-            bytes[lane] = 0;
-            if (i >= w.n_pretokens) return;
-            const uint32_t at = w.starts[i], size = w.starts[i + 1] - at;
-            uint32_t result = 0, count = 1;
-            uint64_t hash = 0;
-            if (is_host_document(w, at)) {
-                kinds[lane] = 3;
-            } else if (w.tables.added.size > 0 && has_bit(w.added, at)) {
-                result = uint32_t(match_added(w, at).id);
-            } else if (w.tables.longest_match) {
-                const uint32_t id = uint32_t(longest_match_at(w, at, w.boundaries).id);
-                result = id < w.tables.unknown_first ? id : w.tables.unknown_id;
-            } else if (size <= kWordKeyBytes) {
-                const TextKey key = text_key(w, at, size);
-                hash = word_hash(key.lo, key.hi);
-                uint32_t entry = find_entry(w.tables, key, hash, kNone), of_cache = 0;
-                const WordEntry* entries = w.tables.words;
-                if (entry == kNone) {
-                    entry = find_cached(w, key, hash, kNone);
-                    entries = w.cache;
-                    of_cache = Count::kCached;
-                }
-                if (entry == kNone) {
-                    kinds[lane] = 0;
-                } else {
-                    count = uint32_t(entries[entry].key[1] >> 60);
-                    result = count == 1 ? entries[entry].ids[0] : entry | of_cache;
-                }
-            } else {
-                const int32_t id = find_whole(w, at, size);
-                result = uint32_t(id);
-                if (id < 0) {
-                    kinds[lane] = size <= kShortMerge ? 0 : size <= kMiddleMerge ? 1 : size <= kLongMerge ? 2 : 3;
-                    if (kinds[lane] < 3) hash = text_hash(w, at, size);
-                }
-            }
-            if (kinds[lane] < 3) {
-                const uint32_t first = first_of_kind(w, i, hash);
-                if (first != i) {
-                    result = first;
-                    count = Count::kRepeat;
-                    kinds[lane] = kKinds;
-                }
-            }
-            if (kinds[lane] == kKinds) {
-                w.results[i] = result;
-                w.counts[i] = count;
-            } else {
-                bytes[lane] = kinds[lane] == 3 ? 0 : size;  // the CPU's have their own
-            }
+            if (i < w.n_pretokens) look_up(w, i);
         });
-        const uint32_t total_bytes = block.exclusive_sum(bytes, shared.sums);
-        block.once([&] { shared.bytes = total_bytes > 0 ? atomic_add(&w.totals->merged_bytes, total_bytes) : 0; });
-        for (uint32_t kind = 0; kind < kKinds; ++kind) {
-            PerLane<uint32_t, kThreads> places;
-            block.each([&](uint32_t lane) { places[lane] = kinds[lane] == kind; });
-            const uint32_t n = block.exclusive_sum(places, shared.sums);
-            uint32_t* const counter = kind == 0   ? &w.totals->n_short
-                                      : kind == 1 ? &w.totals->n_middle
-                                      : kind == 2 ? &w.totals->n_long
-                                                  : &w.totals->n_host;
-            Task* const tasks = kind == 0 ? w.short_tasks : kind == 1 ? w.middle_tasks : w.long_tasks;
-            block.once([&] { shared.places[kind] = n > 0 ? atomic_add(counter, n) : 0; });
-            block.each([&](uint32_t lane) {
-                if (kinds[lane] != kind) return;
-                const uint32_t i = block.index() * kThreads + lane, place = shared.places[kind] + places[lane];
-                if (kind < 3) {
-                    tasks[place] = {i, shared.bytes + bytes[lane]};
-                    return;
-                }
-                const uint32_t at = w.starts[i];
-                w.host_tasks[place] = {i, at, w.starts[i + 1] - at, is_host_document(w, at)};
-            });
-        }
     }
 
   private:
+    CRAYON_DEVICE static void look_up(const Work& w, uint32_t i) {
+        constexpr uint32_t kNone = 0xFFFFFFFFu;
+        const uint32_t at = w.starts[i], size = w.starts[i + 1] - at;
+        uint32_t result = 0, count = 1;
+        uint64_t hash = 0;
+        bool is_known = true, is_host = false;
+        if (is_host_document(w, at)) {
+            is_host = true;
+        } else if (w.tables.added.size > 0 && has_bit(w.added, at)) {
+            result = uint32_t(match_added(w, at).id);
+        } else if (w.tables.longest_match) {
+            const uint32_t id = uint32_t(longest_match_at(w, at, w.boundaries).id);
+            result = id < w.tables.unknown_first ? id : w.tables.unknown_id;
+        } else if (size <= kWordKeyBytes) {
+            const TextKey key = text_key(w, at, size);
+            hash = word_hash(key.lo, key.hi);
+            uint32_t entry = find_entry(w.tables, key, hash, kNone), of_cache = 0;
+            const WordEntry* entries = w.tables.words;
+            if (entry == kNone) {
+                entry = find_cached(w, key, hash, kNone);
+                entries = w.cache;
+                of_cache = Count::kCached;
+            }
+            is_known = entry != kNone;
+            if (is_known) {
+                count = uint32_t(entries[entry].key[1] >> 60);
+                result = count == 1 ? entries[entry].ids[0] : entry | of_cache;
+            }
+        } else {
+            const int32_t id = find_whole(w, at, size);
+            result = uint32_t(id);
+            is_known = id >= 0;
+            is_host = !is_known && size > kLongMerge;
+            if (!is_known && !is_host) hash = text_hash(w, at, size);
+        }
+        if (is_host) {
+            const uint32_t place = atomic_add(&w.totals->n_host, 1);
+            w.host_tasks[place] = {i, at, size, is_host_document(w, at)};
+            return;
+        }
+        if (!is_known) {
+            result = first_of_kind(w, i, hash);
+            count = Count::kRepeat;
+            if (result == i) {
+                add_task(w, i, size);
+                return;
+            }
+        }
+        w.results[i] = result;
+        w.counts[i] = count;
+    }
+
+    CRAYON_DEVICE static void add_task(const Work& w, uint32_t i, uint32_t size) {
+        uint32_t* counter = &w.totals->n_long;
+        Task* tasks = w.long_tasks;
+        if (size <= kMiddleMerge) {
+            counter = size <= kShortMerge ? &w.totals->n_short : &w.totals->n_middle;
+            tasks = size <= kShortMerge ? w.short_tasks : w.middle_tasks;
+        }
+        const uint32_t place = atomic_add(counter, 1);
+        tasks[place] = {i, atomic_add(&w.totals->merged_bytes, size)};
+    }
+
     // A document that is the CPU's is one pretoken (JoinHostDocuments).
     CRAYON_DEVICE static bool is_host_document(const Work& w, uint32_t at) {
         return w.totals->any_host_document != 0 && has_bit(w.documents, at) && w.is_host[document_of(w, at)] != 0;

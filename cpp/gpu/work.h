@@ -18,7 +18,11 @@ constexpr uint32_t kMostBytes = 0x7FF00000;  // of a partition; what is counted 
 constexpr uint32_t kMostGrowth = 3;          // bytes that NFC makes of one, at most (Unicode, "Normalization", Table 5)
 constexpr uint32_t kChunk = 64;              // bytes of text that a thread finds the boundaries of
 constexpr uint32_t kTile = 1024;             // elements that a block adds up: words of a bitmap, or pretokens
-constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // bytes of what a group of lanes merges
+constexpr uint32_t kShortMerge = 16, kMiddleMerge = 32, kLongMerge = 1024;  // bytes of what is merged in each way
+
+// What Tables::byte_flags has of a byte: the class of an ASCII character in three bits, and these.
+constexpr uint8_t kBlankFlag = 1 << 3, kQuoteFlag = 1 << 4, kSlashFlag = 1 << 5, kNotAsciiFlag = 1 << 6;
+constexpr uint8_t kAddedFlag = 1 << 7;  // an added token begins with it
 
 // 64 bytes of text, a bit for each: the three bits of the class of the character that it belongs to (CharClass),
 // whether it is of a character but not its first byte, and whether it is one of three ASCII characters.
@@ -31,7 +35,7 @@ struct Planes {
 struct Tables {
     const uint8_t* class_index;   // crayon/unicode/unicode.h, as in class_lookup.h: [8704]
     const uint8_t* class_blocks;  // [231][128]
-    const uint8_t* byte_flags;    // [256]: planes.h
+    const uint8_t* byte_flags;    // [256]
     const WordEntry* words;
     uint64_t word_bucket_mask;
     const uint32_t* byte_ids;         // [256]
@@ -41,13 +45,16 @@ struct Tables {
     const uint64_t* pair_slots;
     uint64_t pair_mask;
     uint32_t filter_shift, pair_shift;
+    // The merges that happen (bpe/reachable_merges.h); null when there is no such table.
+    const uint16_t* live_pilots;
+    const uint64_t* live_slots;
+    uint32_t live_pilot_shift, live_slot_shift;
     DoubleArrayView trie;
     uint32_t max_token_bytes;
     const uint8_t* token_flags;  // TokenFlag by id
-    // Added tokens that are looked for in the text: a trie over their contents, whose values are ids; which bytes begin
-    // one; and whether a match is one wherever it stands. If not, a document that has one is the CPU's.
+    // Added tokens that are looked for in the text: a trie over their contents, whose values are ids; and whether a
+    // match is one wherever it stands. If not, a document that has one is the CPU's.
     DoubleArrayView added;
-    uint32_t added_first[8];  // a bit for each byte
     bool added_is_plain;
     // A bit for each code point that the normalizer leaves alone, whatever stands beside it: a document with another
     // character is the CPU's. Null: there is no normalizer.
@@ -130,8 +137,8 @@ struct Work {
 // numbers with the structures.
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
-static_assert(sizeof(Tables) == 256 && offsetof(Tables, never) == 232, "laid out alike");
-static_assert(sizeof(Work) == 568 && offsetof(Work, text) == 256 && offsetof(Work, totals) == 560, "laid out alike");
+static_assert(sizeof(Tables) == 248 && offsetof(Tables, never) == 224, "laid out alike");
+static_assert(sizeof(Work) == 560 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 552, "laid out alike");
 static_assert(sizeof(Totals) == 40 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
 
 }  // namespace gpu
