@@ -695,9 +695,29 @@ class _testing:
     TRACE_STEPS: int
 
     @staticmethod
-    def host_device(budget_bytes: int) -> Any:
+    def host_device(budget_bytes: int, kind: str = "host", is_deferred: bool = False) -> Any:
         """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
-        host's, of which it pretends to have so many bytes."""
+        host's, of which it pretends to have so many bytes. With `is_deferred` a stream's work is done when somebody
+        waits for it, not before. `kind` is what it says it is: host, cuda or rocm."""
+    @staticmethod
+    def fail_on_device(device: Any, call: str, calls: int, status: str, times: int = 1) -> None:
+        """After `calls` more, so many calls of a `host_device` give a status: out_of_memory, unusable, lost, failed.
+        After lost, all do."""
+    @staticmethod
+    def take_device_memory(device: Any, bytes: int, is_told: bool = True) -> None:
+        """Another process has so many bytes of a `host_device`. Unless `is_told`, it says that they are free."""
+    @staticmethod
+    def device_counts(device: Any) -> dict[str, int]:
+        """How often a `host_device` was called, by call; bytes used, and pinned, now and at most; open streams."""
+    @staticmethod
+    def open_device_stream(device: Any) -> int:
+        """A stream of a `host_device`, as another library may have one."""
+    @staticmethod
+    def copy_on_device(device: Any, stream: int, to: Any, from_: Any) -> None:
+        """Put into a stream of a `host_device` that a buffer gets the bytes of another. Both must live till then."""
+    @staticmethod
+    def stream_after_on_device(device: Any, stream: int, other: int) -> None:
+        """Let a stream of a `host_device` wait for what is in another."""
 
     class MergeWay:
         """The ways of merging that must agree; `usual` chooses by length."""

@@ -14,7 +14,7 @@ namespace gpu {
 
 // Modules that were built apart must not meet: the version grows when this header changes, or what a structure or a
 // kernel means; that there are others, or of another size, shows by itself.
-constexpr uint32_t kDeviceVersion = 1;
+constexpr uint32_t kDeviceVersion = 2;
 constexpr uint32_t kDeviceAbi = kDeviceVersion << 24 | uint32_t(sizeof(Work)) << 8 | kKernels;
 
 enum class Status : uint32_t {
@@ -22,6 +22,7 @@ enum class Status : uint32_t {
     out_of_memory,  // the device's or pinned memory
     unusable,       // no driver, no device, one that this build has no code for
     lost,           // nothing more can be done with it in this process
+    failed,         // this call; others, and the same one another time, may succeed
 };
 
 using Stream = void*;  // the device's own; null is its default stream
@@ -45,6 +46,9 @@ class Device {
 
     virtual Status open_stream(Stream* stream) = 0;
     virtual void close_stream(Stream stream) = 0;
+    // What is put into `stream` from here on begins when all that `other` has now is done. `other` may be another
+    // library's.
+    virtual Status after(Stream stream, Stream other) = 0;
     virtual Status to_device(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status copy(void* to, const void* from, size_t bytes, Stream stream) = 0;

@@ -248,6 +248,22 @@ def test_a_batch_without_room_leaves_the_encoder_as_it_was(engine):
         assert_same(encoder.encode_ragged(["a"]), engine.encode_ragged(["a"]))
 
 
+def test_a_call_that_fails_is_not_the_end_of_the_device(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    for call in ("to_device", "zero", "launch", "wait", "to_host"):
+        for as_device_arrays in (True, False):
+            _core._testing.fail_on_device(device, call, 1, "failed")
+            with pytest.raises(DeviceError, match=f"of {call} fails for a test") as caught:
+                encoder.encode_ragged(TEXTS, True, False, 0, as_device_arrays)
+            assert type(caught.value) is DeviceError
+            assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+    _core._testing.fail_on_device(device, "launch", 0, "lost")
+    for _ in range(2):
+        with pytest.raises(DeviceLostError):
+            encoder.encode_ragged(TEXTS)
+
+
 def test_arrays_outlive_the_encoder_and_are_freed(engine):
     device = _core._testing.host_device(12 << 20)
     expected = engine.encode_ragged(TEXTS)

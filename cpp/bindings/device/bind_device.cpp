@@ -1,4 +1,4 @@
-// The encoder on devices: DeviceEncoder, DeviceArray, and the device that stands in for one.
+// The encoder on devices: DeviceEncoder, DeviceArray.
 #include <pybind11/stl.h>
 
 #include <mutex>
@@ -10,7 +10,7 @@
 #include "device_array.h"
 #include "flat_input.h"
 #include "gpu/encoder.h"
-#include "gpu/host_device.h"
+#include "host_device_tests.h"
 
 namespace crayon::python {
 namespace {
@@ -159,13 +159,6 @@ class PyDeviceEncoder {
     std::unique_ptr<OnDevice> on_device_;
 };
 
-py::capsule host_device(size_t budget) {
-    const auto destroy = [](PyObject* capsule) {
-        delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, device_capsule_name()));
-    };
-    return py::capsule(gpu::make_host_device(budget).release(), device_capsule_name(), destroy);
-}
-
 void bind_array(py::module_& m) {
     py::class_<DeviceArray>(m, "DeviceArray")
         .def("__dlpack__", &DeviceArray::to_dlpack, py::kw_only(), py::arg("stream") = py::none(),
@@ -190,7 +183,7 @@ void bind_array(py::module_& m) {
 }  // namespace
 
 void bind_device(py::module_& m) {
-    py::module_ testing = m.def_submodule("_testing");
+    bind_host_device(m.def_submodule("_testing"));
     bind_array(m);
     py::class_<PyDeviceEncoder>(m, "DeviceEncoder")
         .def(py::init([](std::shared_ptr<const Engine> engine, const py::object& device, uint64_t elements,
@@ -211,7 +204,6 @@ void bind_device(py::module_& m) {
         .def_property_readonly("device", [](const PyDeviceEncoder& self) { return self.device().label(); });
     m.def(
         "why_not_on_device", [](const Engine& engine) { return gpu::why_unsupported(engine); }, py::arg("engine"));
-    testing.def("host_device", &host_device, py::arg("budget_bytes"));
 }
 
 }  // namespace crayon::python
