@@ -460,8 +460,9 @@ class DeviceEncoder:
     ) -> tuple[Any, Any]:
         """The same of texts that lie one behind the other: text i is data[offsets[i]:offsets[i + 1]], UTF-8.
 
-        `data` is any buffer of the host, or has ``__dlpack__``: a contiguous vector of uint8 or int8, on the CPU
-        (pinned or not) or on this device, whose default stream waits for it. It must not change meanwhile.
+        `data` is any buffer of the host, or has ``__dlpack__`` or ``__cuda_array_interface__``: a contiguous vector of
+        uint8 or int8, on the CPU (pinned or not) or on this device. What its library has put into the array's stream
+        is waited for on the device. It must not change meanwhile.
 
         InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
         and for offsets that fall, or go beyond the data; TypeError for data that is not of bytes."""

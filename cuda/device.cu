@@ -29,6 +29,12 @@ inline cudaError_t release_pinned(void* memory) {
     return cudaFreeHost(memory);
 }
 
+inline bool is_memory_of(const void* memory, int device) {
+    cudaPointerAttributes found{};
+    if (cudaPointerGetAttributes(&found, memory) != cudaSuccess) return false;
+    return found.type == cudaMemoryTypeManaged || (found.type == cudaMemoryTypeDevice && found.device == device);
+}
+
 inline std::string architecture(const Properties& properties) {
     return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
 }

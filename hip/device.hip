@@ -29,6 +29,11 @@ inline hipError_t release_pinned(void* memory) {
     return hipHostFree(memory);
 }
 
+inline bool is_memory_of(const void* memory, int device) {
+    hipPointerAttribute_t found{};
+    return hipPointerGetAttributes(&found, memory) == hipSuccess && found.device == device;
+}
+
 // Without what follows a colon: settings of the device, as in gfx90a:sramecc+:xnack-.
 inline std::string architecture(const Properties& properties) {
     const std::string name = properties.gcnArchName;

@@ -25,7 +25,8 @@ enum class Status : uint32_t {
     failed,         // this call; others, and the same one another time, may succeed
 };
 
-using Stream = void*;  // the device's own; null is its default stream
+// The device's own. Null is its default stream, which other libraries use; ours do not wait for it, nor it for them.
+using Stream = void*;
 
 class Device {
   public:
@@ -49,6 +50,8 @@ class Device {
     // What is put into `stream` from here on begins when all that `other` has now is done. `other` may be another
     // library's.
     virtual Status after(Stream stream, Stream other) = 0;
+    // Whether it reaches this memory, allocated by whatever library.
+    virtual bool owns(const void* memory) = 0;
     virtual Status to_device(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status copy(void* to, const void* from, size_t bytes, Stream stream) = 0;

@@ -37,7 +37,7 @@ struct Encoder::Lane {
 };
 
 Encoder::Encoder(std::shared_ptr<const Engine> engine, Device* device, Capacity capacity)
-    : engine_(std::move(engine)), device_(device), vocabulary_(*engine_, device) {
+    : engine_(std::move(engine)), device_(device), side_(device), vocabulary_(*engine_, device, side_) {
     set_capacity(capacity);
 }
 
@@ -95,8 +95,8 @@ void Encoder::run(const FlatTexts& texts, const EncodeOptions& options, EncodeRe
             const Partition& p = partitions[i];
             std::exception_ptr error;
             try {
-                FlatTexts part{texts.bytes, texts.offsets + p.first, p.last - p.first, texts.on_device,
-                               texts.first + p.first};
+                FlatTexts part{texts.bytes,     texts.offsets + p.first, p.last - p.first,
+                               texts.on_device, texts.first + p.first,   texts.stream};
                 if (!p.on_cpu) lanes_[lane]->run.encode(part, tables, options);
             } catch (...) {
                 error = std::current_exception();
@@ -147,8 +147,9 @@ Ragged Encoder::encode_on_cpu(const FlatTexts& texts, const Partition& p, const 
     const uint8_t* bytes = texts.bytes + first;
     if (texts.on_device) {
         copy.resize(size);
-        check(*device_, device_->to_host(copy.data(), bytes, size, nullptr), "reading text");
-        check(*device_, device_->wait(nullptr), "reading text");
+        check(*device_, device_->after(side_, texts.stream), "waiting for text");
+        check(*device_, device_->to_host(copy.data(), bytes, size, side_), "reading text");
+        side_.wait("reading text");
         bytes = copy.data();
     }
     check_utf8(Bytes(bytes, size), texts.first + p.first);
@@ -191,9 +192,9 @@ DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptio
             const Ragged one = encode_on_cpu(texts, p, options);
             Buffer<int32_t> ids(device_);
             ids.make_room(one.ids.size());
-            check(*device_, device_->to_device(ids.data(), one.ids.data(), one.ids.size() * sizeof(int32_t), nullptr),
+            check(*device_, device_->to_device(ids.data(), one.ids.data(), one.ids.size() * sizeof(int32_t), side_),
                   "copying ids");
-            check(*device_, device_->wait(nullptr), "copying ids");
+            side_.wait("copying ids");
             made.n_ids += one.ids.size();
             append_splits(&splits, one.splits.data(), 1);
             parts.emplace_back(std::move(ids), one.ids.size());
@@ -215,13 +216,13 @@ DeviceRagged Encoder::encode_on_device(const FlatTexts& texts, const EncodeOptio
     } else {
         int32_t* to = made.ids.make_room(made.n_ids);
         for (auto& part : parts) {
-            check(*device_, device_->copy(to, part.first.data(), part.second * sizeof *to, nullptr), "joining ids");
+            check(*device_, device_->copy(to, part.first.data(), part.second * sizeof *to, side_), "joining ids");
             to += part.second;
         }
     }
     int64_t* const to = made.row_splits.make_room(splits.size());
-    check(*device_, device_->to_device(to, splits.data(), splits.size() * sizeof *to, nullptr), "copying row splits");
-    check(*device_, device_->wait(nullptr), "encoding");
+    check(*device_, device_->to_device(to, splits.data(), splits.size() * sizeof *to, side_), "copying row splits");
+    side_.wait("encoding");
     return made;
 }
 

@@ -30,8 +30,9 @@ struct FlatTexts {
     const uint8_t* bytes;
     const uint64_t* offsets;  // [count + 1], of the host
     size_t count;
-    bool on_device = false;  // where the bytes are
-    size_t first = 0;        // the number of the first one, for errors
+    bool on_device = false;   // where the bytes are
+    size_t first = 0;         // the number of the first one, for errors
+    Stream stream = nullptr;  // of the device, that may still be filling bytes there
 };
 
 // Ids in the device's memory, and where each text's begin. Whoever has it keeps the device.
@@ -66,6 +67,8 @@ class Encoder {
 
     const Engine& engine() const { return *engine_; }
     Device& device() const { return *device_; }
+    // For texts on the device: whoever fills them may let it wait.
+    Stream stream() const { return side_; }
 
   private:
     struct Lane;
@@ -80,6 +83,7 @@ class Encoder {
     std::shared_ptr<const Engine> engine_;
     Device* device_;
     Capacity capacity_;
+    OwnStream side_;  // for what is no partition's
     Vocabulary vocabulary_;
     std::vector<std::unique_ptr<Lane>> lanes_;
 };

@@ -3,8 +3,8 @@
 // is read in place; and the namespace `runtime`.
 //
 // Every call makes the device current and afterwards the one that was: so several devices may be used in turn, by
-// several threads, beside PyTorch. Streams are the plain kind, which wait for the default stream and it for them: what
-// another library has put there, say a tensor that is encoded, is done when a stream of ours goes on.
+// several threads, beside PyTorch. Streams do not wait for the default stream, nor it for them: `after` says what of
+// another library a stream of ours has to wait for.
 #pragma once
 
 #include <unistd.h>
@@ -135,7 +135,8 @@ class GpuDevice : public Device {
     Status open_stream(Stream* stream) override {
         *stream = nullptr;
         return call([&] {
-            return CRAYON_RUNTIME(StreamCreate)(reinterpret_cast<Handle*>(stream));
+            return CRAYON_RUNTIME(StreamCreateWithFlags)(reinterpret_cast<Handle*>(stream),
+                                                         CRAYON_RUNTIME(StreamNonBlocking));
         });
     }
     void close_stream(Stream stream) override {
@@ -151,6 +152,14 @@ class GpuDevice : public Device {
             (void)CRAYON_RUNTIME(EventDestroy)(event);  // in the end: it waits for nothing
             return error;
         });
+    }
+    bool owns(const void* memory) override {
+        bool is_ours = false;
+        const Status status = call([&] {
+            is_ours = runtime::is_memory_of(memory, index_);
+            return kSuccess;
+        });
+        return status == Status::ok && is_ours;
     }
     Status to_device(void* to, const void* from, size_t bytes, Stream stream) override {
         return move(to, from, bytes, CRAYON_RUNTIME(MemcpyHostToDevice), stream);

@@ -15,10 +15,10 @@
 namespace crayon {
 namespace gpu {
 
-#define CRAYON_DEVICE_CALLS(X)                                                                                \
-    X(memory)                                                                                                 \
-    X(allocate) X(release) X(allocate_pinned) X(open_stream) X(after) X(to_device) X(to_host) X(copy) X(zero) \
-        X(launch) X(wait)
+#define CRAYON_DEVICE_CALLS(X) \
+    X(memory)                  \
+    X(allocate)                \
+    X(release) X(allocate_pinned) X(open_stream) X(after) X(to_device) X(to_host) X(copy) X(zero) X(launch) X(wait)
 
 enum class HostCall : uint32_t {
 #define CRAYON_NAME(name) name,
@@ -56,6 +56,7 @@ class HostDevice : public Device {
     Status open_stream(Stream* stream) override;
     void close_stream(Stream stream) override;
     Status after(Stream stream, Stream other) override;
+    bool owns(const void* memory) override { return memory != nullptr; }
     Status to_device(void* to, const void* from, size_t bytes, Stream stream) override;
     Status to_host(void* to, const void* from, size_t bytes, Stream stream) override;
     Status copy(void* to, const void* from, size_t bytes, Stream stream) override;

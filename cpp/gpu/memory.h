@@ -25,6 +25,26 @@ inline void check(const Device& device, Status status, const char* what) {
                                   ": " + device.error());
 }
 
+// A stream, until everything in it is done.
+class OwnStream {
+  public:
+    explicit OwnStream(Device* device) : device_(device) {
+        check(*device_, device_->open_stream(&stream_), "opening a stream");
+    }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+    ~OwnStream() {
+        (void)device_->wait(stream_);
+        device_->close_stream(stream_);
+    }
+    operator Stream() const { return stream_; }
+    void wait(const char* what) const { check(*device_, device_->wait(stream_), what); }
+
+  private:
+    Device* const device_;
+    Stream stream_ = nullptr;
+};
+
 // Memory that grows and is not kept when it does: what it held is lost.
 template <typename T, bool kPinned = false>
 class Buffer {

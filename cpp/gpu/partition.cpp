@@ -25,13 +25,6 @@ void check_utf8(Bytes text, size_t number) {
 PartitionRun::PartitionRun(const Engine& engine, Device* device) : engine_(engine), device_(device) {
     totals_.make_room(1);
     totals_on_host_.make_room(1);
-    check(*device_, device_->open_stream(&stream_), "opening a stream");
-}
-
-PartitionRun::~PartitionRun() {
-    // Nothing that is still on its way may use what is released now.
-    (void)device_->wait(stream_);
-    device_->close_stream(stream_);
 }
 
 template <typename T>
@@ -77,6 +70,7 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
     const uint64_t first = texts.offsets[0];
     work_.size = uint32_t(texts.offsets[texts.count] - first);
     work_.n_documents = uint32_t(texts.count);
+    if (texts.on_device) check(*device_, device_->after(stream_, texts.stream), "waiting for text");
     // Also what is on the device already: kernels load whole words, from a multiple of their size on.
     uint8_t* const text = text_.make_room(work_.size + kSlack);
     check(*device_,

@@ -12,7 +12,6 @@ void check_utf8(Bytes text, size_t number);
 class PartitionRun {
   public:
     PartitionRun(const Engine& engine, Device* device);
-    ~PartitionRun();
 
     // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
     // says how many there are. Waits for the device three times: for how many pretokens there are, for which are
@@ -52,7 +51,6 @@ class PartitionRun {
 
     const Engine& engine_;
     Device* const device_;
-    Stream stream_ = nullptr;
     Work work_{};
     size_t n_ids_ = 0;
     std::vector<int32_t> frame_on_host_;
@@ -72,6 +70,7 @@ class PartitionRun {
     Buffer<int64_t> row_splits_{device_};
     Buffer<Totals> totals_{device_};
     Buffer<Totals, true> totals_on_host_{device_};
+    OwnStream stream_{device_};  // goes first: nothing on its way may use memory that is released
 };
 
 }  // namespace gpu

@@ -15,8 +15,8 @@ std::string why_unsupported(const Engine& engine);
 
 class Vocabulary {
   public:
-    // Of an engine that is supported.
-    Vocabulary(const Engine& engine, Device* device);
+    // Of an engine that is supported. Complete when it is made, by way of the stream.
+    Vocabulary(const Engine& engine, Device* device, Stream stream);
     const Tables& tables() const { return tables_; }
 
   private:
@@ -24,6 +24,7 @@ class Vocabulary {
     const T* upload(const T* data, size_t count);
 
     Device* device_;
+    Stream stream_;
     std::vector<Buffer<uint8_t>> buffers_;
     Tables tables_{};
 };

@@ -342,6 +342,99 @@ def test_dlpack_refuses(array, how, message):
     assert '"dltensor"' in repr(array.__dlpack__(max_version=(0, 8)))
 
 
+# -- streams
+
+
+class Filled(Exporter):
+    """Bytes that a stream of a library has still to fill when somebody asks for them."""
+
+    def __init__(self, device: Any, data: bytes) -> None:
+        super().__init__(np.zeros(len(data), np.uint8), (2, 0))
+        self.on, self.data = device, bytearray(data)
+        self.stream = _core._testing.open_device_stream(device)
+        _core._testing.copy_on_device(device, self.stream, self.array, self.data)
+
+    def __dlpack__(self, stream: int) -> Any:
+        _core._testing.stream_after_on_device(self.on, stream, self.stream)
+        return self.array.__dlpack__()
+
+
+class CudaArray:
+    def __init__(self, array: Any, **items: Any) -> None:
+        self.__cuda_array_interface__ = {
+            "typestr": "|u1",
+            "shape": array.shape,
+            "data": (array.ctypes.data, False),
+            "version": 3,
+        } | items
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("elements", [1 << 29, 300])
+def test_streams_that_are_late(any_vocabulary, lanes, elements):
+    """Nothing is done before somebody waits for it: what is read, or gone, too early shows."""
+    engine = engine_of(any_vocabulary)
+    device = _core._testing.host_device(1 << 28, is_deferred=True)
+    encoder = _core.DeviceEncoder(engine, device, elements=elements, lanes=lanes)
+    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]  # type: ignore[attr-defined]
+    data, offsets = b"".join(flat), np.cumsum([0, *map(len, flat)])
+    for special in (True, False):
+        expected = engine.encode_ragged(TEXTS, special)
+        for as_device_arrays in (True, False):
+            assert_same(encoder.encode_ragged(TEXTS, special, False, 0, as_device_arrays), expected)
+            assert_same(encoder.encode_flat(data, offsets, special, False, as_device_arrays), expected)
+    ids, _splits = encoder.encode_ragged(TEXTS, False, as_device_arrays=True)
+    assert np.from_dlpack(ids, copy=True).tolist() == np.from_dlpack(ids).tolist() == expected[0].tolist()
+    assert _core._testing.device_counts(device)["streams"] >= lanes
+    del encoder, ids, _splits
+    gc.collect()
+    counts = _core._testing.device_counts(device)
+    assert (counts["streams"], counts["used"], counts["pinned"]) == (0, 0, 0)
+
+
+def test_what_a_stream_has_still_to_fill(engine):
+    data = "it's text, in another library's stream " * 40
+    offsets = [0, 100, len(data)]
+    expected = engine.encode_ragged([data[:100], data[100:]])
+    device = _core._testing.host_device(1 << 28, kind="cuda", is_deferred=True)
+    for elements in (1 << 29, 100):
+        encoder = _core.DeviceEncoder(engine, device, elements=elements)
+        for as_device_arrays in (True, False):
+            array = Filled(device, data.encode())
+            assert_same(encoder.encode_flat(array, offsets, True, False, as_device_arrays), expected)
+            late = Filled(device, data.encode())
+            cuda_array = CudaArray(late.array, stream=late.stream, strides=(1,), mask=None)
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+            late = Filled(device, data.encode())
+            _core._testing.stream_after_on_device(device, 0, late.stream)
+            cuda_array = CudaArray(late.array, stream=1)  # the default stream
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+            whole = np.frombuffer(data.encode(), np.int8)
+            cuda_array = CudaArray(whole, typestr="|i1", stream=None)
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+    assert_same(encoder.encode_flat(CudaArray(whole[:0], data=(0, True)), [0]), engine.encode_ragged([]))
+
+
+@pytest.mark.parametrize(
+    ("items", "kind", "message"),
+    [
+        ({"typestr": "<i4"}, TypeError, "data is not of bytes"),
+        ({"shape": (2, 2)}, ValueError, "data has 2 dimensions"),
+        ({"strides": (2,)}, ValueError, "data has a step of 2"),
+        ({"mask": 1}, ValueError, "data has a mask"),
+        ({"data": (0, False)}, ValueError, "data is on another device than the encoder, which is on cuda:0"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_cuda_arrays_are_refused(engine, items, kind, message):
+    encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28, kind="cuda"))
+    array = np.frombuffer(b"text", np.uint8)
+    with pytest.raises(kind, match=message):
+        encoder.encode_flat(CudaArray(array, **items), [0, 4])
+    with pytest.raises(ValueError, match="on another device than the encoder, which is on host:0"):
+        _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28)).encode_flat(CudaArray(array), [0, 4])
+
+
 # -- processes and threads
 
 

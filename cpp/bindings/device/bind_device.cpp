@@ -79,7 +79,7 @@ class PyDeviceEncoder {
     py::tuple encode_flat(const py::object& data, const py::object& offsets, bool special, bool as_text,
                           bool as_arrays) {
         device_->check_process();
-        const FlatInput input(data, *device_);
+        const FlatInput input(data, *device_, on_device_->encoder.stream());
         const auto array = py::array_t<int64_t, py::array::c_style>(offsets);
         if (array.ndim() != 1)
             throw py::value_error("offsets has " + std::to_string(array.ndim()) + " dimensions, expected one");
@@ -90,7 +90,8 @@ class PyDeviceEncoder {
             const py::gil_scoped_release release;
             const std::vector<uint64_t> checked = checked_offsets(given, n, input.size());
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
-            encode({input.bytes(), checked.data(), n - 1, input.is_on_device()}, special, as_text, as_arrays, &made);
+            encode({input.bytes(), checked.data(), n - 1, input.is_on_device(), 0, input.stream()}, special, as_text,
+                   as_arrays, &made);
         }
         return tuple_of(std::move(made), as_arrays);
     }

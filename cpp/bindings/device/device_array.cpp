@@ -63,8 +63,10 @@ py::dtype DeviceArray::dtype() const {
 
 void DeviceArray::read(void* to) const {
     gpu::Device& device = *device_->get();
-    gpu::check(device, device.to_host(to, data_, bytes(), nullptr), "reading an array");
-    gpu::check(device, device.wait(nullptr), "reading an array");
+    const gpu::OwnStream stream(&device);
+    gpu::check(device, device.after(stream, nullptr), "reading an array");  // somebody may write to a view
+    gpu::check(device, device.to_host(to, data_, bytes(), stream), "reading an array");
+    stream.wait("reading an array");
 }
 
 DeviceArray::Owner DeviceArray::copied_to_host() const {
@@ -115,8 +117,10 @@ py::capsule DeviceArray::to_dlpack(const py::object& stream, const py::object& m
             gpu::Device& device = *device_->get();
             gpu::Buffer<uint8_t> twin(&device);
             data = twin.make_room(bytes());
-            gpu::check(device, device.copy(data, data_, bytes(), nullptr), "copying an array");
-            gpu::check(device, device.wait(nullptr), "copying an array");
+            const gpu::OwnStream own(&device);
+            gpu::check(device, device.after(own, nullptr), "copying an array");
+            gpu::check(device, device.copy(data, data_, bytes(), own), "copying an array");
+            own.wait("copying an array");
             memory = keep(device_, std::move(twin));
         }
     }
