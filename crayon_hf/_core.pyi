@@ -600,7 +600,7 @@ def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, A
     """The section table: dicts with name, type, offset, size, checksum."""
 
 def trim() -> None:
-    """Free what the engines keep between calls, all of it that is not in use."""
+    """Free what the engines, and encoders on devices, keep between calls, all of it that is not in use."""
 
 def working_memory() -> dict[str, int]:
     """What the engines of this process keep between calls: `bytes` of at most `limit`, in so many `scratches`, each of

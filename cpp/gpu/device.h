@@ -41,6 +41,9 @@ class Device {
     virtual Status memory(size_t* free, size_t* total) = 0;
     virtual Status allocate(size_t bytes, void** memory) = 0;
     virtual void release(void* memory) = 0;
+    // Of memory that was allocated with `room` bytes, the first so many are used now, and no others. For devices that
+    // watch it.
+    virtual void show_use(void* memory, size_t bytes, size_t room) { (void)memory, (void)bytes, (void)room; }
     // Of the host, for copies that go on beside other work.
     virtual Status allocate_pinned(size_t bytes, void** memory) = 0;
     virtual void release_pinned(void* memory) = 0;

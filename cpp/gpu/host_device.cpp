@@ -4,6 +4,17 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define CRAYON_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CRAYON_ASAN 1
+#endif
+#endif
+#ifdef CRAYON_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace crayon {
 namespace gpu {
 namespace {
@@ -138,11 +149,21 @@ Status HostDevice::allocate_pinned(size_t bytes, void** memory) {
     return allocate_block(HostCall::allocate_pinned, bytes, memory);
 }
 
+void HostDevice::show_use(void* memory, size_t bytes, size_t room) {
+#ifdef CRAYON_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    ASAN_POISON_MEMORY_REGION(static_cast<char*>(memory) + bytes, room - bytes);
+#else
+    (void)memory, (void)bytes, (void)room;
+#endif
+}
+
 void HostDevice::release(void* memory) {
     if (memory == nullptr) return;
     (void)begin(HostCall::release);
     run_all();  // as a GPU's driver does
     size_t* const block = front_of(memory);
+    show_use(memory, *block, *block);
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         counts_.used -= *block;

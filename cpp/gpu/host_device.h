@@ -51,6 +51,7 @@ class HostDevice : public Device {
     Status memory(size_t* free, size_t* total) override;
     Status allocate(size_t bytes, void** memory) override;
     void release(void* memory) override;
+    void show_use(void* memory, size_t bytes, size_t room) override;
     Status allocate_pinned(size_t bytes, void** memory) override;
     void release_pinned(void* memory) override;
     Status open_stream(Stream* stream) override;

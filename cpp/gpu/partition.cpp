@@ -22,7 +22,8 @@ void check_utf8(Bytes text, size_t number) {
                     "text " + std::to_string(number) + " is not UTF-8: invalid byte at offset " + std::to_string(bad));
 }
 
-PartitionRun::PartitionRun(const Engine& engine, Device* device) : engine_(engine), device_(device) {
+PartitionRun::PartitionRun(const Engine& engine, const PoolPtr& pool)
+    : engine_(engine), pool_(pool), device_(&pool->device()) {
     totals_.make_room(1);
     totals_on_host_.make_room(1);
 }

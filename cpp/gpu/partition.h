@@ -11,7 +11,8 @@ void check_utf8(Bytes text, size_t number);
 
 class PartitionRun {
   public:
-    PartitionRun(const Engine& engine, Device* device);
+    // Its memory is the pool's, which is no other run's meanwhile.
+    PartitionRun(const Engine& engine, const PoolPtr& pool);
 
     // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
     // says how many there are. Waits for the device three times: for how many pretokens there are, for which are
@@ -22,7 +23,6 @@ class PartitionRun {
     size_t n_ids() const { return n_ids_; }
     const int32_t* ids() const { return ids_.data(); }
     const int64_t* row_splits() const { return row_splits_.data(); }
-    Buffer<int32_t> take_ids() { return std::move(ids_); }
     Stream stream() const { return stream_; }
     // What the CPU did of it.
     size_t host_pretokens() const { return n_host_pretokens_; }
@@ -50,26 +50,27 @@ class PartitionRun {
     void wait(const char* what);
 
     const Engine& engine_;
+    const PoolPtr pool_;
     Device* const device_;
     Work work_{};
     size_t n_ids_ = 0;
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 
-    Buffer<uint8_t> text_{device_};
-    Buffer<uint64_t> offsets_{device_};
-    Buffer<uint32_t> segments_{device_}, documents_{device_}, added_{device_}, boundaries_{device_};
-    Buffer<uint8_t> chunk_sets_{device_}, digit_states_{device_}, digit_tiles_{device_}, is_host_{device_};
-    Buffer<uint16_t> match_sizes_{device_}, tile_exits_{device_}, group_exits_{device_}, tile_entries_{device_},
-        group_entries_{device_};
-    Buffer<uint32_t> word_tiles_{device_}, starts_{device_}, results_{device_}, counts_{device_}, id_tiles_{device_},
-        merged_{device_};
-    Buffer<Task> short_tasks_{device_}, middle_tasks_{device_}, long_tasks_{device_}, placed_{device_};
-    Buffer<HostTask> host_tasks_{device_};
-    Buffer<int32_t> frame_{device_}, ids_{device_};
-    Buffer<int64_t> row_splits_{device_};
-    Buffer<Totals> totals_{device_};
-    Buffer<Totals, true> totals_on_host_{device_};
+    Buffer<uint8_t> text_{pool_};
+    Buffer<uint64_t> offsets_{pool_};
+    Buffer<uint32_t> segments_{pool_}, documents_{pool_}, added_{pool_}, boundaries_{pool_};
+    Buffer<uint8_t> chunk_sets_{pool_}, digit_states_{pool_}, digit_tiles_{pool_}, is_host_{pool_};
+    Buffer<uint16_t> match_sizes_{pool_}, tile_exits_{pool_}, group_exits_{pool_}, tile_entries_{pool_},
+        group_entries_{pool_};
+    Buffer<uint32_t> word_tiles_{pool_}, starts_{pool_}, results_{pool_}, counts_{pool_}, id_tiles_{pool_},
+        merged_{pool_};
+    Buffer<Task> short_tasks_{pool_}, middle_tasks_{pool_}, long_tasks_{pool_}, placed_{pool_};
+    Buffer<HostTask> host_tasks_{pool_};
+    Buffer<int32_t> frame_{pool_}, ids_{pool_};
+    Buffer<int64_t> row_splits_{pool_};
+    Buffer<Totals> totals_{pool_};
+    Buffer<Totals, true> totals_on_host_{pool_};
     OwnStream stream_{device_};  // goes first: nothing on its way may use memory that is released
 };
 

@@ -284,6 +284,164 @@ def test_arrays_outlive_the_encoder_and_are_freed(engine):
     assert_same(views, expected)
 
 
+# -- memory that is used again
+
+
+def counts_on(device: Any) -> dict[str, int]:
+    return _core._testing.device_counts(device)
+
+
+def words(count: int) -> str:
+    return "a b " * (count // 2)
+
+
+def test_results_have_no_more_memory_than_they_need(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged([words(200_000)], as_device_arrays=True)
+    _core.trim()
+    used = counts_on(device)["used"]
+    encoder.encode_ragged([words(200_000)], as_device_arrays=True)
+    kept = [encoder.encode_ragged(["a"], as_device_arrays=True) for _ in range(100)]
+    assert counts_on(device)["used"] > used + (1 << 20)  # for the next batch
+    _core.trim()
+    assert counts_on(device)["used"] <= used + 100 * 2 * 256
+    assert_same(kept[50], engine.encode_ragged(["a"]))
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+def test_batches_find_the_memory_of_those_before(engine, as_device_arrays):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+
+    def grow(sizes: range) -> int:
+        before = counts_on(device)
+        for size in sizes:
+            encoder.encode_ragged([words(size), "it's"], True, False, 0, as_device_arrays)
+        after = counts_on(device)
+        assert after["pinned"] <= 4 << 20
+        return after["allocate"] + after["allocate_pinned"] - before["allocate"] - before["allocate_pinned"]
+
+    first = grow(range(20_000, 20_002, 2))
+    assert first > 20
+    assert grow(range(20_002, 20_200, 2)) <= first // 4
+    assert grow(range(100, 20_200, 400)) <= first  # of results, by their size; of nothing else
+    assert grow(range(20_200, 40_000, 100)) <= 9 * first  # as often as an eighth is added, not 198 times
+
+
+def test_views_give_their_memory_to_the_device_itself(engine):
+    """Streams of other libraries may still read it when they let it go, which the driver knows."""
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged(TEXTS, as_device_arrays=True)
+
+    def released(use: Any) -> int:
+        before = counts_on(device)["release"]
+        for _ in range(3):
+            use(encoder.encode_ragged(TEXTS, as_device_arrays=True)[0])
+        gc.collect()
+        return counts_on(device)["release"] - before
+
+    assert released(lambda ids: ids.numpy()) == 0
+    assert released(np.from_dlpack) == 3
+
+
+def test_pinned_memory_is_bounded(engine):
+    """Ids reach the host in slices."""
+    device = _core._testing.host_device(1 << 30)
+    encoder = _core.DeviceEncoder(engine, device)
+    text = words(6_000_000)
+    flat = np.frombuffer(text.encode(), np.uint8)
+    ids, splits = encoder.encode_flat(flat, [0, 3_000_001, len(flat)])
+    counts = counts_on(device)
+    assert ids.nbytes > 20 << 20
+    assert counts["most_pinned"] <= 17 << 20
+    assert counts["to_host"] >= ids.nbytes >> 22
+    assert_same((ids, splits), engine.encode_ragged([text[:3_000_001], text[3_000_001:]]))
+
+
+def test_no_memory_can_be_pinned(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged(["a"])
+    _core.trim()
+    encoder.encode_ragged(["a"], as_device_arrays=True)  # its counters have theirs
+    _core._testing.fail_on_device(device, "allocate_pinned", 0, "out_of_memory", 1000)
+    assert_same(encoder.encode_ragged([words(100_000)]), engine.encode_ragged([words(100_000)]))
+
+
+def test_trim_gives_memory_back(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    empty = counts_on(device)["used"]
+    encoder.encode_ragged([words(10_000)])
+    assert counts_on(device)["used"] > empty
+    assert counts_on(device)["pinned"] > 0
+    _core.trim()
+    counts = counts_on(device)
+    assert (counts["used"], counts["pinned"]) == (empty, 0)
+    assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+
+
+# -- memory that runs out
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_any_allocation_may_fail(engine, lanes, as_device_arrays):
+    """A smaller partition is tried, and each text is encoded once."""
+    texts = [f"text {i}, it's what they've said {i * i}" for i in range(400)]
+    expected = engine.encode_ragged(texts)
+    device = _core._testing.host_device(1 << 28)
+    size = sum(map(len, texts)) + 64 * len(texts)
+    number = 0
+    while number >= 0:
+        encoder = _core.DeviceEncoder(engine, device, elements=size // 3, lanes=lanes)
+        before = counts_on(device)["allocate"]
+        # The pool tries twice.
+        _core._testing.fail_on_device(device, "allocate", number, "out_of_memory", 2)
+        assert_same(encoder.encode_ragged(texts, True, False, 0, as_device_arrays), expected)
+        report = encoder.report
+        assert report["bytes"] == sum(map(len, texts))
+        assert report["partitions"] >= 3
+        has_failed = counts_on(device)["allocate"] - before > number
+        number = number + 1 if has_failed and number < 200 else -1
+    assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+def test_memory_that_another_process_takes(engine, as_device_arrays):
+    texts = [words(10_000)] * 60
+    expected = engine.encode_ragged(texts)
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    for is_told in (True, False):
+        _core.trim()
+        room = 8 << 20
+        _core._testing.take_device_memory(device, (1 << 28) - counts_on(device)["used"] - room, is_told)
+        before = encoder.report["partitions"]
+        made = encoder.encode_ragged(texts, True, False, 0, as_device_arrays)
+        assert_same(made, expected)
+        assert 60 >= encoder.report["partitions"] - before > 1
+        _core._testing.take_device_memory(device, (1 << 28) - 1000, is_told)
+        with pytest.raises(DeviceOutOfMemoryError):
+            encoder.encode_ragged([words(1_000_000)])
+        _core._testing.take_device_memory(device, 0)
+        before = encoder.report["partitions"]
+        assert_same(encoder.encode_ragged(texts), expected)
+        assert encoder.report["partitions"] - before == 1  # there is room again
+
+
+def test_other_encoders_on_the_device_give_what_they_keep(engine):
+    device = _core._testing.host_device(40 << 20)
+    first = _core.DeviceEncoder(engine, device)
+    second = _core.DeviceEncoder(engine, device)
+    text = words(400_000)
+    expected = engine.encode_ragged([text])
+    for encoder in (first, second, first):
+        assert_same(encoder.encode_ragged([text]), expected)
+
+
 # -- arrays
 
 
@@ -354,8 +512,8 @@ class Filled(Exporter):
         self.stream = _core._testing.open_device_stream(device)
         _core._testing.copy_on_device(device, self.stream, self.array, self.data)
 
-    def __dlpack__(self, stream: int) -> Any:
-        _core._testing.stream_after_on_device(self.on, stream, self.stream)
+    def __dlpack__(self, **how: Any) -> Any:
+        _core._testing.stream_after_on_device(self.on, how["stream"], self.stream)
         return self.array.__dlpack__()
 
 

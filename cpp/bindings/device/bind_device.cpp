@@ -1,6 +1,7 @@
 // The encoder on devices: DeviceEncoder, DeviceArray.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "bindings/arrays.h"
@@ -8,6 +9,7 @@
 #include "crayon/batch/flat_texts.h"
 #include "crayon/support/error.h"
 #include "device_array.h"
+#include "device_memory.h"
 #include "flat_input.h"
 #include "gpu/encoder.h"
 #include "host_device_tests.h"
@@ -15,32 +17,26 @@
 namespace crayon::python {
 namespace {
 
-// Where text lies for its way to the device: pinned memory, which is quicker, and is kept; too much of it is not.
+// Where text lies for its way to the device: pinned memory, which is quicker, and which the pool keeps for the next
+// batch. Not too much of it.
 class Staging {
   public:
-    explicit Staging(gpu::Device* device) : pinned_(device) {}
-
-    // Memory for so many bytes, what is in it lost.
-    uint8_t* room(size_t size) {
-        if (size <= kMostPinned && has_pinned_) {
+    Staging(const gpu::PoolPtr& pool, size_t size) : pinned_(pool) {
+        constexpr size_t kLeastPinned = size_t(1) << 20, kMostPinned = size_t(256) << 20;
+        if (size <= kMostPinned) {
             try {
-                size_t room = size_t(1) << 20;
-                while (room < size) room *= 2;
-                return pinned_.make_room(room);
-            } catch (const gpu::DeviceError&) {
-                has_pinned_ = false;
+                pinned_.make_room(std::max(size, kLeastPinned));
+                return;
+            } catch (const gpu::DeviceError& error) {
+                if (error.status() != gpu::Status::out_of_memory) throw;
             }
         }
         plain_.reset(new uint8_t[size]);
-        return plain_.get();
     }
-    void done() { plain_.reset(); }
+    uint8_t* data() const { return plain_ != nullptr ? plain_.get() : pinned_.data(); }
 
   private:
-    static constexpr size_t kMostPinned = size_t(256) << 20;
-
     gpu::Buffer<uint8_t, true> pinned_;
-    bool has_pinned_ = true;
     std::unique_ptr<uint8_t[]> plain_;
 };
 
@@ -51,7 +47,7 @@ class PyDeviceEncoder {
         const std::string why = gpu::why_unsupported(*engine);
         if (!why.empty()) throw Error(ErrorKind::unsupported, "no device supports this vocabulary: " + why);
         const py::gil_scoped_release release;
-        on_device_ = std::make_unique<OnDevice>(std::move(engine), device_->get(), capacity);
+        on_device_ = std::make_unique<OnDevice>(std::move(engine), device_, capacity);
     }
     ~PyDeviceEncoder() {
         if (!device_->is_here()) (void)on_device_.release();  // the parent's
@@ -66,12 +62,10 @@ class PyDeviceEncoder {
             std::optional<py::gil_scoped_release> release;
             if (PyGILState_Check() != 0) release.emplace();
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
-            const auto done = [](Staging* staging) { staging->done(); };
-            const std::unique_ptr<Staging, decltype(done)> leave(&on_device_->staging, done);
             const FlatTextWriter writer(views, threads);
-            uint8_t* const bytes = on_device_->staging.room(writer.size());
-            writer.write(bytes);
-            encode({bytes, writer.offsets().data(), views.size()}, special, as_text, as_arrays, &made);
+            const Staging staging(on_device_->encoder.pool(), writer.size());
+            writer.write(staging.data());
+            encode({staging.data(), writer.offsets().data(), views.size()}, special, as_text, as_arrays, &made);
         });
         return tuple_of(std::move(made), as_arrays);
     }
@@ -121,16 +115,18 @@ class PyDeviceEncoder {
 
   private:
     struct OnDevice {
-        OnDevice(std::shared_ptr<const Engine> of, gpu::Device* device, gpu::Capacity capacity)
-            : engine(std::move(of)), encoder(engine, device, capacity), staging(device) {}
+        OnDevice(std::shared_ptr<const Engine> of, const DevicePtr& device, gpu::Capacity capacity)
+            : engine(std::move(of)), encoder(engine, device->get(), capacity), registered(&encoder, device) {
+            encoder.set_reclaim([this] { registered.trim_others(); });
+        }
         std::shared_ptr<const Engine> engine;
         std::mutex mutex;
         gpu::Encoder encoder;
-        Staging staging;
         gpu::EncodeReport report;
+        DeviceMemory registered;  // goes first
     };
     struct Made {
-        explicit Made(const PyDeviceEncoder& self) : on_device(self.device_->get()) {}
+        explicit Made(const PyDeviceEncoder& self) : on_device(self.on_device_->encoder.pool()) {}
         Ragged on_host;
         gpu::DeviceRagged on_device;
         size_t texts = 0;
