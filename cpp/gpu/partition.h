@@ -40,7 +40,9 @@ class PartitionRun {
     };
     OfHost encode_on_host(const FlatTexts& texts, const EncodeOptions& options);
     void merge(const OfHost& of_host);
-    std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks, std::string* copies);
+    std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
+                                std::unique_ptr<uint8_t[]>* copies);
+    std::vector<size_t> merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const;
     void write();
 
     template <typename T>
@@ -71,6 +73,7 @@ class PartitionRun {
     Buffer<int64_t> row_splits_{pool_};
     Buffer<Totals> totals_{pool_};
     Buffer<Totals, true> totals_on_host_{pool_};
+    HostReader reader_{pool_};
     OwnStream stream_{device_};  // goes first: nothing on its way may use memory that is released
 };
 

@@ -442,6 +442,39 @@ def test_other_encoders_on_the_device_give_what_they_keep(engine):
         assert_same(encoder.encode_ragged([text]), expected)
 
 
+# -- what the CPU does
+
+
+def test_texts_for_the_cpu_are_copied_together(engine):
+    texts = [f"<|eot_id|> {i} of some" if i % 2 else "a plain one" for i in range(400)] + [
+        "x" * 3000,
+        words(200_000),
+    ]
+    texts += ["é" * 2000 + " end", "<|eot_id|>"]
+    device = _core._testing.host_device(1 << 28, is_deferred=True)
+    encoder = _core.DeviceEncoder(engine, device)
+    flat = [text.encode() for text in texts]
+    data, offsets = b"".join(flat), np.cumsum([0, *map(len, flat)])
+    expected = engine.encode_ragged(texts, True, True)
+    for as_device_arrays in (True, False):
+        before = counts_on(device)["to_host"]
+        array = Exporter(np.frombuffer(bytearray(data), np.uint8))
+        assert_same(encoder.encode_flat(array, offsets, True, True, as_device_arrays), expected)
+        assert counts_on(device)["to_host"] - before < 20
+    assert encoder.report["host_documents"] >= 2 * 201
+    assert encoder.report["host_pretokens"] >= 2
+
+
+def test_many_long_pretokens(engine, monkeypatch):
+    texts = [f"{chr(ord('a') + i % 26) * (1100 + 7 * i)} {'xyz' * 500}{i}" for i in range(300)]
+    expected = engine.encode_ragged(texts)
+    for threads in ("1", "3"):
+        monkeypatch.setenv("CRAYON_NUM_THREADS", threads)
+        encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28))
+        assert_same(encoder.encode_ragged(texts), expected)
+        assert encoder.report["host_pretokens"] == 600
+
+
 # -- arrays
 
 
