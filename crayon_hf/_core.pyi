@@ -422,9 +422,9 @@ class DeviceEncoder:
     allows, each text counting for its bytes and `margin`; `lanes` of them are on their way at a time. Any number of
     threads may use it; their batches go one after the other, without the GIL.
 
-    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError, and
-    DeviceLostError, also in a child that was forked from the process that made it. Results are complete when they are
-    returned."""
+    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError;
+    DeviceLostError, also in a child that was forked from the process that made it; DeviceError for a call of the driver
+    that failed, after which the next may succeed. Results are complete when they are returned."""
 
     def __init__(
         self, engine: Engine, device: Any, elements: int = 536870912, margin: int = 64, lanes: int = 2

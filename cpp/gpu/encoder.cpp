@@ -290,6 +290,7 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
     made.splits.reserve(texts.count + 1);
     made.splits.push_back(0);
     run(texts, options, report, [&](const Partition& p, Lane& lane) { append(texts, p, lane, options, &made); });
+    if (made.ids.capacity() / 2 > made.ids.size()) made.ids.shrink_to_fit();  // after a guess that was too large
     return made;
 }
 

@@ -37,7 +37,7 @@ class Pool {
     // At least so many bytes; `room` says how many. DeviceError.
     void* take(size_t bytes, bool is_pinned, size_t* room) {
         const size_t wanted = rounded(bytes);
-        if (void* const kept = take_kept(bytes, 2 * wanted, is_pinned, room)) return kept;
+        if (void* const kept = take_kept(bytes, wanted + wanted / 4, is_pinned, room)) return kept;
         void* memory = nullptr;
         *room = wanted;
         Status status = allocate(wanted, is_pinned, &memory);
