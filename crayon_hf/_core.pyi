@@ -422,9 +422,9 @@ class DeviceEncoder:
     allows, each text counting for its bytes and `margin`; `lanes` of them are on their way at a time. Any number of
     threads may use it; their batches go one after the other, without the GIL.
 
-    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError, and
-    DeviceLostError, also in a child that was forked from the process that made it. Results are complete when they are
-    returned."""
+    UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError;
+    DeviceLostError, also in a child that was forked from the process that made it; DeviceError for a call of the driver
+    that failed, after which the next may succeed. Results are complete when they are returned."""
 
     def __init__(
         self, engine: Engine, device: Any, elements: int = 536870912, margin: int = 64, lanes: int = 2
@@ -460,8 +460,9 @@ class DeviceEncoder:
     ) -> tuple[Any, Any]:
         """The same of texts that lie one behind the other: text i is data[offsets[i]:offsets[i + 1]], UTF-8.
 
-        `data` is any buffer of the host, or has ``__dlpack__``: a contiguous vector of uint8 or int8, on the CPU
-        (pinned or not) or on this device, whose default stream waits for it. It must not change meanwhile.
+        `data` is any buffer of the host, or has ``__dlpack__`` or ``__cuda_array_interface__``: a contiguous vector of
+        uint8 or int8, on the CPU (pinned or not) or on this device. What its library has put into the array's stream
+        is waited for on the device. It must not change meanwhile.
 
         InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
         and for offsets that fall, or go beyond the data; TypeError for data that is not of bytes."""
@@ -599,7 +600,7 @@ def cartridge_sections(path: str | bytes | os.PathLike[str]) -> list[dict[str, A
     """The section table: dicts with name, type, offset, size, checksum."""
 
 def trim() -> None:
-    """Free what the engines keep between calls, all of it that is not in use."""
+    """Free what the engines, and encoders on devices, keep between calls, all of it that is not in use."""
 
 def working_memory() -> dict[str, int]:
     """What the engines of this process keep between calls: `bytes` of at most `limit`, in so many `scratches`, each of
@@ -695,9 +696,29 @@ class _testing:
     TRACE_STEPS: int
 
     @staticmethod
-    def host_device(budget_bytes: int) -> Any:
+    def host_device(budget_bytes: int, kind: str = "host", is_deferred: bool = False) -> Any:
         """A device for `DeviceEncoder` that runs the kernels of GPUs on the CPU, slowly, for tests. Its memory is the
-        host's, of which it pretends to have so many bytes."""
+        host's, of which it pretends to have so many bytes. With `is_deferred` a stream's work is done when somebody
+        waits for it, not before. `kind` is what it says it is: host, cuda or rocm."""
+    @staticmethod
+    def fail_on_device(device: Any, call: str, calls: int, status: str, times: int = 1) -> None:
+        """After `calls` more, so many calls of a `host_device` give a status: out_of_memory, unusable, lost, failed.
+        After lost, all do."""
+    @staticmethod
+    def take_device_memory(device: Any, bytes: int, is_told: bool = True) -> None:
+        """Another process has so many bytes of a `host_device`. Unless `is_told`, it says that they are free."""
+    @staticmethod
+    def device_counts(device: Any) -> dict[str, int]:
+        """How often a `host_device` was called, by call; bytes used, and pinned, now and at most; open streams."""
+    @staticmethod
+    def open_device_stream(device: Any) -> int:
+        """A stream of a `host_device`, as another library may have one."""
+    @staticmethod
+    def copy_on_device(device: Any, stream: int, to: Any, from_: Any) -> None:
+        """Put into a stream of a `host_device` that a buffer gets the bytes of another. Both must live till then."""
+    @staticmethod
+    def stream_after_on_device(device: Any, stream: int, other: int) -> None:
+        """Let a stream of a `host_device` wait for what is in another."""
 
     class MergeWay:
         """The ways of merging that must agree; `usual` chooses by length."""

@@ -77,7 +77,8 @@ class MissingExtraError(CrayonError, ImportError):
 
 
 class DeviceError(CrayonError, RuntimeError):
-    """A GPU failed; the message names the device and says what to do."""
+    """A GPU failed; the message names the device and says what to do. Of this class itself: one call failed, and the
+    next may succeed."""
 
 
 class DeviceUnavailableError(DeviceError):

@@ -31,12 +31,18 @@ inline cudaError_t release_pinned(void* memory) {
     return cudaFreeHost(memory);
 }
 
+inline bool is_memory_of(const void* memory, int device) {
+    cudaPointerAttributes found{};
+    if (cudaPointerGetAttributes(&found, memory) != cudaSuccess) return false;
+    return found.type == cudaMemoryTypeManaged || (found.type == cudaMemoryTypeDevice && found.device == device);
+}
+
 inline std::string architecture(const Properties& properties) {
     return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
 }
 
 // Besides those that CUDA and HIP both have.
-inline bool is_unusable(cudaError_t error) {
+constexpr bool is_unusable(cudaError_t error) {
     switch (error) {
         case cudaErrorNoKernelImageForDevice:
         case cudaErrorUnsupportedPtxVersion:
@@ -53,6 +59,46 @@ inline bool is_unusable(cudaError_t error) {
             return false;
     }
 }
+
+constexpr bool is_sticky(cudaError_t error) {
+    switch (error) {
+        case cudaErrorCudartUnloading:
+        case cudaErrorDeviceUninitialized:
+        case cudaErrorECCUncorrectable:
+        case cudaErrorNvlinkUncorrectable:
+        case cudaErrorLaunchTimeout:
+        case cudaErrorHardwareStackError:
+        case cudaErrorIllegalInstruction:
+        case cudaErrorMisalignedAddress:
+        case cudaErrorInvalidAddressSpace:
+        case cudaErrorInvalidPc:
+#if CUDART_VERSION >= 12000
+        case cudaErrorMpsRpcFailure:
+        case cudaErrorMpsClientTerminated:
+        case cudaErrorExternalDevice:
+#endif
+#if CUDART_VERSION >= 13000
+        case cudaErrorContained:
+        case cudaErrorTensorMemoryLeak:
+#endif
+            return true;
+        default:
+            return false;
+    }
+}
+static_assert(is_sticky(cudaErrorHardwareStackError) && is_sticky(cudaErrorECCUncorrectable), "as CUDA has them");
+
+// Another thread may record a graph, by default so that no thread may allocate meanwhile. Nothing of ours goes into it.
+class BesideCaptures {
+  public:
+    BesideCaptures() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+    BesideCaptures(const BesideCaptures&) = delete;
+    BesideCaptures& operator=(const BesideCaptures&) = delete;
+    ~BesideCaptures() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+  private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 // Whether something in this process uses the device already: making it current would begin that, which takes some
 // hundred megabytes of its memory. The runtime does not tell; the driver, which it has loaded, does.

@@ -30,6 +30,11 @@ inline hipError_t release_pinned(void* memory) {
     return hipHostFree(memory);
 }
 
+inline bool is_memory_of(const void* memory, int device) {
+    hipPointerAttribute_t found{};
+    return hipPointerGetAttributes(&found, memory) == hipSuccess && found.device == device;
+}
+
 // Without what follows a colon: settings of the device, as in gfx90a:sramecc+:xnack-.
 inline std::string architecture(const Properties& properties) {
     const std::string name = properties.gcnArchName;
@@ -37,9 +42,34 @@ inline std::string architecture(const Properties& properties) {
 }
 
 // Besides those that CUDA and HIP both have.
-inline bool is_unusable(hipError_t error) {
+constexpr bool is_unusable(hipError_t error) {
     return error == hipErrorNoBinaryForGpu || error == hipErrorSharedObjectInitFailed;
 }
+
+constexpr bool is_sticky(hipError_t error) {
+    return error == hipErrorDeinitialized || error == hipErrorInvalidContext || error == hipErrorECCNotCorrectable ||
+           error == hipErrorLaunchTimeOut || error == hipErrorRuntimeOther;
+}
+
+// Another thread may record a graph, by default so that no thread may allocate meanwhile. Nothing of ours goes into it.
+class BesideCaptures {
+  public:
+#if HIP_VERSION_MAJOR < 6
+    BesideCaptures() {}
+#else
+    BesideCaptures() {
+        (void)hipThreadExchangeStreamCaptureMode(&mode_);
+    }
+    BesideCaptures(const BesideCaptures&) = delete;
+    BesideCaptures& operator=(const BesideCaptures&) = delete;
+    ~BesideCaptures() {
+        (void)hipThreadExchangeStreamCaptureMode(&mode_);
+    }
+
+  private:
+    hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
+#endif
+};
 
 // Making a device current takes nothing of it.
 inline bool is_active(int) {

@@ -54,6 +54,7 @@ const char* class_name(crayon::gpu::Status status) {
             return "DeviceUnavailableError";
         case crayon::gpu::Status::lost:
             return "DeviceLostError";
+        case crayon::gpu::Status::failed:
         case crayon::gpu::Status::ok:
             break;
     }

@@ -16,8 +16,10 @@ const char* class_name(gpu::Status status) {
             return "DeviceOutOfMemoryError";
         case gpu::Status::unusable:
             return "DeviceUnavailableError";
-        default:
+        case gpu::Status::lost:
             return "DeviceLostError";
+        default:
+            return "DeviceError";
     }
 }
 

@@ -22,9 +22,11 @@ enum class Status : uint32_t {
     out_of_memory,  // the device's or pinned memory
     unusable,       // no driver, no device, one that this build has no code for
     lost,           // nothing more can be done with it in this process
+    failed,         // this call; others, and the same one another time, may succeed
 };
 
-using Stream = void*;  // the device's own; null is its default stream
+// The device's own. Null is its default stream, which other libraries use; ours do not wait for it, nor it for them.
+using Stream = void*;
 
 class Device {
   public:
@@ -39,12 +41,20 @@ class Device {
     virtual Status memory(size_t* free, size_t* total) = 0;
     virtual Status allocate(size_t bytes, void** memory) = 0;
     virtual void release(void* memory) = 0;
+    // Of memory that was allocated with `room` bytes, the first so many are used now, and no others. For devices that
+    // watch it.
+    virtual void show_use(void* memory, size_t bytes, size_t room) { (void)memory, (void)bytes, (void)room; }
     // Of the host, for copies that go on beside other work.
     virtual Status allocate_pinned(size_t bytes, void** memory) = 0;
     virtual void release_pinned(void* memory) = 0;
 
     virtual Status open_stream(Stream* stream) = 0;
     virtual void close_stream(Stream stream) = 0;
+    // What is put into `stream` from here on begins when all that `other` has now is done. `other` may be another
+    // library's.
+    virtual Status after(Stream stream, Stream other) = 0;
+    // Whether it reaches this memory, allocated by whatever library.
+    virtual bool owns(const void* memory) = 0;
     virtual Status to_device(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status to_host(void* to, const void* from, size_t bytes, Stream stream) = 0;
     virtual Status copy(void* to, const void* from, size_t bytes, Stream stream) = 0;

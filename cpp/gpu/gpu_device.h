@@ -3,8 +3,8 @@
 // is read in place; CRAYON_LAUNCH_BOUNDS, how many threads a block has; and the namespace `runtime`.
 //
 // Every call makes the device current and afterwards the one that was: so several devices may be used in turn, by
-// several threads, beside PyTorch. Streams are the plain kind, which wait for the default stream and it for them: what
-// another library has put there, say a tensor that is encoded, is done when a stream of ours goes on.
+// several threads, beside PyTorch. Streams do not wait for the default stream, nor it for them: `after` says what of
+// another library a stream of ours has to wait for.
 #pragma once
 
 #include <unistd.h>
@@ -24,7 +24,8 @@ namespace {
 using Error = CRAYON_RUNTIME(Error_t);
 constexpr Error kSuccess = CRAYON_RUNTIME(Success);
 
-Status status_of(Error error) {
+// Lost is what sticks: every later call in the process fails with it, or the device's state is gone. Others fail alone.
+constexpr Status status_of(Error error) {
     switch (error) {
         case kSuccess:
             return Status::ok;
@@ -36,10 +37,28 @@ Status status_of(Error error) {
         case CRAYON_RUNTIME(ErrorInitializationError):
         case CRAYON_RUNTIME(ErrorInvalidDeviceFunction):
             return Status::unusable;
+        case CRAYON_RUNTIME(ErrorIllegalAddress):
+        case CRAYON_RUNTIME(ErrorLaunchFailure):
+        case CRAYON_RUNTIME(ErrorPriorLaunchFailure):
+        case CRAYON_RUNTIME(ErrorAssert):
+        case CRAYON_RUNTIME(ErrorContextIsDestroyed):
+        case CRAYON_RUNTIME(ErrorUnknown):
+            return Status::lost;
         default:
-            return runtime::is_unusable(error) ? Status::unusable : Status::lost;
+            return runtime::is_unusable(error) ? Status::unusable
+                   : runtime::is_sticky(error) ? Status::lost
+                                               : Status::failed;
     }
 }
+static_assert(status_of(CRAYON_RUNTIME(ErrorIllegalAddress)) == Status::lost &&
+                  status_of(CRAYON_RUNTIME(ErrorLaunchFailure)) == Status::lost,
+              "sticks");
+static_assert(status_of(CRAYON_RUNTIME(ErrorInvalidValue)) == Status::failed &&
+                  status_of(CRAYON_RUNTIME(ErrorNotReady)) == Status::failed &&
+                  status_of(CRAYON_RUNTIME(ErrorLaunchOutOfResources)) == Status::failed &&
+                  status_of(CRAYON_RUNTIME(ErrorStreamCaptureUnsupported)) == Status::failed &&
+                  status_of(CRAYON_RUNTIME(ErrorStreamCaptureInvalidated)) == Status::failed,
+              "the next call may succeed");
 
 std::string text_of(Error error) {
     return std::string(CRAYON_RUNTIME(GetErrorString)(error)) + " (" + CRAYON_RUNTIME(GetErrorName)(error) + ")";
@@ -64,6 +83,7 @@ class Current {
 
   private:
     const int index_;
+    const runtime::BesideCaptures beside_captures_{};
     int previous_ = 0;
     Error error_;
 };
@@ -114,10 +134,32 @@ class GpuDevice : public Device {
 
     Status open_stream(Stream* stream) override {
         *stream = nullptr;
-        return call([&] { return CRAYON_RUNTIME(StreamCreate)(reinterpret_cast<Handle*>(stream)); });
+        return call([&] {
+            return CRAYON_RUNTIME(StreamCreateWithFlags)(reinterpret_cast<Handle*>(stream),
+                                                         CRAYON_RUNTIME(StreamNonBlocking));
+        });
     }
     void close_stream(Stream stream) override {
         if (stream != nullptr) (void)call([&] { return CRAYON_RUNTIME(StreamDestroy)(handle(stream)); });
+    }
+    Status after(Stream stream, Stream other) override {
+        return call([&] {
+            CRAYON_RUNTIME(Event_t) event = nullptr;
+            Error error = CRAYON_RUNTIME(EventCreateWithFlags)(&event, CRAYON_RUNTIME(EventDisableTiming));
+            if (error != kSuccess) return error;
+            error = CRAYON_RUNTIME(EventRecord)(event, handle(other));
+            if (error == kSuccess) error = CRAYON_RUNTIME(StreamWaitEvent)(handle(stream), event, 0);
+            (void)CRAYON_RUNTIME(EventDestroy)(event);  // in the end: it waits for nothing
+            return error;
+        });
+    }
+    bool owns(const void* memory) override {
+        bool is_ours = false;
+        const Status status = call([&] {
+            is_ours = runtime::is_memory_of(memory, index_);
+            return kSuccess;
+        });
+        return status == Status::ok && is_ours;
     }
     Status to_device(void* to, const void* from, size_t bytes, Stream stream) override {
         return move(to, from, bytes, CRAYON_RUNTIME(MemcpyHostToDevice), stream);

@@ -1,70 +1,79 @@
-// A device's memory as C++ owns things, and its failures as exceptions.
+// A device's memory and streams as C++ owns things.
 #pragma once
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 
-#include "device.h"
+#include "pool.h"
 
 namespace crayon {
 namespace gpu {
 
-class DeviceError : public std::runtime_error {
+// A stream, until everything in it is done.
+class OwnStream {
   public:
-    DeviceError(Status status, const std::string& what) : std::runtime_error(what), status_(status) {}
-    Status status() const { return status_; }
+    explicit OwnStream(Device* device) : device_(device) {
+        check(*device_, device_->open_stream(&stream_), "opening a stream");
+    }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+    ~OwnStream() {
+        (void)device_->wait(stream_);
+        device_->close_stream(stream_);
+    }
+    operator Stream() const { return stream_; }
+    void wait(const char* what) const { check(*device_, device_->wait(stream_), what); }
 
   private:
-    Status status_;
+    Device* const device_;
+    Stream stream_ = nullptr;
 };
-
-inline void check(const Device& device, Status status, const char* what) {
-    if (status == Status::ok) return;
-    throw DeviceError(status, std::string(device.kind()) + " device " + std::to_string(device.index()) + ", " + what +
-                                  ": " + device.error());
-}
 
 // Memory that grows and is not kept when it does: what it held is lost.
 template <typename T, bool kPinned = false>
 class Buffer {
   public:
-    explicit Buffer(Device* device) : device_(device) {}
+    explicit Buffer(PoolPtr pool) : pool_(std::move(pool)) {}
     Buffer(Buffer&& o) noexcept
-        : device_(o.device_), data_(std::exchange(o.data_, nullptr)), room_(std::exchange(o.room_, 0)) {}
+        : pool_(o.pool_), data_(std::exchange(o.data_, nullptr)), bytes_(std::exchange(o.bytes_, 0)) {}
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     Buffer& operator=(Buffer&& o) noexcept {
-        std::swap(device_, o.device_);
+        std::swap(pool_, o.pool_);
         std::swap(data_, o.data_);
-        std::swap(room_, o.room_);
+        std::swap(bytes_, o.bytes_);
         return *this;
     }
     ~Buffer() { free(); }
 
     T* make_room(size_t count) {
-        if (count <= room_ && data_ != nullptr) return data_;
-        free();
-        void* memory = nullptr;
         const size_t bytes = (count > 0 ? count : 1) * sizeof(T);
-        check(*device_, kPinned ? device_->allocate_pinned(bytes, &memory) : device_->allocate(bytes, &memory),
-              "allocating memory");
-        data_ = static_cast<T*>(memory);
-        room_ = count;
+        if (bytes > bytes_) {
+            free();
+            size_t room = 0;
+            data_ = static_cast<T*>(pool_->take(bytes, kPinned, &room));
+            bytes_ = room;
+        }
+        // The rest of the room is as good as not there.
+        if (!kPinned) pool_->device().show_use(data_, bytes, bytes_);
         return data_;
     }
     T* data() const { return data_; }
 
-  private:
+    // Back to the pool.
     void free() {
-        if (data_ != nullptr) kPinned ? device_->release_pinned(data_) : device_->release(data_);
-        data_ = nullptr;
-        room_ = 0;
+        if (data_ == nullptr) return;
+        if (!kPinned) pool_->device().show_use(data_, 0, bytes_);
+        pool_->give(std::exchange(data_, nullptr), std::exchange(bytes_, 0), kPinned);
+    }
+    // Back to the device: others may still use it in their streams, for which the driver waits.
+    void give_up() {
+        if (data_ != nullptr) pool_->give_up(std::exchange(data_, nullptr), std::exchange(bytes_, 0), kPinned);
     }
 
-    Device* device_;
+  private:
+    PoolPtr pool_;
     T* data_ = nullptr;
-    size_t room_ = 0;
+    size_t bytes_ = 0;
 };
 
 }  // namespace gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "batch/task_runner.h"
 #include "crayon/support/error.h"
 #include "crayon/unicode/unicode.h"
 #include "engine/engine_impl.h"
@@ -23,17 +24,10 @@ void check_utf8(Bytes text, size_t number) {
                     "text " + std::to_string(number) + " is not UTF-8: invalid byte at offset " + std::to_string(bad));
 }
 
-PartitionRun::PartitionRun(const Engine& engine, Device* device, uint32_t cached_words)
-    : engine_(engine), device_(device), cached_words_(cached_words) {
+PartitionRun::PartitionRun(const Engine& engine, const PoolPtr& pool, uint32_t cached_words)
+    : engine_(engine), pool_(pool), device_(&pool->device()), cached_words_(cached_words) {
     totals_.make_room(1);
     totals_on_host_.make_room(1);
-    check(*device_, device_->open_stream(&stream_), "opening a stream");
-}
-
-PartitionRun::~PartitionRun() {
-    // Nothing that is still on its way may use what is released now.
-    (void)device_->wait(stream_);
-    device_->close_stream(stream_);
 }
 
 template <typename T>
@@ -79,6 +73,7 @@ void PartitionRun::upload(const FlatTexts& texts, const EncodeOptions& options) 
     const uint64_t first = texts.offsets[0];
     work_.size = uint32_t(texts.offsets[texts.count] - first);
     work_.n_documents = uint32_t(texts.count);
+    if (texts.on_device) check(*device_, device_->after(stream_, texts.stream), "waiting for text");
     // Also what is on the device already: kernels load whole words, from a multiple of their size on.
     const size_t room = size_t(chunks_of(work_)) * kChunk + kSlack;
     uint8_t* const text = text_.make_room(room);
@@ -189,26 +184,65 @@ void PartitionRun::prepare_cache() {
     not_kept_ = 0;
 }
 
-// The bytes of the tasks; of a text on the device they are copied.
+// The bytes of the tasks, which are in the order of the text. Those of a text on the device are copied, together with
+// what is between two that are near: that takes no longer than a copy more.
 std::vector<Bytes> PartitionRun::bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
-                                          std::string* copies) {
-    size_t total = 0;
-    for (const HostTask& task : tasks) total += task.size;
-    if (texts.on_device) copies->resize(total);
+                                          std::unique_ptr<uint8_t[]>* copies) {
+    constexpr size_t kNear = size_t(128) << 10;
     std::vector<Bytes> all;
-    size_t at = 0;
-    for (const HostTask& task : tasks) {
-        if (texts.on_device) {
-            char* const to = &(*copies)[at];
-            check(*device_, device_->to_host(to, work_.text + task.start, task.size, stream_), "reading text");
-            all.emplace_back(reinterpret_cast<const uint8_t*>(to), size_t(task.size));
-            at += task.size;
-        } else {
+    all.reserve(tasks.size());
+    if (!texts.on_device) {
+        for (const HostTask& task : tasks)
             all.emplace_back(texts.bytes + texts.offsets[0] + task.start, size_t(task.size));
+        return all;
+    }
+    struct Stretch {
+        size_t begin, end;
+    };
+    std::vector<Stretch> stretches;
+    size_t total = 0;
+    for (const HostTask& task : tasks) {
+        const size_t begin = task.start, end = begin + task.size;
+        if (stretches.empty() || begin > stretches.back().end + kNear) {
+            stretches.push_back({begin, end});
+            total += end - begin;
+        } else if (end > stretches.back().end) {
+            total += end - stretches.back().end;
+            stretches.back().end = end;
         }
     }
-    if (texts.on_device) wait("reading text");
+    copies->reset(new uint8_t[total]);
+    uint8_t* to = copies->get();
+    auto task = tasks.begin();
+    for (const Stretch& stretch : stretches) {
+        reader_.read(to, work_.text + stretch.begin, stretch.end - stretch.begin);
+        for (; task != tasks.end() && task->start + size_t(task->size) <= stretch.end; ++task)
+            all.emplace_back(to + (task->start - stretch.begin), size_t(task->size));
+        to += stretch.end - stretch.begin;
+    }
     return all;
+}
+
+// Very long pretokens, by all cores: where the ids of each begin in what is made, and where the last ones end.
+std::vector<size_t> PartitionRun::merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const {
+    const auto groups = make_tasks(pretokens.size(), [&](size_t i) { return pretokens[i].size; });
+    std::vector<IdBuffer> parts(groups.size());
+    std::vector<size_t> ends(pretokens.size());
+    size_t bytes = 0;
+    for (const Bytes& pretoken : pretokens) bytes += pretoken.size;
+    run_tasks(engine_, groups.size(), thread_count(0, bytes), [&](size_t group, Scratch& scratch) {
+        for (size_t i = groups[group].begin; i < groups[group].end; ++i) {
+            engine_.merge_pretoken(pretokens[i], Engine::MergeWay::usual, scratch, &parts[group]);
+            ends[i] = parts[group].size();
+        }
+    });
+    std::vector<size_t> at{0};
+    for (size_t group = 0; group < groups.size(); ++group) {
+        const size_t before = ids->size();
+        ids->append(parts[group].data(), parts[group].size());
+        for (size_t i = groups[group].begin; i < groups[group].end; ++i) at.push_back(before + ends[i]);
+    }
+    return at;
 }
 
 // Very long pretokens, and documents that are the CPU's.
@@ -221,12 +255,16 @@ PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const 
     wait("encoding");
     // As the kernels list them, their order is left to chance.
     std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.pretoken < b.pretoken; });
-    std::string copies;
+    std::unique_ptr<uint8_t[]> copies;
     const std::vector<Bytes> bytes = bytes_of(texts, tasks, &copies);
 
     std::vector<TextView> documents;
+    std::vector<Bytes> pretokens;
     for (size_t i = 0; i < n; ++i) {
-        if (!tasks[i].is_document) continue;
+        if (!tasks[i].is_document) {
+            pretokens.push_back(bytes[i]);
+            continue;
+        }
         const uint64_t* const of =
             std::upper_bound(texts.offsets, texts.offsets + texts.count, texts.offsets[0] + tasks[i].start);
         check_utf8(bytes[i], texts.first + size_t(of - texts.offsets) - 1);
@@ -235,23 +273,26 @@ PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const 
     EncodeOptions inner = options;
     inner.add_special_tokens = false;
     const Ragged made = crayon::encode_ragged(engine_, documents, inner, 0);
+    IdBuffer merged;
+    const std::vector<size_t> merged_at = merge_on_host(pretokens, &merged);
 
-    Engine::Lease scratch(engine_);
     const uint32_t first = totals().merged_bytes;
     IdBuffer& ids = of_host.ids;
-    for (size_t i = 0, document = 0; i < n; ++i) {
+    ids.reserve_more(made.ids.size() + merged.size());
+    for (size_t i = 0, document = 0, pretoken = 0; i < n; ++i) {
         of_host.placed.push_back({tasks[i].pretoken, uint32_t(first + ids.size())});
         if (tasks[i].is_document) {
             const size_t from = size_t(made.splits[document]), to = size_t(made.splits[document + 1]);
             ids.append(made.ids.data() + from, to - from);
             ++document;
         } else {
-            engine_.merge_pretoken(bytes[i], Engine::MergeWay::usual, *scratch, &ids);
+            ids.append(merged.data() + merged_at[pretoken], merged_at[pretoken + 1] - merged_at[pretoken]);
+            ++pretoken;
         }
     }
     of_host.placed.push_back({0, uint32_t(first + ids.size())});
     n_host_documents_ = documents.size();
-    n_host_pretokens_ = n - documents.size();
+    n_host_pretokens_ = pretokens.size();
     return of_host;
 }
 

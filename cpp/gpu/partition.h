@@ -11,9 +11,9 @@ void check_utf8(Bytes text, size_t number);
 
 class PartitionRun {
   public:
-    // `cached_words`: a power of two, for how many words to keep what merging made of them, from call to call.
-    PartitionRun(const Engine& engine, Device* device, uint32_t cached_words);
-    ~PartitionRun();
+    // Its memory is the pool's, which is no other run's meanwhile. `cached_words`: a power of two, for how many words
+    // to keep what merging made of them, from call to call.
+    PartitionRun(const Engine& engine, const PoolPtr& pool, uint32_t cached_words);
 
     // Encodes texts of at most kMostBytes in all; afterwards work() has the ids and splits, on the device, and n_ids()
     // says how many there are. Waits for the device three times: for how many pretokens there are, for which are
@@ -24,7 +24,6 @@ class PartitionRun {
     size_t n_ids() const { return n_ids_; }
     const int32_t* ids() const { return ids_.data(); }
     const int64_t* row_splits() const { return row_splits_.data(); }
-    Buffer<int32_t> take_ids() { return std::move(ids_); }
     Stream stream() const { return stream_; }
     // What the CPU did of it.
     size_t host_pretokens() const { return n_host_pretokens_; }
@@ -43,7 +42,9 @@ class PartitionRun {
     };
     OfHost encode_on_host(const FlatTexts& texts, const EncodeOptions& options);
     void merge(const OfHost& of_host);
-    std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks, std::string* copies);
+    std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
+                                std::unique_ptr<uint8_t[]>* copies);
+    std::vector<size_t> merge_on_host(const std::vector<Bytes>& pretokens, IdBuffer* ids) const;
     void write();
 
     template <typename T>
@@ -53,8 +54,8 @@ class PartitionRun {
     void wait(const char* what);
 
     const Engine& engine_;
+    const PoolPtr pool_;
     Device* const device_;
-    Stream stream_ = nullptr;
     Work work_{};
     size_t n_ids_ = 0;
     const uint32_t cached_words_;
@@ -62,22 +63,24 @@ class PartitionRun {
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 
-    Buffer<uint8_t> text_{device_};
-    Buffer<uint64_t> offsets_{device_};
-    Buffer<uint32_t> segments_{device_}, documents_{device_}, added_{device_}, boundaries_{device_};
-    Buffer<Planes> planes_{device_};
-    Buffer<uint8_t> chunk_sets_{device_}, digit_states_{device_}, digit_tiles_{device_}, is_host_{device_};
-    Buffer<uint16_t> match_sizes_{device_}, tile_exits_{device_}, group_exits_{device_}, tile_entries_{device_},
-        group_entries_{device_};
-    Buffer<uint32_t> word_tiles_{device_}, starts_{device_}, results_{device_}, counts_{device_}, id_tiles_{device_},
-        merged_{device_}, seen_{device_};
-    Buffer<WordEntry> cache_{device_};
-    Buffer<Task> short_tasks_{device_}, middle_tasks_{device_}, long_tasks_{device_}, placed_{device_};
-    Buffer<HostTask> host_tasks_{device_};
-    Buffer<int32_t> frame_{device_}, ids_{device_};
-    Buffer<int64_t> row_splits_{device_};
-    Buffer<Totals> totals_{device_};
-    Buffer<Totals, true> totals_on_host_{device_};
+    Buffer<uint8_t> text_{pool_};
+    Buffer<uint64_t> offsets_{pool_};
+    Buffer<uint32_t> segments_{pool_}, documents_{pool_}, added_{pool_}, boundaries_{pool_};
+    Buffer<Planes> planes_{pool_};
+    Buffer<uint8_t> chunk_sets_{pool_}, digit_states_{pool_}, digit_tiles_{pool_}, is_host_{pool_};
+    Buffer<uint16_t> match_sizes_{pool_}, tile_exits_{pool_}, group_exits_{pool_}, tile_entries_{pool_},
+        group_entries_{pool_};
+    Buffer<uint32_t> word_tiles_{pool_}, starts_{pool_}, results_{pool_}, counts_{pool_}, id_tiles_{pool_},
+        merged_{pool_}, seen_{pool_};
+    Buffer<WordEntry> cache_{pool_};
+    Buffer<Task> short_tasks_{pool_}, middle_tasks_{pool_}, long_tasks_{pool_}, placed_{pool_};
+    Buffer<HostTask> host_tasks_{pool_};
+    Buffer<int32_t> frame_{pool_}, ids_{pool_};
+    Buffer<int64_t> row_splits_{pool_};
+    Buffer<Totals> totals_{pool_};
+    Buffer<Totals, true> totals_on_host_{pool_};
+    HostReader reader_{pool_};
+    OwnStream stream_{device_};  // goes first: nothing on its way may use memory that is released
 };
 
 }  // namespace gpu

@@ -93,14 +93,15 @@ std::string why_unsupported(const Engine& engine) {
 template <typename T>
 const T* Vocabulary::upload(const T* data, size_t count) {
     if (count == 0) return nullptr;  // what this kind of vocabulary does not have
-    buffers_.emplace_back(device_);
+    buffers_.emplace_back(pool_);
+    Device& device = pool_->device();
     uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));
-    check(*device_, device_->to_device(memory, data, count * sizeof(T), nullptr), "copying a vocabulary");
-    check(*device_, device_->wait(nullptr), "copying a vocabulary");  // from memory that may go now
+    check(device, device.to_device(memory, data, count * sizeof(T), stream_), "copying a vocabulary");
+    check(device, device.wait(stream_), "copying a vocabulary");  // from memory that may go now
     return reinterpret_cast<const T*>(memory);
 }
 
-Vocabulary::Vocabulary(const Engine& engine, Device* device) : device_(device) {
+Vocabulary::Vocabulary(const Engine& engine, const PoolPtr& pool, Stream stream) : pool_(pool), stream_(stream) {
     const Cartridge& c = engine.cartridge();
     const auto upload_all = [&](const auto& array) { return upload(array.data, array.size); };
     const auto upload_trie = [&](const DoubleArrayView& trie) -> DoubleArrayView {

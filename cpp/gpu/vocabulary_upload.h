@@ -19,15 +19,16 @@ std::array<uint8_t, 256> byte_flags();
 
 class Vocabulary {
   public:
-    // Of an engine that is supported.
-    Vocabulary(const Engine& engine, Device* device);
+    // Of an engine that is supported. Complete when it is made, by way of the stream.
+    Vocabulary(const Engine& engine, const PoolPtr& pool, Stream stream);
     const Tables& tables() const { return tables_; }
 
   private:
     template <typename T>
     const T* upload(const T* data, size_t count);
 
-    Device* device_;
+    PoolPtr pool_;
+    Stream stream_;
     std::vector<Buffer<uint8_t>> buffers_;
     Tables tables_{};
 };

@@ -9,11 +9,20 @@ from typing import Any, TypeVar
 from crayon_hf import _core
 from crayon_hf.device import devices
 from crayon_hf.device.devices import Choice, DeviceState
-from crayon_hf.errors import DeviceError, DeviceWarning
+from crayon_hf.errors import (
+    DeviceError,
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    DeviceUnavailableError,
+    DeviceWarning,
+)
 from crayon_hf.state import state
 from crayon_hf.util.warned import warn_caller
 
 _Result = TypeVar("_Result")
+
+_FOR_GOOD = (DeviceLostError, DeviceOutOfMemoryError, DeviceUnavailableError)
+"""After these, ``auto`` leaves a device. Other failures are those of one call."""
 
 _PAYS_FROM = 1 << 16
 """Characters of a batch from which on ``auto`` uses a GPU. A partition takes some thirty kernels and four waits, a
@@ -23,8 +32,9 @@ fraction of a millisecond, in which the CPU has encoded as much."""
 class Placement:
     """One request for a device. Any number of threads may use it; a device encodes one batch at a time.
 
-    With ``auto``, a device that fails gives way to the CPU, with one warning; a device that was asked for by its name
-    raises `DeviceError`. A vocabulary that no GPU encodes is the CPU's in either case.
+    With ``auto``, a device that fails gives way to the CPU, with one warning: for one batch where only a call failed,
+    else for good. A device that was asked for by its name raises `DeviceError`. A vocabulary that no GPU encodes is the
+    CPU's in either case.
     """
 
     def __init__(self, requested: str, is_strict: bool = True) -> None:
@@ -107,8 +117,10 @@ class Placement:
         except DeviceError as error:
             if not self.is_auto:
                 raise
-            self._choice, self._kept = self.choice().fallen_back(str(error)), None
-            self._warn(self._choice.reason)
+            fallen_back = self.choice().fallen_back(str(error))
+            if isinstance(error, _FOR_GOOD):
+                self._choice, self._kept = fallen_back, None
+            self._warn(fallen_back.reason)
             return None
 
     def _encoder(self, engine: Any) -> _core.DeviceEncoder | None:

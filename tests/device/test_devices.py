@@ -243,6 +243,23 @@ def test_a_device_that_is_lost(put, tokenizer, monkeypatch):
     assert lists(tolerant.encode_ragged(MANY)) == expected
 
 
+def test_a_call_that_fails(put, tokenizer):
+    device = _core._testing.host_device(ENOUGH)
+    put("cuda", ENOUGH).open = lambda index: device
+    strict, tolerant = copy.copy(tokenizer).to("cuda"), copy.copy(tokenizer).to("auto")
+    expected = lists(tokenizer.encode_ragged(MANY))
+    _core._testing.fail_on_device(device, "launch", 3, "failed")
+    with pytest.raises(DeviceError, match=r"starting a kernel: .* fails for a test"):
+        strict.encode_ragged(MANY)
+    _core._testing.fail_on_device(device, "launch", 3, "failed")
+    with pytest.warns(DeviceWarning, match="fails for a test: the CPU encodes, with the same ids"):
+        assert lists(tolerant.encode_ragged(MANY)) == expected
+    for one in (strict, tolerant):
+        assert one.device == "cuda:0"
+        assert lists(one.encode_ragged(MANY)) == expected
+        assert is_on_device(one)
+
+
 def test_auto_uses_a_device_where_it_pays(put, tokenizer):
     cuda = put("cuda", ENOUGH)
     tokenizer.to("auto")

@@ -248,6 +248,22 @@ def test_a_batch_without_room_leaves_the_encoder_as_it_was(engine):
         assert_same(encoder.encode_ragged(["a"]), engine.encode_ragged(["a"]))
 
 
+def test_a_call_that_fails_is_not_the_end_of_the_device(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    for call in ("to_device", "zero", "launch", "wait", "to_host"):
+        for as_device_arrays in (True, False):
+            _core._testing.fail_on_device(device, call, 1, "failed")
+            with pytest.raises(DeviceError, match=f"of {call} fails for a test") as caught:
+                encoder.encode_ragged(TEXTS, True, False, 0, as_device_arrays)
+            assert type(caught.value) is DeviceError
+            assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+    _core._testing.fail_on_device(device, "launch", 0, "lost")
+    for _ in range(2):
+        with pytest.raises(DeviceLostError):
+            encoder.encode_ragged(TEXTS)
+
+
 def test_arrays_outlive_the_encoder_and_are_freed(engine):
     device = _core._testing.host_device(12 << 20)
     expected = engine.encode_ragged(TEXTS)
@@ -266,6 +282,197 @@ def test_arrays_outlive_the_encoder_and_are_freed(engine):
         np.from_dlpack(ids)
     assert ids.nbytes * 80 > 12 << 20
     assert_same(views, expected)
+
+
+# -- memory that is used again
+
+
+def counts_on(device: Any) -> dict[str, int]:
+    return _core._testing.device_counts(device)
+
+
+def words(count: int) -> str:
+    return "a b " * (count // 2)
+
+
+def test_results_have_no_more_memory_than_they_need(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged([words(200_000)], as_device_arrays=True)
+    _core.trim()
+    used = counts_on(device)["used"]
+    encoder.encode_ragged([words(200_000)], as_device_arrays=True)
+    kept = [encoder.encode_ragged(["a"], as_device_arrays=True) for _ in range(100)]
+    assert counts_on(device)["used"] > used + (1 << 20)  # for the next batch
+    _core.trim()
+    assert counts_on(device)["used"] <= used + 100 * 2 * 256
+    assert_same(kept[50], engine.encode_ragged(["a"]))
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+def test_batches_find_the_memory_of_those_before(engine, as_device_arrays):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+
+    def grow(sizes: range) -> int:
+        before = counts_on(device)
+        for size in sizes:
+            encoder.encode_ragged([words(size), "it's"], True, False, 0, as_device_arrays)
+        after = counts_on(device)
+        assert after["pinned"] <= 4 << 20
+        return after["allocate"] + after["allocate_pinned"] - before["allocate"] - before["allocate_pinned"]
+
+    first = grow(range(20_000, 20_002, 2))
+    assert first > 20
+    assert grow(range(20_002, 20_200, 2)) <= first // 4
+    assert grow(range(100, 20_200, 400)) <= first  # of results, by their size; of nothing else
+    assert grow(range(20_200, 40_000, 100)) <= 9 * first  # as often as an eighth is added, not 198 times
+
+
+def test_views_give_their_memory_to_the_device_itself(engine):
+    """Streams of other libraries may still read it when they let it go, which the driver knows."""
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged(TEXTS, as_device_arrays=True)
+
+    def released(use: Any) -> int:
+        before = counts_on(device)["release"]
+        for _ in range(3):
+            use(encoder.encode_ragged(TEXTS, as_device_arrays=True)[0])
+        gc.collect()
+        return counts_on(device)["release"] - before
+
+    assert released(lambda ids: ids.numpy()) == 0
+    assert released(np.from_dlpack) == 3
+
+
+def test_pinned_memory_is_bounded(engine):
+    """Ids reach the host in slices."""
+    device = _core._testing.host_device(1 << 30)
+    encoder = _core.DeviceEncoder(engine, device)
+    text = words(6_000_000)
+    flat = np.frombuffer(text.encode(), np.uint8)
+    ids, splits = encoder.encode_flat(flat, [0, 3_000_001, len(flat)])
+    counts = counts_on(device)
+    assert ids.nbytes > 20 << 20
+    assert counts["most_pinned"] <= 17 << 20
+    assert counts["to_host"] >= ids.nbytes >> 22
+    assert_same((ids, splits), engine.encode_ragged([text[:3_000_001], text[3_000_001:]]))
+
+
+def test_no_memory_can_be_pinned(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    encoder.encode_ragged(["a"])
+    _core.trim()
+    encoder.encode_ragged(["a"], as_device_arrays=True)  # its counters have theirs
+    _core._testing.fail_on_device(device, "allocate_pinned", 0, "out_of_memory", 1000)
+    assert_same(encoder.encode_ragged([words(100_000)]), engine.encode_ragged([words(100_000)]))
+
+
+def test_trim_gives_memory_back(engine):
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    empty = counts_on(device)["used"]
+    encoder.encode_ragged([words(10_000)])
+    assert counts_on(device)["used"] > empty
+    assert counts_on(device)["pinned"] > 0
+    _core.trim()
+    counts = counts_on(device)
+    assert (counts["used"], counts["pinned"]) == (empty, 0)
+    assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+
+
+# -- memory that runs out
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_any_allocation_may_fail(engine, lanes, as_device_arrays):
+    """A smaller partition is tried, and each text is encoded once."""
+    texts = [f"text {i}, it's what they've said {i * i}" for i in range(400)]
+    expected = engine.encode_ragged(texts)
+    device = _core._testing.host_device(1 << 28)
+    size = sum(map(len, texts)) + 64 * len(texts)
+    number = 0
+    while number >= 0:
+        encoder = _core.DeviceEncoder(engine, device, elements=size // 3, lanes=lanes)
+        before = counts_on(device)["allocate"]
+        # The pool tries twice.
+        _core._testing.fail_on_device(device, "allocate", number, "out_of_memory", 2)
+        assert_same(encoder.encode_ragged(texts, True, False, 0, as_device_arrays), expected)
+        report = encoder.report
+        assert report["bytes"] == sum(map(len, texts))
+        assert report["partitions"] >= 3
+        has_failed = counts_on(device)["allocate"] - before > number
+        number = number + 1 if has_failed and number < 200 else -1
+    assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
+
+
+@pytest.mark.parametrize("as_device_arrays", [True, False])
+def test_memory_that_another_process_takes(engine, as_device_arrays):
+    texts = [words(10_000)] * 60
+    expected = engine.encode_ragged(texts)
+    device = _core._testing.host_device(1 << 28)
+    encoder = _core.DeviceEncoder(engine, device)
+    for is_told in (True, False):
+        _core.trim()
+        room = 8 << 20
+        _core._testing.take_device_memory(device, (1 << 28) - counts_on(device)["used"] - room, is_told)
+        before = encoder.report["partitions"]
+        made = encoder.encode_ragged(texts, True, False, 0, as_device_arrays)
+        assert_same(made, expected)
+        assert 60 >= encoder.report["partitions"] - before > 1
+        _core._testing.take_device_memory(device, (1 << 28) - 1000, is_told)
+        with pytest.raises(DeviceOutOfMemoryError):
+            encoder.encode_ragged([words(1_000_000)])
+        _core._testing.take_device_memory(device, 0)
+        before = encoder.report["partitions"]
+        assert_same(encoder.encode_ragged(texts), expected)
+        assert encoder.report["partitions"] - before == 1  # there is room again
+
+
+def test_other_encoders_on_the_device_give_what_they_keep(engine):
+    device = _core._testing.host_device(40 << 20)
+    first = _core.DeviceEncoder(engine, device)
+    second = _core.DeviceEncoder(engine, device)
+    text = words(400_000)
+    expected = engine.encode_ragged([text])
+    for encoder in (first, second, first):
+        assert_same(encoder.encode_ragged([text]), expected)
+
+
+# -- what the CPU does
+
+
+def test_texts_for_the_cpu_are_copied_together(engine):
+    texts = [f"<|eot_id|> {i} of some" if i % 2 else "a plain one" for i in range(400)] + [
+        "x" * 3000,
+        words(200_000),
+    ]
+    texts += ["é" * 2000 + " end", "<|eot_id|>"]
+    device = _core._testing.host_device(1 << 28, is_deferred=True)
+    encoder = _core.DeviceEncoder(engine, device)
+    flat = [text.encode() for text in texts]
+    data, offsets = b"".join(flat), np.cumsum([0, *map(len, flat)])
+    expected = engine.encode_ragged(texts, True, True)
+    for as_device_arrays in (True, False):
+        before = counts_on(device)["to_host"]
+        array = Exporter(np.frombuffer(bytearray(data), np.uint8))
+        assert_same(encoder.encode_flat(array, offsets, True, True, as_device_arrays), expected)
+        assert counts_on(device)["to_host"] - before < 20
+    assert encoder.report["host_documents"] >= 2 * 201
+    assert encoder.report["host_pretokens"] >= 2
+
+
+def test_many_long_pretokens(engine, monkeypatch):
+    texts = [f"{chr(ord('a') + i % 26) * (1100 + 7 * i)} {'xyz' * 500}{i}" for i in range(300)]
+    expected = engine.encode_ragged(texts)
+    for threads in ("1", "3"):
+        monkeypatch.setenv("CRAYON_NUM_THREADS", threads)
+        encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28))
+        assert_same(encoder.encode_ragged(texts), expected)
+        assert encoder.report["host_pretokens"] == 600
 
 
 # -- arrays
@@ -324,6 +531,99 @@ def test_dlpack_refuses(array, how, message):
     assert '"dltensor"' in repr(array.__dlpack__(stream=-1))
     assert '"dltensor_versioned"' in repr(array.__dlpack__(max_version=(1, 1)))
     assert '"dltensor"' in repr(array.__dlpack__(max_version=(0, 8)))
+
+
+# -- streams
+
+
+class Filled(Exporter):
+    """Bytes that a stream of a library has still to fill when somebody asks for them."""
+
+    def __init__(self, device: Any, data: bytes) -> None:
+        super().__init__(np.zeros(len(data), np.uint8), (2, 0))
+        self.on, self.data = device, bytearray(data)
+        self.stream = _core._testing.open_device_stream(device)
+        _core._testing.copy_on_device(device, self.stream, self.array, self.data)
+
+    def __dlpack__(self, **how: Any) -> Any:
+        _core._testing.stream_after_on_device(self.on, how["stream"], self.stream)
+        return self.array.__dlpack__()
+
+
+class CudaArray:
+    def __init__(self, array: Any, **items: Any) -> None:
+        self.__cuda_array_interface__ = {
+            "typestr": "|u1",
+            "shape": array.shape,
+            "data": (array.ctypes.data, False),
+            "version": 3,
+        } | items
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("elements", [1 << 29, 300])
+def test_streams_that_are_late(any_vocabulary, lanes, elements):
+    """Nothing is done before somebody waits for it: what is read, or gone, too early shows."""
+    engine = engine_of(any_vocabulary)
+    device = _core._testing.host_device(1 << 28, is_deferred=True)
+    encoder = _core.DeviceEncoder(engine, device, elements=elements, lanes=lanes)
+    flat = [text if isinstance(text, bytes) else text.encode() for text in TEXTS]  # type: ignore[attr-defined]
+    data, offsets = b"".join(flat), np.cumsum([0, *map(len, flat)])
+    for special in (True, False):
+        expected = engine.encode_ragged(TEXTS, special)
+        for as_device_arrays in (True, False):
+            assert_same(encoder.encode_ragged(TEXTS, special, False, 0, as_device_arrays), expected)
+            assert_same(encoder.encode_flat(data, offsets, special, False, as_device_arrays), expected)
+    ids, _splits = encoder.encode_ragged(TEXTS, False, as_device_arrays=True)
+    assert np.from_dlpack(ids, copy=True).tolist() == np.from_dlpack(ids).tolist() == expected[0].tolist()
+    assert _core._testing.device_counts(device)["streams"] >= lanes
+    del encoder, ids, _splits
+    gc.collect()
+    counts = _core._testing.device_counts(device)
+    assert (counts["streams"], counts["used"], counts["pinned"]) == (0, 0, 0)
+
+
+def test_what_a_stream_has_still_to_fill(engine):
+    data = "it's text, in another library's stream " * 40
+    offsets = [0, 100, len(data)]
+    expected = engine.encode_ragged([data[:100], data[100:]])
+    device = _core._testing.host_device(1 << 28, kind="cuda", is_deferred=True)
+    for elements in (1 << 29, 100):
+        encoder = _core.DeviceEncoder(engine, device, elements=elements)
+        for as_device_arrays in (True, False):
+            array = Filled(device, data.encode())
+            assert_same(encoder.encode_flat(array, offsets, True, False, as_device_arrays), expected)
+            late = Filled(device, data.encode())
+            cuda_array = CudaArray(late.array, stream=late.stream, strides=(1,), mask=None)
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+            late = Filled(device, data.encode())
+            _core._testing.stream_after_on_device(device, 0, late.stream)
+            cuda_array = CudaArray(late.array, stream=1)  # the default stream
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+            whole = np.frombuffer(data.encode(), np.int8)
+            cuda_array = CudaArray(whole, typestr="|i1", stream=None)
+            assert_same(encoder.encode_flat(cuda_array, offsets, True, False, as_device_arrays), expected)
+    assert_same(encoder.encode_flat(CudaArray(whole[:0], data=(0, True)), [0]), engine.encode_ragged([]))
+
+
+@pytest.mark.parametrize(
+    ("items", "kind", "message"),
+    [
+        ({"typestr": "<i4"}, TypeError, "data is not of bytes"),
+        ({"shape": (2, 2)}, ValueError, "data has 2 dimensions"),
+        ({"strides": (2,)}, ValueError, "data has a step of 2"),
+        ({"mask": 1}, ValueError, "data has a mask"),
+        ({"data": (0, False)}, ValueError, "data is on another device than the encoder, which is on cuda:0"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_cuda_arrays_are_refused(engine, items, kind, message):
+    encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28, kind="cuda"))
+    array = np.frombuffer(b"text", np.uint8)
+    with pytest.raises(kind, match=message):
+        encoder.encode_flat(CudaArray(array, **items), [0, 4])
+    with pytest.raises(ValueError, match="on another device than the encoder, which is on host:0"):
+        _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28)).encode_flat(CudaArray(array), [0, 4])
 
 
 # -- processes and threads

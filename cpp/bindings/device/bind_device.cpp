@@ -1,6 +1,7 @@
-// The encoder on devices: DeviceEncoder, DeviceArray, and the device that stands in for one.
+// The encoder on devices: DeviceEncoder, DeviceArray.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "bindings/arrays.h"
@@ -8,39 +9,34 @@
 #include "crayon/batch/flat_texts.h"
 #include "crayon/support/error.h"
 #include "device_array.h"
+#include "device_memory.h"
 #include "flat_input.h"
 #include "gpu/encoder.h"
-#include "gpu/host_device.h"
+#include "host_device_tests.h"
 
 namespace crayon::python {
 namespace {
 
-// Where text lies for its way to the device: pinned memory, which is quicker, and is kept; too much of it is not.
+// Where text lies for its way to the device: pinned memory, which is quicker, and which the pool keeps for the next
+// batch. Not too much of it.
 class Staging {
   public:
-    explicit Staging(gpu::Device* device) : pinned_(device) {}
-
-    // Memory for so many bytes, what is in it lost.
-    uint8_t* room(size_t size) {
-        if (size <= kMostPinned && has_pinned_) {
+    Staging(const gpu::PoolPtr& pool, size_t size) : pinned_(pool) {
+        constexpr size_t kLeastPinned = size_t(1) << 20, kMostPinned = size_t(256) << 20;
+        if (size <= kMostPinned) {
             try {
-                size_t room = size_t(1) << 20;
-                while (room < size) room *= 2;
-                return pinned_.make_room(room);
-            } catch (const gpu::DeviceError&) {
-                has_pinned_ = false;
+                pinned_.make_room(std::max(size, kLeastPinned));
+                return;
+            } catch (const gpu::DeviceError& error) {
+                if (error.status() != gpu::Status::out_of_memory) throw;
             }
         }
         plain_.reset(new uint8_t[size]);
-        return plain_.get();
     }
-    void done() { plain_.reset(); }
+    uint8_t* data() const { return plain_ != nullptr ? plain_.get() : pinned_.data(); }
 
   private:
-    static constexpr size_t kMostPinned = size_t(256) << 20;
-
     gpu::Buffer<uint8_t, true> pinned_;
-    bool has_pinned_ = true;
     std::unique_ptr<uint8_t[]> plain_;
 };
 
@@ -51,7 +47,7 @@ class PyDeviceEncoder {
         const std::string why = gpu::why_unsupported(*engine);
         if (!why.empty()) throw Error(ErrorKind::unsupported, "no device supports this vocabulary: " + why);
         const py::gil_scoped_release release;
-        on_device_ = std::make_unique<OnDevice>(std::move(engine), device_->get(), capacity);
+        on_device_ = std::make_unique<OnDevice>(std::move(engine), device_, capacity);
     }
     ~PyDeviceEncoder() {
         if (!device_->is_here()) (void)on_device_.release();  // the parent's
@@ -66,12 +62,10 @@ class PyDeviceEncoder {
             std::optional<py::gil_scoped_release> release;
             if (PyGILState_Check() != 0) release.emplace();
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
-            const auto done = [](Staging* staging) { staging->done(); };
-            const std::unique_ptr<Staging, decltype(done)> leave(&on_device_->staging, done);
             const FlatTextWriter writer(views, threads);
-            uint8_t* const bytes = on_device_->staging.room(writer.size());
-            writer.write(bytes);
-            encode({bytes, writer.offsets().data(), views.size()}, special, as_text, as_arrays, &made);
+            const Staging staging(on_device_->encoder.pool(), writer.size());
+            writer.write(staging.data());
+            encode({staging.data(), writer.offsets().data(), views.size()}, special, as_text, as_arrays, &made);
         });
         return tuple_of(std::move(made), as_arrays);
     }
@@ -79,7 +73,7 @@ class PyDeviceEncoder {
     py::tuple encode_flat(const py::object& data, const py::object& offsets, bool special, bool as_text,
                           bool as_arrays) {
         device_->check_process();
-        const FlatInput input(data, *device_);
+        const FlatInput input(data, *device_, on_device_->encoder.stream());
         const auto array = py::array_t<int64_t, py::array::c_style>(offsets);
         if (array.ndim() != 1)
             throw py::value_error("offsets has " + std::to_string(array.ndim()) + " dimensions, expected one");
@@ -90,7 +84,8 @@ class PyDeviceEncoder {
             const py::gil_scoped_release release;
             const std::vector<uint64_t> checked = checked_offsets(given, n, input.size());
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
-            encode({input.bytes(), checked.data(), n - 1, input.is_on_device()}, special, as_text, as_arrays, &made);
+            encode({input.bytes(), checked.data(), n - 1, input.is_on_device(), 0, input.stream()}, special, as_text,
+                   as_arrays, &made);
         }
         return tuple_of(std::move(made), as_arrays);
     }
@@ -120,16 +115,18 @@ class PyDeviceEncoder {
 
   private:
     struct OnDevice {
-        OnDevice(std::shared_ptr<const Engine> of, gpu::Device* device, gpu::Capacity capacity)
-            : engine(std::move(of)), encoder(engine, device, capacity), staging(device) {}
+        OnDevice(std::shared_ptr<const Engine> of, const DevicePtr& device, gpu::Capacity capacity)
+            : engine(std::move(of)), encoder(engine, device->get(), capacity), registered(&encoder, device) {
+            encoder.set_reclaim([this] { registered.trim_others(); });
+        }
         std::shared_ptr<const Engine> engine;
         std::mutex mutex;
         gpu::Encoder encoder;
-        Staging staging;
         gpu::EncodeReport report;
+        DeviceMemory registered;  // goes first
     };
     struct Made {
-        explicit Made(const PyDeviceEncoder& self) : on_device(self.device_->get()) {}
+        explicit Made(const PyDeviceEncoder& self) : on_device(self.on_device_->encoder.pool()) {}
         Ragged on_host;
         gpu::DeviceRagged on_device;
         size_t texts = 0;
@@ -159,13 +156,6 @@ class PyDeviceEncoder {
     std::unique_ptr<OnDevice> on_device_;
 };
 
-py::capsule host_device(size_t budget) {
-    const auto destroy = [](PyObject* capsule) {
-        delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, device_capsule_name()));
-    };
-    return py::capsule(gpu::make_host_device(budget).release(), device_capsule_name(), destroy);
-}
-
 void bind_array(py::module_& m) {
     py::class_<DeviceArray>(m, "DeviceArray")
         .def("__dlpack__", &DeviceArray::to_dlpack, py::kw_only(), py::arg("stream") = py::none(),
@@ -190,7 +180,7 @@ void bind_array(py::module_& m) {
 }  // namespace
 
 void bind_device(py::module_& m) {
-    py::module_ testing = m.def_submodule("_testing");
+    bind_host_device(m.def_submodule("_testing"));
     bind_array(m);
     py::class_<PyDeviceEncoder>(m, "DeviceEncoder")
         .def(py::init([](std::shared_ptr<const Engine> engine, const py::object& device, uint64_t elements,
@@ -211,7 +201,6 @@ void bind_device(py::module_& m) {
         .def_property_readonly("device", [](const PyDeviceEncoder& self) { return self.device().label(); });
     m.def(
         "why_not_on_device", [](const Engine& engine) { return gpu::why_unsupported(engine); }, py::arg("engine"));
-    testing.def("host_device", &host_device, py::arg("budget_bytes"));
 }
 
 }  // namespace crayon::python

@@ -63,8 +63,10 @@ py::dtype DeviceArray::dtype() const {
 
 void DeviceArray::read(void* to) const {
     gpu::Device& device = *device_->get();
-    gpu::check(device, device.to_host(to, data_, bytes(), nullptr), "reading an array");
-    gpu::check(device, device.wait(nullptr), "reading an array");
+    const gpu::OwnStream stream(&device);
+    gpu::check(device, device.after(stream, nullptr), "reading an array");  // somebody may write to a view
+    gpu::check(device, device.to_host(to, data_, bytes(), stream), "reading an array");
+    stream.wait("reading an array");
 }
 
 DeviceArray::Owner DeviceArray::copied_to_host() const {
@@ -104,7 +106,7 @@ py::capsule DeviceArray::to_dlpack(const py::object& stream, const py::object& m
     if (wanted.type == dlpack::kCpu && !moves && !stream.is_none() && stream.cast<int64_t>() != -1)
         throw py::buffer_error("stream is " + std::string(py::str(stream)) + ", and the CPU has none: expected None");
 
-    Owner memory = memory_;
+    std::shared_ptr<void> memory = memory_;
     void* data = data_;
     if (moves || copies) {
         const py::gil_scoped_release release;
@@ -113,12 +115,18 @@ py::capsule DeviceArray::to_dlpack(const py::object& stream, const py::object& m
             data = memory.get();
         } else {
             gpu::Device& device = *device_->get();
-            gpu::Buffer<uint8_t> twin(&device);
+            gpu::Buffer<uint8_t> twin(std::make_shared<gpu::Pool>(&device));
             data = twin.make_room(bytes());
-            gpu::check(device, device.copy(data, data_, bytes(), nullptr), "copying an array");
-            gpu::check(device, device.wait(nullptr), "copying an array");
-            memory = keep(device_, std::move(twin));
+            const gpu::OwnStream own(&device);
+            gpu::check(device, device.after(own, nullptr), "copying an array");
+            gpu::check(device, device.copy(data, data_, bytes(), own), "copying an array");
+            own.wait("copying an array");
+            auto kept = std::make_shared<Kept<uint8_t>>(device_, std::move(twin));
+            kept->has_views = true;
+            memory = std::move(kept);
         }
+    } else {
+        memory_->has_views = true;
     }
     const bool versioned = !max_version.is_none() && max_version.cast<std::pair<uint32_t, uint32_t>>().first >= 1;
     if (!versioned)

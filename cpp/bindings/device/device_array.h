@@ -3,6 +3,8 @@
 
 #include <pybind11/numpy.h>
 
+#include <atomic>
+
 #include "dlpack.h"
 #include "gpu/memory.h"
 #include "open_device.h"
@@ -16,7 +18,7 @@ class DeviceArray {
     template <typename T>
     static DeviceArray of(DevicePtr device, gpu::Buffer<T>&& memory, size_t size) {
         void* const data = memory.data();
-        return {device, keep(device, std::move(memory)), data, size, sizeof(T)};
+        return {device, std::make_shared<Kept<T>>(device, std::move(memory)), data, size, sizeof(T)};
     }
 
     size_t size() const { return size_; }
@@ -32,27 +34,33 @@ class DeviceArray {
 
   private:
     using Owner = std::shared_ptr<void>;
+    // Memory that others may have views of, whose streams may use it when they let it go.
+    struct Viewed {
+        virtual ~Viewed() = default;
+        std::atomic<bool> has_views{false};
+    };
+    template <typename T>
+    struct Kept : Viewed {
+        Kept(DevicePtr of, gpu::Buffer<T>&& taken)
+            : device(std::move(of)), memory(std::make_unique<gpu::Buffer<T>>(std::move(taken))) {}
+        ~Kept() override {
+            if (!device->is_here())
+                (void)memory.release();  // in a child of a fork it is left as it is
+            else if (this->has_views)
+                memory->give_up();
+        }
+        DevicePtr device;  // goes last
+        std::unique_ptr<gpu::Buffer<T>> memory;
+    };
 
-    DeviceArray(DevicePtr device, Owner memory, void* data, size_t size, size_t item)
+    DeviceArray(DevicePtr device, std::shared_ptr<Viewed> memory, void* data, size_t size, size_t item)
         : device_(std::move(device)), memory_(std::move(memory)), data_(data), size_(size), item_(item) {}
 
-    // In a child of a fork the memory is left as it is.
-    template <typename T>
-    static Owner keep(DevicePtr device, gpu::Buffer<T>&& memory) {
-        struct Kept {
-            DevicePtr device;  // goes last
-            gpu::Buffer<T> memory;
-        };
-        return Owner(new Kept{std::move(device), std::move(memory)}, [](void* p) {
-            auto* const kept = static_cast<Kept*>(p);
-            if (kept->device->is_here()) delete kept;
-        });
-    }
     Owner copied_to_host() const;
     void read(void* to) const;
 
     DevicePtr device_;
-    Owner memory_;
+    std::shared_ptr<Viewed> memory_;
     void* data_;
     size_t size_, item_;  // items, bytes of one: int32 or int64
 };

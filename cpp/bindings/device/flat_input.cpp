@@ -1,5 +1,9 @@
 #include "flat_input.h"
 
+#include <pybind11/stl.h>
+
+#include <cstring>
+
 #include "device_array.h"
 
 namespace crayon::python {
@@ -25,25 +29,45 @@ std::string name_of(dlpack::Device device) {
     }
 }
 
-// The default stream, for which the streams of the encoder wait; what made the data is asked to be done with it there.
-py::object default_stream(const std::string& kind) {
-    if (kind == "cuda") return py::int_(1);
-    if (kind == "rocm") return py::int_(0);
-    return py::none();
-}
-
 }  // namespace
 
-FlatInput::FlatInput(const py::object& data, const OpenDevice& device) {
+FlatInput::FlatInput(const py::object& data, const OpenDevice& device, gpu::Stream stream) : stream_(stream) {
     if (PyObject_CheckBuffer(data.ptr()) != 0) {
         view_.emplace(data);
         bytes_ = view_->all().data;
         size_ = view_->all().size;
         return;
     }
-    if (!py::hasattr(data, "__dlpack__") || !py::hasattr(data, "__dlpack_device__"))
+    if (py::hasattr(data, "__dlpack__") && py::hasattr(data, "__dlpack_device__"))
+        take(data, device);
+    else if (py::hasattr(data, "__cuda_array_interface__"))
+        take_cuda_array(data.attr("__cuda_array_interface__"), device);
+    else
         throw py::type_error("data is " + type_name(data) + ", expected bytes, a buffer, or an array with __dlpack__");
-    take(data, device);
+}
+
+// numba.readthedocs.io, "CUDA Array Interface (Version 3)". The version before had no stream.
+void FlatInput::take_cuda_array(const py::dict& array, const OpenDevice& device) {
+    const auto item = [&](const char* name) { return array.contains(name) ? py::object(array[name]) : py::none(); };
+    const std::string type = py::str(item("typestr"));
+    if (type != "|u1" && type != "|i1") throw py::type_error("data is not of bytes: expected uint8 or int8");
+    const auto shape = item("shape").cast<std::vector<int64_t>>();
+    if (shape.size() != 1)
+        throw py::value_error("data has " + std::to_string(shape.size()) + " dimensions, expected one");
+    size_ = size_t(shape[0]);
+    const py::object strides = item("strides");
+    const int64_t step = strides.is_none() ? 1 : strides.cast<std::vector<int64_t>>().at(0);
+    if (size_ > 1 && step != 1)
+        throw py::value_error("data has a step of " + std::to_string(step) + ", expected contiguous bytes");
+    if (!item("mask").is_none()) throw py::value_error("data has a mask");
+    const auto address = item("data").cast<std::pair<uintptr_t, bool>>().first;
+    bytes_ = reinterpret_cast<const uint8_t*>(address);
+    if (size_ > 0 && (std::strcmp(device.get()->kind(), "cuda") != 0 || !device.get()->owns(bytes_)))
+        throw py::value_error("data is on another device than the encoder, which is on " + device.label());
+    is_on_device_ = true;
+    // 1 and 2 are CUDA's own names of the default streams.
+    const py::object filled_by = item("stream");
+    if (!filled_by.is_none()) stream_ = reinterpret_cast<gpu::Stream>(filled_by.cast<uintptr_t>());
 }
 
 void FlatInput::take(const py::object& data, const OpenDevice& device) {
@@ -54,9 +78,9 @@ void FlatInput::take(const py::object& data, const OpenDevice& device) {
     if (!is_host && !is_on_device_)
         throw py::value_error("data is on " + name_of({type, index}) + ", and the encoder on " + device.label() +
                               ": move one of them, or the data to the CPU");
-    const py::object stream = is_on_device_ ? default_stream(kind) : py::none();
-    const py::object made =
-        stream.is_none() ? data.attr("__dlpack__")() : data.attr("__dlpack__")(py::arg("stream") = stream);
+    const py::object made = is_on_device_ && !is_host
+                                ? data.attr("__dlpack__")(py::arg("stream") = reinterpret_cast<uintptr_t>(stream_))
+                                : data.attr("__dlpack__")();
     PyObject* const capsule = made.ptr();
     if (PyCapsule_IsValid(capsule, dlpack::kName) != 0) {
         managed_.reset(static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule, dlpack::kName)));

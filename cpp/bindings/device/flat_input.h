@@ -13,15 +13,19 @@ namespace crayon::python {
 // Holds what it reads. Made and destroyed under the GIL.
 class FlatInput {
   public:
-    // A vector of bytes, contiguous, of the host or of this device. TypeError, ValueError for others.
-    FlatInput(const py::object& data, const OpenDevice& device);
+    // A vector of bytes, contiguous, of the host or of this device. TypeError, ValueError for others. What fills one on
+    // the device is asked to let `stream` wait for it.
+    FlatInput(const py::object& data, const OpenDevice& device, gpu::Stream stream);
 
     const uint8_t* bytes() const { return bytes_; }
     size_t size() const { return size_; }
     bool is_on_device() const { return is_on_device_; }
+    // Which may still be filling the bytes, of a device.
+    gpu::Stream stream() const { return stream_; }
 
   private:
     void take(const py::object& data, const OpenDevice& device);
+    void take_cuda_array(const py::dict& array, const OpenDevice& device);
     void look_at(const dlpack::Tensor& tensor);
 
     struct Delete {
@@ -37,6 +41,7 @@ class FlatInput {
     const uint8_t* bytes_ = nullptr;
     size_t size_ = 0;
     bool is_on_device_ = false;
+    gpu::Stream stream_;
 };
 
 }  // namespace crayon::python

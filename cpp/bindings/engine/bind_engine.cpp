@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "bindings/device/device_memory.h"
 #include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
 #include "crayon/batch/columns.h"
@@ -369,11 +370,12 @@ void bind_engine(py::module_& m) {
         [] {
             const py::gil_scoped_release release;
             free_working_memory();
+            trim_devices();
         },
         "Give the memory that all tokenizers keep between calls back to the system.\n\n"
         "They keep the words that each thread met, up to 64 MiB and 16 MiB for each core in all, and free what was not "
-        "used for a minute when another call ends. The next calls are slower until they met their words again. Calls "
-        "that other threads are in go on undisturbed.\n\n"
+        "used for a minute when another call ends. On a device a tokenizer keeps the memory that its batches took. The "
+        "next calls are slower until they met their words again. Calls that other threads are in go on undisturbed.\n\n"
         ">>> import crayon_hf\n>>> crayon_hf.trim()");
     m.def("working_memory", [] {
         const WorkingMemory memory = working_memory();

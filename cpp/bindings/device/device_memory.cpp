@@ -1,0 +1,56 @@
+#include "device_memory.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace crayon::python {
+namespace {
+
+struct All {
+    std::mutex mutex;
+    std::vector<const DeviceMemory*> listed;
+};
+
+// Lives as long as the process: the last encoder may go after what is static.
+All& all() {
+    static All* const made = new All;
+    return *made;
+}
+
+template <typename Choose>
+void trim_if(Choose&& choose) {
+    All& every = all();
+    const std::unique_lock<std::mutex> lock(every.mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (const DeviceMemory* const one : every.listed)
+        if (choose(*one)) one->trim();
+}
+
+}  // namespace
+
+void trim_devices() {
+    trim_if([](const DeviceMemory&) { return true; });
+}
+
+DeviceMemory::DeviceMemory(gpu::Encoder* encoder, DevicePtr device) : encoder_(encoder), device_(std::move(device)) {
+    All& every = all();
+    const std::lock_guard<std::mutex> lock(every.mutex);
+    every.listed.push_back(this);
+}
+
+DeviceMemory::~DeviceMemory() {
+    All& every = all();
+    const std::lock_guard<std::mutex> lock(every.mutex);
+    every.listed.erase(std::find(every.listed.begin(), every.listed.end(), this));
+}
+
+void DeviceMemory::trim() const {
+    if (device_->is_here()) encoder_->trim();
+}
+
+void DeviceMemory::trim_others() const {
+    trim_if([this](const DeviceMemory& other) { return &other != this && other.device() == device(); });
+}
+
+}  // namespace crayon::python
