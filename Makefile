@@ -1,9 +1,9 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
-	"tests/native/*.h" "tests/native/*.cpp")
+	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/simulator/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -84,6 +84,10 @@ neon: ## the NEON scanners and writers against plain rules, under an emulator (n
 
 gpu: ## the GPU engines compiled for all architectures, and what each kernel takes; minutes (needs nvcc or hipcc)
 	$(PYTHON) tools/gpu_build.py
+
+gpu-simulator: ## the tests of the GPU engines in the simulator of a GPU, with ThreadSanitizer; minutes (needs g++)
+	CRAYON_TEST_DEVICES=simulator,simulator-hip-32,simulator-hip-64 $(PYTHON) -m pytest -n auto --dist worksteal -m "" \
+		tests/gpu/test_kernels.py tests/gpu/test_device_encoder.py tests/gpu/test_simulator.py tests/gpu/test_races.py
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (an hour) each, from the kept corpora (needs clang; the edge, atheris)
 	$(PYTHON) tests/fuzz/run.py --seconds $(or $(FUZZ_SECONDS),3600)

@@ -33,6 +33,7 @@ LAYERS = (
     "training",
     "trace",
     "gpu",
+    "gpu_simulator",  # for tests; no part of the package
     "bindings",
     "device_module",
 )

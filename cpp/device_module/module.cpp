@@ -3,6 +3,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <utility>
+
+#include "capsule.h"
 #include "gpu/gpu_runtime.h"
 
 namespace py = pybind11;
@@ -43,12 +46,6 @@ std::string why_unusable() {
     return gpu::why_unusable();
 }
 
-// The name of a capsule, as bindings/open_device.cpp asks for it.
-const char* capsule_name() {
-    static const std::string name = "crayon_hf.gpu.Device/" + std::to_string(gpu::kDeviceAbi);
-    return name.c_str();
-}
-
 py::object open(int index) {
     gpu::OpenedDevice opened;
     {
@@ -61,14 +58,7 @@ py::object open(int index) {
                         (std::string(gpu::kind()) + ":" + std::to_string(index) + ": " + opened.error).c_str());
         throw py::error_already_set();
     }
-    const auto destroy = [](PyObject* capsule) {
-        delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, capsule_name()));
-    };
-    const py::object capsule =
-        py::reinterpret_steal<py::object>(PyCapsule_New(opened.device.get(), capsule_name(), destroy));
-    if (!capsule) throw py::error_already_set();
-    (void)opened.device.release();
-    return capsule;
+    return crayon::device_module::capsule_of(std::move(opened.device));
 }
 
 }  // namespace

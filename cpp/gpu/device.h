@@ -1,5 +1,5 @@
 // What the encoder asks of a device: memory, copies, kernels, in the order of a stream. cuda/ and hip/ have one each;
-// the CPU's (host_device.h) runs the same kernels for the tests.
+// the CPU's (host_device.h) runs the same kernels for the tests, one lane after the other or as cpp/gpu_simulator does.
 //
 // A device may live in another extension module: so there are no exceptions across it, but a status and a text.
 #pragma once

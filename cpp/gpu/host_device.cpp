@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CRAYON_ASAN 1
@@ -60,7 +61,7 @@ const char* name_of(HostCall call) {
     return "";
 }
 
-HostDevice::HostDevice(HostDeviceOptions options) : options_(options) {
+HostDevice::HostDevice(HostDeviceOptions options) : options_(std::move(options)) {
     streams_[nullptr] = std::make_shared<Queue>();
 }
 
@@ -285,7 +286,22 @@ Status HostDevice::zero(void* to, size_t bytes, Stream stream) {
 }
 
 Status HostDevice::launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) {
-    return put(HostCall::launch, stream, [=] { run_kernel(kernel, blocks, work); });
+    const Status status = put(HostCall::launch, stream, [=] {
+        if (!options_.run) return run_kernel(kernel, blocks, work);
+        const std::string wrong = options_.run(kernel, blocks, work);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!wrong.empty()) fault_ = wrong;
+    });
+    return status == Status::ok ? faulted() : status;
+}
+
+// As a GPU says what went wrong in a kernel: when it is next asked.
+Status HostDevice::faulted() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (fault_.empty()) return Status::ok;
+    last_error() = fault_;
+    is_lost_ = true;
+    return Status::lost;
 }
 
 Status HostDevice::wait(Stream stream) {
@@ -293,13 +309,14 @@ Status HostDevice::wait(Stream stream) {
     if (status != Status::ok) return status;
     const std::lock_guard<std::recursive_mutex> lock(streams_mutex_);
     if (const std::shared_ptr<Queue> queue = queue_of(stream)) run(queue.get(), queue->put);
-    return Status::ok;
+    return faulted();
 }
 
-std::unique_ptr<Device> make_host_device(size_t budget) {
+std::unique_ptr<Device> make_host_device(size_t budget, RunKernel run) {
     HostDeviceOptions options;
     options.budget = budget;
-    return std::make_unique<HostDevice>(options);
+    options.run = std::move(run);
+    return std::make_unique<HostDevice>(std::move(options));
 }
 
 }  // namespace gpu

@@ -15,6 +15,9 @@
 namespace crayon {
 namespace gpu {
 
+// Runs all blocks of a kernel. Returns what went wrong, or "": then the device is lost.
+using RunKernel = std::function<std::string(Kernel kernel, uint32_t blocks, const Work& work)>;
+
 #define CRAYON_DEVICE_CALLS(X) \
     X(memory)                  \
     X(allocate)                \
@@ -31,11 +34,12 @@ constexpr size_t kHostCalls = 0 CRAYON_DEVICE_CALLS(CRAYON_ONE);
 const char* name_of(HostCall call);
 
 struct HostDeviceOptions {
-    size_t budget;              // bytes of memory that it pretends to have
+    size_t budget = 0;          // bytes of memory that it pretends to have
     const char* kind = "host";  // as Device::kind
     // What is put into a stream is done when somebody waits for it, not before: as late as a GPU may do it. So a wait
     // that is missing shows.
     bool is_deferred = false;
+    RunKernel run;  // another way to run kernels (cpp/gpu_simulator); empty: one lane after the other
 };
 
 // Fails when a test wants it to, and counts what it is asked for.
@@ -93,6 +97,7 @@ class HostDevice : public Device {
     std::shared_ptr<Queue> queue_of(Stream stream);
     void run(Queue* queue, uint64_t until);
     void run_all();
+    Status faulted();
     Status allocate_block(HostCall call, size_t bytes, void** memory);
 
     const HostDeviceOptions options_;
@@ -101,12 +106,13 @@ class HostDevice : public Device {
     std::array<Failure, kHostCalls> failures_{};
     size_t taken_ = 0, hidden_ = 0;
     bool is_lost_ = false;
+    std::string fault_;  // of a kernel
     // Of streams. Work of one may make another run up to a place.
     std::recursive_mutex streams_mutex_;
     std::map<Stream, std::shared_ptr<Queue>> streams_;
 };
 
-std::unique_ptr<Device> make_host_device(size_t budget);
+std::unique_ptr<Device> make_host_device(size_t budget, RunKernel run = nullptr);
 
 }  // namespace gpu
 }  // namespace crayon

@@ -40,9 +40,12 @@ struct MarkDocuments {
     }
 };
 
+// Many lanes may give the same document at a time: what is volatile they may write, and read meanwhile.
 CRAYON_DEVICE inline void give_to_host(const Work& w, uint32_t at) {
-    w.is_host[document_of(w, at)] = 1;
-    if (w.totals->any_host_document == 0) atomic_or(&w.totals->any_host_document, 1);
+    volatile uint8_t* const is_host = w.is_host;
+    is_host[document_of(w, at)] = 1;
+    volatile uint32_t* const any = &w.totals->any_host_document;
+    if (*any == 0) atomic_or(&w.totals->any_host_document, 1);
 }
 
 struct AddedMatch {

@@ -4,7 +4,7 @@
 // lane: `team.each(f)` runs it in all lanes, and afterwards every lane sees what all of them wrote. On a GPU the lanes
 // are threads, each runs f once, and a barrier follows; on the CPU one thread runs f for one lane after the other. A
 // value that a lane keeps from one `each` to the next is a PerLane. So tests without a GPU run the functions that a GPU
-// runs.
+// runs; and the branches for a GPU, too, in cpp/gpu_simulator.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-"""`_core.DeviceEncoder` and what it leaves on a device, with the CPU in a GPU's place: the kernels are the same."""
+"""`_core.DeviceEncoder` and what it leaves on a device. What runs kernels, on every device that is here; what is
+refused before that, and memory that runs out, with the CPU in a GPU's place."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from crayon_hf import (
     _core,
 )
 from tests.support import reference_impl
+from tests.support.gpu_devices import HOST, GpuDevice
 
 TEXTS = [
     "The quick brown fox; it's what they've said, isn't it? 12345",
@@ -46,8 +48,19 @@ def engine(llama3_like) -> _core.Engine:
 
 
 @pytest.fixture(scope="module")
-def encoder(engine) -> _core.DeviceEncoder:
-    return _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28), lanes=1)
+def encoder(engine, device) -> _core.DeviceEncoder:
+    return _core.DeviceEncoder(engine, device.open(1 << 28), lanes=1)
+
+
+@pytest.fixture(scope="module")
+def on_host(engine) -> _core.DeviceEncoder:
+    """Of a device whose memory is the host's, for what no kernel has a part in."""
+    return _core.DeviceEncoder(engine, HOST.open(1 << 28), lanes=1)
+
+
+def need_host_memory(device: GpuDevice) -> None:
+    if not device.has_host_memory:
+        pytest.skip("NumPy cannot take this device's arrays")
 
 
 def assert_same(made, expected):
@@ -77,7 +90,7 @@ class Exporter:
 
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("as_text", [True, False])
-def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text):
+def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text, device):
     engine = engine_of(any_vocabulary)
     assert _core.why_not_on_device(engine) == ""
     expected = engine.encode_ragged(TEXTS, special, as_text)
@@ -85,7 +98,7 @@ def test_ids_are_those_of_the_cpu(any_vocabulary, special, as_text):
     offsets = np.cumsum([0, *map(len, flat)])
     data = b"".join(flat)
     for elements in (1 << 29, 400):
-        encoder = _core.DeviceEncoder(engine, _core._testing.host_device(1 << 28), elements=elements, lanes=1)
+        encoder = _core.DeviceEncoder(engine, device.open(1 << 28), elements=elements, lanes=1)
         assert_same(encoder.encode_ragged(TEXTS, special, as_text), expected)
         assert_same(encoder.encode_ragged(TEXTS, special, as_text, 0, True), expected)
         assert_same(encoder.encode_flat(data, offsets, special, as_text), expected)
@@ -103,8 +116,10 @@ def test_what_is_empty(encoder, engine):
     assert_same(encoder.encode_flat(np.empty(0, np.int8), [0, 0]), engine.encode_ragged([""]))
 
 
-def test_long_texts_of_every_width(encoder, engine):
+def test_long_texts_of_every_width(encoder, engine, device):
     """Texts of more than a part of what makes UTF-8 of them."""
+    if device.is_simulated:
+        pytest.skip("megabytes take minutes")
     texts = ["ab " * 400_000, "é " * 300_000, "日 " * 200_000 + "é", "🙂 " * 30_000, "end"]
     assert_same(encoder.encode_ragged(texts, threads=2), engine.encode_ragged(texts))
 
@@ -162,12 +177,12 @@ def test_invalid_utf8_names_text_and_byte(encoder, wrap, as_device_arrays):
     ],
     ids=lambda value: re.sub("[^a-z ]", "", value)[:30] if isinstance(value, str) else "",
 )
-def test_flat_texts_are_refused(encoder, data, offsets, kind, message):
+def test_flat_texts_are_refused(on_host, data, offsets, kind, message):
     with pytest.raises(kind, match=message):
-        encoder.encode_flat(data, offsets)
+        on_host.encode_flat(data, offsets)
 
 
-def test_a_capsule_that_was_taken(encoder):
+def test_a_capsule_that_was_taken(on_host):
     array = np.frombuffer(bytearray(b"text"), np.uint8)
     taken = array.__dlpack__()
 
@@ -175,14 +190,14 @@ def test_a_capsule_that_was_taken(encoder):
         def __dlpack__(self, **how: Any) -> Any:
             return taken
 
-    encoder.encode_flat(Again(array), [0, 4])
+    on_host.encode_flat(Again(array), [0, 4])
     with pytest.raises(TypeError, match="gave PyCapsule, expected a capsule that nobody has taken"):
-        encoder.encode_flat(Again(array), [0, 4])
+        on_host.encode_flat(Again(array), [0, 4])
 
 
-def test_pinned_memory_counts_as_memory_of_the_host(encoder, engine):
+def test_pinned_memory_counts_as_memory_of_the_host(on_host, engine):
     pinned = Exporter(np.frombuffer(bytearray(b"text"), np.uint8), (3, 0))
-    assert_same(encoder.encode_flat(pinned, [0, 4]), engine.encode_ragged(["text"]))
+    assert_same(on_host.encode_flat(pinned, [0, 4]), engine.encode_ragged(["text"]))
     assert pinned.asked == {}
 
 
@@ -207,10 +222,10 @@ def test_long_added_tokens_are_the_cpus(engine):
     assert _core.why_not_on_device(with_added("a" * 1024 + "b")) == "it has added tokens of more than 1024 bytes"
 
 
-def test_added_tokens_that_take_long_to_compare(engine):
+def test_added_tokens_that_take_long_to_compare(device):
     """Where it is not known whether they overlap, texts that have them are the CPU's."""
     added = with_added(*(f"{i}{'a' * 900}c" for i in range(8)), "a" * 800 + "b", "<m>")
-    encoder = _core.DeviceEncoder(added, _core._testing.host_device(1 << 28))
+    encoder = _core.DeviceEncoder(added, device.open(1 << 28))
     texts = ["a" * 2000, f"3{'a' * 900}c<m>", "<m>"]
     assert_same(encoder.encode_ragged(texts), added.encode_ragged(texts))
     assert encoder.report["host_documents"] == 2
@@ -483,14 +498,17 @@ def array(encoder) -> _core.DeviceArray:
     return encoder.encode_ragged(TEXTS, as_device_arrays=True)[0]
 
 
-def test_array(array, engine):
+def test_array(array, engine, device):
     ids = engine.encode_ragged(TEXTS)[0]
     assert (array.shape, array.dtype, array.nbytes, len(array)) == (ids.shape, ids.dtype, ids.nbytes, len(ids))
-    assert (array.device, array.__dlpack_device__()) == ("host:0", (1, 0))
-    assert repr(array) == f"<DeviceArray of {len(ids)} int32 on host:0>"
+    kind = {"cuda": 2, "rocm": 10}.get(device.name, 1)  # of DLPack
+    assert (array.device, array.__dlpack_device__()) == (device.label, (kind, 0))
+    assert repr(array) == f"<DeviceArray of {len(ids)} int32 on {device.label}>"
+    assert array.numpy().tolist() == ids.tolist()
 
 
-def test_numpy_takes_arrays_without_a_copy(array, engine):
+def test_numpy_takes_arrays_without_a_copy(array, engine, device):
+    need_host_memory(device)
     ids = engine.encode_ragged(TEXTS)[0]
     first, second = np.from_dlpack(array), np.from_dlpack(array)
     assert first.tolist() == ids.tolist()
@@ -506,7 +524,8 @@ def test_torch_takes_arrays_without_a_copy(array, encoder, engine):
     torch = pytest.importorskip("torch")
     tensor = torch.from_dlpack(array)
     assert tensor.dtype == torch.int32
-    assert tensor.data_ptr() == np.from_dlpack(array).ctypes.data
+    assert tensor.data_ptr() == torch.from_dlpack(array).data_ptr()
+    assert tensor.tolist() == engine.encode_ragged(TEXTS)[0].tolist()
     splits = torch.from_dlpack(encoder.encode_ragged(TEXTS, as_device_arrays=True)[1])
     gc.collect()
     assert splits.dtype == torch.int64
@@ -525,7 +544,8 @@ def test_torch_takes_arrays_without_a_copy(array, encoder, engine):
     ],
     ids=["device", "stream"],
 )
-def test_dlpack_refuses(array, how, message):
+def test_dlpack_refuses(array, how, message, device):
+    need_host_memory(device)
     with pytest.raises(BufferError, match=message):
         array.__dlpack__(**how)
     assert '"dltensor"' in repr(array.__dlpack__(stream=-1))
@@ -630,7 +650,7 @@ def test_cuda_arrays_are_refused(engine, items, kind, message):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_a_child_cannot_use_it(encoder, array):
+def test_a_child_cannot_use_it(encoder, array, device):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -647,7 +667,7 @@ def test_a_child_cannot_use_it(encoder, array):
         lines = pipe.read().splitlines()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(lines) == 3
-    assert all(f"host:0 was opened by process {os.getpid()}" in line and "spawn" in line for line in lines)
+    assert all(f"{device.label} was opened by process {os.getpid()}" in line and "spawn" in line for line in lines)
 
 
 @pytest.mark.concurrency

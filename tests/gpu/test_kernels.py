@@ -1,4 +1,4 @@
-"""The kernels of a GPU, run by the CPU: of every pattern, exact and greedy, the ids are the CPU engine's."""
+"""The kernels on every device that is here: of every pattern, exact and greedy, the ids are the CPU engine's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from crayon_hf import Tokenizer, _core
 from crayon_hf.parity.inputs.strings import generate
+from tests.support.gpu_devices import SIMULATORS, GpuDevice
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 PUBLISHED = ("gpt2", "llama3", "qwen", "r50k_base", "cl100k_base", "o200k_base")
@@ -28,14 +29,12 @@ def strings(count: int) -> list[str]:
     return list(islice((text for _, text in generate(2 * count, 8) if is_text(text)), count))
 
 
-def assert_same_ids(engine: _core.Engine, texts: list[str]) -> None:
+def assert_same_ids(engine: _core.Engine, texts: list[str], device: GpuDevice) -> None:
     for mode in (engine, engine.greedy()):
         assert _core.why_not_on_device(mode) == ""
         expected = mode.encode_ragged(texts)
-        for elements in (1 << 29, 20_000):
-            made = _core.DeviceEncoder(mode, _core._testing.host_device(1 << 30), elements=elements).encode_ragged(
-                texts
-            )
+        for elements in (1 << 29, 4_000 if device.is_simulated else 20_000):
+            made = _core.DeviceEncoder(mode, device.open(), elements=elements).encode_ragged(texts)
             for ours, theirs in zip(made, expected, strict=True):
                 np.testing.assert_array_equal(ours, theirs)
 
@@ -52,27 +51,40 @@ def engine(request: pytest.FixtureRequest, llama3_like: Path) -> _core.Engine:
     return _core.Engine.from_bytes(cartridge)
 
 
-def test_generated_strings(engine: _core.Engine) -> None:
-    assert_same_ids(engine, strings(500))
+def test_generated_strings(engine: _core.Engine, device: GpuDevice) -> None:
+    assert_same_ids(engine, strings(device.some(500)), device)
 
 
-def test_runs_across_chunks(engine: _core.Engine, training_text: list[str]) -> None:
+def runs(counts: tuple[int, ...], starts: tuple[str, ...], ends: tuple[str, ...]) -> list[str]:
     """Longer than what a thread looks at, and than what a device merges."""
-    long = [run * count for run in RUNS for count in (63, 130, 1500)]
-    runs = [start + run + end for run in long for start in ("", "x") for end in "?1"]
-    assert_same_ids(engine, [*runs, *training_text])
+    return [start + run * count + end for run in RUNS for count in counts for start in starts for end in ends]
+
+
+def test_runs_across_chunks(engine: _core.Engine, training_text: list[str], device: GpuDevice) -> None:
+    if device.is_simulated:
+        assert_same_ids(engine, [*runs((65,), ("",), ("?",)), "a" * 1500, *training_text[:10]], device)
+    else:
+        assert_same_ids(engine, [*runs((63, 130, 1500), ("", "x"), ("?", "1")), *training_text], device)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda simulator: simulator.name)
+def test_schedules(engine: _core.Engine, simulator: GpuDevice, seed: int) -> None:
+    """Other orders of lanes, and the branches of both runtimes."""
+    assert_same_ids(engine, [*strings(60), *runs((33, 66), ("",), ("1",))], simulator.with_seed(1 + seed))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_vocabularies(name: str, shared: Path) -> None:
+def test_published_vocabularies(name: str, shared: Path, device: GpuDevice) -> None:
     directory = shared / "vocab" / name
     ranks = directory / f"{name}.tiktoken"
     tokenizer = Tokenizer.from_file(ranks if name.endswith("_base") else directory / "tokenizer.json")
     engine = tokenizer.__getattribute__("_engine")
     assert isinstance(engine, _core.Engine)
-    texts = strings(200)
+    texts = strings(device.some(200))
     for language in ("english", "code", "multi"):
         with lzma.open(shared / "corpus" / f"{language}.txt.xz", "rt", encoding="utf-8") as file:
-            text = file.read(60_000)
-        texts += [text, *text.split("\n")[:100]]
-    assert_same_ids(engine, texts)
+            text = file.read(device.some(60_000))
+        texts += [text, *text.split("\n")[: device.some(100)]]
+    assert_same_ids(engine, texts, device)

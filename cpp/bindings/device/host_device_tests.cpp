@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kKinds[] = {"host", "cuda", "rocm"};
 
 py::capsule host_device(size_t budget, const std::string& kind, bool is_deferred) {
-    gpu::HostDeviceOptions options{budget};
+    gpu::HostDeviceOptions options;
+    options.budget = budget;
     options.is_deferred = is_deferred;
     for (const char* const known : kKinds)
         if (kind == known) options.kind = known;

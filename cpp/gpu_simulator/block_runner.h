@@ -1,0 +1,106 @@
+// Runs a block: each lane is a fiber, and which of those that can go on does so next is a matter of chance.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanes.h"
+
+namespace crayon {
+namespace gpu_simulator {
+
+class Fiber;
+
+enum class Lockstep {
+    named,    // CUDA: lanes wait for all that they name
+    whoever,  // HIP: those that are there go on; others give zero
+};
+
+struct Rules {
+    uint32_t warp;  // lanes: 32 or 64
+    Lockstep lockstep;
+};
+
+// Places by which ThreadSanitizer knows what is before and after a block: whoever prepares it has released the first,
+// each lane releases the second at its end.
+struct Orders {
+    void* before;
+    void* after;
+};
+
+// One thread at a time may use it.
+class BlockRunner {
+  public:
+    static constexpr uint32_t kMostThreads = 1024;
+
+    explicit BlockRunner(Rules rules);
+    ~BlockRunner();
+
+    // Calls f(argument) in so many lanes, in an order that `seed` decides. Returns what went wrong, or "": lanes that
+    // leave while others wait for the whole block, that wait for it at different places or for each other, or that go
+    // on without end.
+    std::string run(uint32_t threads, uint64_t seed, void (*f)(void*), void* argument, Orders orders);
+
+  private:
+    enum class Kind { block, warp, exchange, vote };
+    struct Wait;
+    struct Lane;
+    struct Meeting;
+    struct Warp;
+    friend uint32_t thread_index();
+    friend uint32_t lane_in_warp();
+    friend uint32_t lanes_of_warp();
+    friend void meet_in_block(const Site&);
+    friend void meet_in_warp(const Site&, uint64_t);
+    friend void fence();
+    friend uint64_t exchange(const Site&, uint64_t, uint64_t, uint32_t);
+    friend uint64_t vote(const Site&, uint64_t, bool);
+    friend void let_others();
+
+    static BlockRunner& current();
+    static void lane_main(void* lane);
+
+    // Of a lane:
+    uint64_t meet(const Wait& wait);
+    void pause();
+    void* tag_of(const Wait& wait);
+
+    // Of the scheduler:
+    void run_lanes();
+    uint64_t chance();
+    void make_ready(Lane* lane);
+    Lane* take_ready();
+    void after_leaving(Lane* lane);
+    void after_arriving(Lane* lane);
+    void arrived_in_block(Lane* lane);
+    void arrived_in_warp(Lane* lane);
+    bool go_on_without_all();
+    void finish(const Lane& lane, uint64_t lanes);
+    uint64_t lanes_beside(const Lane& lane) const;
+    Lane* lane_of(uint32_t warp, uint32_t index) const;
+    Meeting& meeting(uint32_t warp, uint64_t lanes);
+    std::string who_waits() const;
+
+    const Rules rules_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+
+    // Of the block that runs:
+    Fiber* scheduler_ = nullptr;
+    Lane* now_ = nullptr;
+    void (*f_)(void*) = nullptr;
+    void* argument_ = nullptr;
+    Orders orders_{};
+    uint32_t threads_ = 0, in_block_ = 0, left_ = 0;
+    uint64_t seed_ = 0, random_ = 0, order_ = 0, steps_ = 0, barriers_ = 0;
+    std::vector<Lane*> ready_;  // a heap
+    std::string error_;
+    // For ThreadSanitizer. Odd and even meetings of the same lanes have a place each: else one that comes to the next
+    // meeting before another has left this one would be in order with it.
+    std::unique_ptr<char[]> block_tags_;
+    std::vector<Warp> warps_;
+};
+
+}  // namespace gpu_simulator
+}  // namespace crayon

@@ -1,0 +1,36 @@
+"""Encodes with a simulator that was built for ThreadSanitizer, which is in this process, and compares with the CPU.
+
+    python race_run.py SIMULATOR TEXT cuda|hip exact|greedy TOKENIZER...
+
+TEXT is a file whose lines are texts. Fails where an id differs; ThreadSanitizer says what else is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import gpu_simulator
+import numpy as np
+
+from crayon_hf import Tokenizer, _core
+
+
+def main() -> None:
+    module, text, runtime, mode, *vocabularies = sys.argv[1:]
+    simulator = gpu_simulator.load(Path(module))
+    texts = Path(text).read_text(encoding="utf-8").split("\n")
+    for path in vocabularies:
+        engine = Tokenizer.from_file(path).__getattribute__("_engine")
+        engine = engine.greedy() if mode == "greedy" else engine
+        warp = {"cuda": 32, "hip": 64}[runtime]
+        encoder = _core.DeviceEncoder(engine, simulator.open(1 << 28, runtime=runtime, warp=warp), lanes=1)
+        made = encoder.encode_ragged(texts)
+        expected = engine.encode_ragged(texts)
+        if not all(np.array_equal(ours, theirs) for ours, theirs in zip(made, expected, strict=True)):
+            sys.exit(f"{path}: ids differ from the CPU's")
+        print(Path(path).stem, runtime, mode, encoder.report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Builds the simulator of a GPU (cpp/gpu_simulator), which runs the kernels' device branches on the CPU: for tests.
+
+    python tools/gpu_simulator.py
+
+prints where the extension module `_gpu_simulator` is. It needs a C++ compiler of GCC's kind, and no GPU's.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+from native_build import INCLUDES, ROOT, WARNINGS, BuildError, Ninja, cached, pybind11_headers
+
+NAME = "_gpu_simulator"
+DIRECTORY = ROOT / "build" / "gpu-simulator"
+KERNELS = "cpp/gpu_simulator/simulated_kernels.cpp"
+RUNTIMES: dict[str, list[str]] = {"cuda": [], "hip": ["-DCRAYON_SIMULATES_HIP"]}
+"""Whose branches, and the flags that choose them."""
+RUNNER = ["cpp/gpu_simulator/fiber.cpp", "cpp/gpu_simulator/block_runner.cpp"]
+SOURCES = [
+    *RUNNER,
+    "cpp/gpu_simulator/simulator.cpp",
+    "cpp/gpu_simulator/volatile_accesses.cpp",
+    "cpp/gpu/host_device.cpp",
+    "cpp/device_module/simulator_module.cpp",
+]
+COMMON = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *WARNINGS]
+RACES = ["-g1", "-fsanitize=thread", "--param", "tsan-distinguish-volatile=1"]
+"""Volatile accesses are those that lanes may make at the same time (volatile_accesses.cpp)."""
+
+
+def compiler() -> list[str]:
+    return shlex.split(os.environ.get("CXX") or "c++")
+
+
+def built_object(ninja: Ninja, source: str, built: Path, flags: list[str]) -> str:
+    command = [*cached(compiler()), *COMMON, *flags, "-c", source, "-o", str(built)]
+    return ninja.compile(command, source, built)
+
+
+def shared_objects(ninja: Ninja, sources: list[str]) -> list[str]:
+    """What is the same in all builds."""
+    headers = [f"-I{path}" for path in (pybind11_headers(), sysconfig.get_path("include"))]
+    flags = ["-g0", *INCLUDES, *headers]
+    return [built_object(ninja, source, DIRECTORY / f"{Path(source).stem}.o", flags) for source in sources]
+
+
+def build(races: bool = False) -> Path:
+    """The extension module for the running Python; what is up to date stays as it is. `races` compiles the kernels for
+    ThreadSanitizer (GCC's). Raises BuildError with what the compiler said."""
+    ninja = Ninja(DIRECTORY)
+    directory = DIRECTORY / ("races" if races else "plain")
+    return _linked(ninja, directory, [_kernels(ninja, runtime, directory, races) for runtime in RUNTIMES], races)
+
+
+def build_patched(directory: Path, patched: Path, patched_runtime: str, races: bool = False) -> Path:
+    """The same in a directory of its own: one runtime's kernels take headers of `patched` before those of cpp."""
+    ninja = Ninja(DIRECTORY)
+    kernels = [_kernels(ninja, patched_runtime, directory, races, patched)]
+    others = [runtime for runtime in RUNTIMES if runtime != patched_runtime]
+    kernels += [_kernels(ninja, runtime, DIRECTORY / ("races" if races else "plain"), races) for runtime in others]
+    return _linked(ninja, directory, kernels, races)
+
+
+def _kernels(ninja: Ninja, runtime: str, directory: Path, races: bool, patched: Path | None = None) -> str:
+    flags = [*(RACES if races else ["-g0"]), *([f"-I{patched}"] if patched else []), *INCLUDES, *RUNTIMES[runtime]]
+    return built_object(ninja, KERNELS, directory / f"kernels_of_{runtime}.o", flags)
+
+
+def _linked(ninja: Ninja, directory: Path, kernels: list[str], races: bool) -> Path:
+    objects = [*kernels, *shared_objects(ninja, SOURCES)]
+    module = directory / f"{NAME}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    sanitize = ["-fsanitize=thread"] if races else []
+    ninja.make([*compiler(), "-shared", *objects, *sanitize, "-lpthread", "-o", str(module)], objects, module)
+    ninja.run()
+    return module
+
+
+def load(path: Path) -> ModuleType:
+    """The module that `build` made."""
+    # pybind11 gives the same module for the same name: another build has another one.
+    name = f"{str(path.parent).replace('.', '_')}.{NAME}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def race_launcher() -> tuple[list[str], dict[str, str]] | None:
+    """How a Python is started that loads a module built with `races`: words before its command, and variables. None
+    where the compiler has no ThreadSanitizer that is a library of its own, as GCC's is."""
+    library = _output([*compiler(), "-print-file-name=libtsan.so"])
+    if not os.path.isabs(library) or "clang" in _output([*compiler(), "--version"]):
+        return None
+    # It wants addresses where it expects them.
+    can_fix = shutil.which("setarch") and subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0
+    return (["setarch", "-R"] if can_fix else []), {"LD_PRELOAD": library}
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+if __name__ == "__main__":
+    try:
+        print(build())
+    except BuildError as error:
+        sys.exit(str(error))
