@@ -54,7 +54,7 @@ class DeviceArray {
     DevicePtr device_;
     Owner memory_;
     void* data_;
-    size_t size_, item_;  // items, bytes of one: int32 or int64
+    size_t size_, item_;  // items, bytes of one: int32, int64, or int8 of text
 };
 
 }  // namespace crayon::python
