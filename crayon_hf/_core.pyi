@@ -420,14 +420,21 @@ class DeviceEncoder:
     `device` is what ``crayon_hf._cuda.open``, ``crayon_hf._hip.open`` or `host_device` gave; it is kept, and so is the
     engine. A batch is cut into partitions that have room for `elements` ids, or as many as the device's free memory
     allows, each text counting for its bytes and `margin`; `lanes` of them are on their way at a time. Any number of
-    threads may use it; their batches go one after the other, without the GIL.
+    threads may use it; their batches go one after the other, without the GIL. `measure` counts and times what the
+    device does, for `report`; it takes a little of the device's time.
 
     UnsupportedError for a vocabulary that `why_not_on_device` says something of. All calls: DeviceOutOfMemoryError;
     DeviceLostError, also in a child that was forked from the process that made it; DeviceError for a call of the driver
     that failed, after which the next may succeed. Results are complete when they are returned."""
 
     def __init__(
-        self, engine: Engine, device: Any, elements: int = 536870912, margin: int = 64, lanes: int = 2
+        self,
+        engine: Engine,
+        device: Any,
+        elements: int = 536870912,
+        margin: int = 64,
+        lanes: int = 2,
+        measure: bool = False,
     ) -> None: ...
     @overload
     def encode_ragged(
@@ -467,9 +474,15 @@ class DeviceEncoder:
         InvalidUtf8Error names the first text that is not UTF-8, and the byte. ValueError for data on another device,
         and for offsets that fall, or go beyond the data; TypeError for data that is not of bytes."""
     @property
-    def report(self) -> dict[str, int]:
+    def report(self) -> dict[str, Any]:
         """What it has done so far: partitions, bytes, pretokens, ids; what of it the device merged (merged_pretokens,
-        merged_bytes), and what the CPU encoded (host_pretokens, host_documents)."""
+        merged_bytes), and what the CPU encoded (host_pretokens, host_documents).
+
+        With `measure` also what that took, the vocabulary's upload included. ``kernels`` has of each kernel that was
+        launched its launches, blocks and seconds. They are the device's own time for all that it ran; with more than
+        one lane, kernels that ran at the same time have each other's time in theirs. ``device`` has allocated,
+        allocated_pinned, to_device, to_host, copied and zeroed, each a dict of calls and bytes; released,
+        released_pinned, waits and wait_seconds; held and most_held, bytes of the device's memory."""
     @property
     def engine(self) -> Engine: ...
     @property
@@ -719,6 +732,22 @@ class _testing:
     @staticmethod
     def stream_after_on_device(device: Any, stream: int, other: int) -> None:
         """Let a stream of a `host_device` wait for what is in another."""
+
+    @staticmethod
+    def on_device(device: Any, data: Any) -> DeviceArray:
+        """A buffer's bytes in a device's memory, as int8. DeviceOutOfMemoryError."""
+
+    @staticmethod
+    def taken(device: Any, size: int) -> DeviceArray:
+        """So many bytes of a device's memory, with anything in them. DeviceOutOfMemoryError."""
+
+    @staticmethod
+    def memory(device: Any) -> tuple[int, int]:
+        """How many bytes of a device's memory are free, and how many there are."""
+
+    @staticmethod
+    def pinned(device: Any, size: int) -> npt.NDArray[np.uint8]:
+        """So many bytes of the host's memory, pinned for a device. DeviceOutOfMemoryError."""
 
     class MergeWay:
         """The ways of merging that must agree; `usual` chooses by length."""

@@ -41,6 +41,18 @@ py::list devices() {
     return all;
 }
 
+py::dict versions() {
+    gpu::Versions found;
+    {
+        const py::gil_scoped_release release;
+        found = gpu::find_versions();
+    }
+    py::dict all;
+    all["driver"] = found.driver;
+    all["runtime"] = found.runtime;
+    return all;
+}
+
 std::string why_unusable() {
     const py::gil_scoped_release release;
     return gpu::why_unusable();
@@ -67,6 +79,8 @@ PYBIND11_MODULE(CRAYON_MODULE, m, py::mod_gil_not_used()) {
     m.doc() = "Kernels for GPUs, and what runs them.";
     m.def("devices", devices,
           "(index, name, bytes of memory, architecture) of each device; none where there is no driver.");
+    m.def("versions", versions,
+          "What the driver is for, and what runtime this was built with; \"\" for what is unknown.");
     m.def("why_unusable", why_unusable, "Why devices() is empty; \"\" when it is not.");
     m.def("open", open, py::arg("index"),
           "A device for crayon_hf._core, in a capsule. Raises DeviceUnavailableError where there is no such device, or "

@@ -14,7 +14,7 @@ namespace gpu {
 
 // Modules that were built apart must not meet: the version grows when this header changes, or what a structure or a
 // kernel means; that there are others, or of another size, shows by itself.
-constexpr uint32_t kDeviceVersion = 2;
+constexpr uint32_t kDeviceVersion = 3;
 constexpr uint32_t kDeviceAbi = kDeviceVersion << 24 | uint32_t(sizeof(Work)) << 8 | kKernels;
 
 enum class Status : uint32_t {
@@ -63,6 +63,12 @@ class Device {
     virtual Status launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) = 0;
     // Until all of the stream is done.
     virtual Status wait(Stream stream) = 0;
+
+    // From now on, or no longer: what each kernel takes.
+    virtual void time_kernels(bool /*on*/) {}
+    // Adds to nanoseconds[kKernels] what took those that are done and were not asked for yet. It does not wait. Kernels
+    // of several streams at a time have each other's time in theirs. A device that cannot tell adds nothing.
+    virtual Status take_kernel_times(uint64_t* /*nanoseconds*/) { return Status::ok; }
 };
 
 }  // namespace gpu

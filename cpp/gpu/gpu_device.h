@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gpu_runtime.h"
+#include "kernel_events.h"
 #include "kernels.h"
 
 namespace crayon {
@@ -176,18 +177,27 @@ class GpuDevice : public Device {
     }
     Status launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) override {
         return call([&] {
-            switch (kernel) {
+            return events_.around(kernel, handle(stream), [&] {
+                switch (kernel) {
 #define CRAYON_RUN(name, ...) \
     case Kernel::name:        \
         return run<__VA_ARGS__>(blocks, work, handle(stream));
-                CRAYON_KERNELS(CRAYON_RUN)
+                    CRAYON_KERNELS(CRAYON_RUN)
 #undef CRAYON_RUN
-            }
-            return CRAYON_RUNTIME(ErrorInvalidValue);
+                }
+                return CRAYON_RUNTIME(ErrorInvalidValue);
+            });
         });
     }
     Status wait(Stream stream) override {
         return call([&] { return CRAYON_RUNTIME(StreamSynchronize)(handle(stream)); });
+    }
+
+    void time_kernels(bool on) override {
+        events_.turn(on);
+    }
+    Status take_kernel_times(uint64_t* nanoseconds) override {
+        return call([&] { return events_.take(nanoseconds); });
     }
 
   private:
@@ -251,6 +261,7 @@ class GpuDevice : public Device {
     const std::string name_;
     const pid_t process_;
     std::atomic<bool> is_lost_{false};
+    KernelEvents events_;
 };
 
 }  // namespace
@@ -269,6 +280,15 @@ std::vector<DeviceInfo> find_devices() {
             found.push_back({i, properties.name, properties.totalGlobalMem, runtime::architecture(properties)});
         }
     }
+    (void)CRAYON_RUNTIME(GetLastError)();
+    return found;
+}
+
+Versions find_versions() {
+    int driver = 0, own = 0;
+    Versions found;
+    if (CRAYON_RUNTIME(DriverGetVersion)(&driver) == kSuccess && driver > 0) found.driver = runtime::version(driver);
+    if (CRAYON_RUNTIME(RuntimeGetVersion)(&own) == kSuccess) found.runtime = runtime::version(own);
     (void)CRAYON_RUNTIME(GetLastError)();
     return found;
 }

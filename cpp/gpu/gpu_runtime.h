@@ -24,6 +24,12 @@ struct DeviceInfo {
 // None when there is no driver, or no device.
 std::vector<DeviceInfo> find_devices();
 
+// What the driver is for, and what this was built with: "CUDA 13.0". Empty when it cannot be told.
+struct Versions {
+    std::string driver, runtime;
+};
+Versions find_versions();
+
 // Why find_devices() has none; empty when it has some.
 std::string why_unusable();
 

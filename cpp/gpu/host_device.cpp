@@ -1,6 +1,7 @@
 #include "host_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -287,10 +288,16 @@ Status HostDevice::zero(void* to, size_t bytes, Stream stream) {
 
 Status HostDevice::launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) {
     const Status status = put(HostCall::launch, stream, [=] {
-        if (!options_.run) return run_kernel(kernel, blocks, work);
-        const std::string wrong = options_.run(kernel, blocks, work);
+        std::string wrong;
+        const auto started = std::chrono::steady_clock::now();
+        if (options_.run)
+            wrong = options_.run(kernel, blocks, work);
+        else
+            run_kernel(kernel, blocks, work);
+        const auto took = std::chrono::steady_clock::now() - started;
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!wrong.empty()) fault_ = wrong;
+        if (times_kernels_) nanoseconds_[size_t(kernel)] += uint64_t(std::chrono::nanoseconds(took).count());
     });
     return status == Status::ok ? faulted() : status;
 }
@@ -302,6 +309,17 @@ Status HostDevice::faulted() {
     last_error() = fault_;
     is_lost_ = true;
     return Status::lost;
+}
+
+void HostDevice::time_kernels(bool on) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    times_kernels_ = on;
+}
+
+Status HostDevice::take_kernel_times(uint64_t* nanoseconds) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (size_t i = 0; i < kKernels; ++i) nanoseconds[i] += std::exchange(nanoseconds_[i], 0);
+    return Status::ok;
 }
 
 Status HostDevice::wait(Stream stream) {

@@ -68,6 +68,8 @@ class HostDevice : public Device {
     Status zero(void* to, size_t bytes, Stream stream) override;
     Status launch(Kernel kernel, uint32_t blocks, const Work& work, Stream stream) override;
     Status wait(Stream stream) override;
+    void time_kernels(bool on) override;
+    Status take_kernel_times(uint64_t* nanoseconds) override;
 
     // The call of this kind after `calls` more fails with `status`, and the `times` that follow it. A status that does
     // not stick is that call's alone; after Status::lost all calls fail.
@@ -107,6 +109,8 @@ class HostDevice : public Device {
     size_t taken_ = 0, hidden_ = 0;
     bool is_lost_ = false;
     std::string fault_;  // of a kernel
+    bool times_kernels_ = false;
+    std::array<uint64_t, kKernels> nanoseconds_{};
     // Of streams. Work of one may make another run up to a place.
     std::recursive_mutex streams_mutex_;
     std::map<Stream, std::shared_ptr<Queue>> streams_;

@@ -15,7 +15,7 @@ import platform
 import re
 from enum import Enum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from crayon_hf import _core
 from crayon_hf.device import engines
@@ -45,6 +45,13 @@ class HardwareInfo(NamedTuple):
     device: str
     name: str
     features: str
+
+
+class Capacity(TypedDict, total=False):
+    """How much is encoded at a time, as `_core.DeviceEncoder` takes it."""
+
+    elements: int
+    margin: int
 
 
 class Choice(NamedTuple):
@@ -126,7 +133,7 @@ def open_device(kind: str, index: int) -> Any:
     return _module(kind).open(index)
 
 
-def capacity() -> dict[str, int]:
+def capacity() -> Capacity:
     """How much is encoded at a time, as `_core.DeviceEncoder` takes it.
 
     ``CRAYON_DEVICE_ELEMENTS`` is the most ids that a partition of a batch has room for (2^29), which the device's free
@@ -140,7 +147,7 @@ def capacity() -> dict[str, int]:
             if not re.fullmatch("[0-9]{1,9}", value) or (name == "elements" and int(value) == 0):
                 raise ValueError(f"{variable} is not a number from {int(name == 'elements')} to 999999999: {value}")
             sizes[name] = int(value)
-    return sizes
+    return cast("Capacity", sizes)
 
 
 def hardware(device: str, index: int = 0) -> HardwareInfo:

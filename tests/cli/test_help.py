@@ -24,6 +24,8 @@ MAIN = "import sys; from crayon_hf.cli import main; sys.exit(main())"
 
 NETWORK = ("pull", "publish")
 """Their examples are of a repository: tests/hub runs these commands."""
+GPU = ("gpu-check",)
+"""Its examples need one, and ten minutes: tests/gpu runs the command."""
 EXTRA = ("split",) if find_spec("icu4py") is None else ()
 """Their examples need an extra that is not here."""
 HOME = ("completion",)
@@ -84,7 +86,7 @@ def marks_of(name: str, line: str) -> list[pytest.MarkDecorator]:
 QUICK = [
     pytest.param(line, id=line[:40], marks=marks_of(name, line))
     for name, command in COMMANDS.items()
-    if name not in (*NETWORK, *EXTRA, *HOME)
+    if name not in (*NETWORK, *GPU, *EXTRA, *HOME)
     for line in examples_of(command.epilog)
 ]
 

@@ -21,6 +21,8 @@ ENGINE = [
     "cpp/src/bpe/char_pairs.cpp",
     "cpp/src/bpe/spaced_pairs.cpp",
     "cpp/src/unicode/unicode.cpp",
+    "cpp/gpu/host_device.cpp",
+    "cpp/gpu/measured_device.cpp",
 ]
 SOURCES = sorted((ROOT / "tests" / "native").glob("*.cpp"))
 TESTS = [name for source in SOURCES for name in re.findall(r"^TEST\((\w+)\)", source.read_text(), re.MULTILINE)]

@@ -13,6 +13,8 @@
 #include "flat_input.h"
 #include "gpu/encoder.h"
 #include "host_device_tests.h"
+#include "measures.h"
+#include "text_places.h"
 
 namespace crayon::python {
 namespace {
@@ -42,8 +44,9 @@ class Staging {
 
 class PyDeviceEncoder {
   public:
-    PyDeviceEncoder(std::shared_ptr<const Engine> engine, const py::object& device, gpu::Capacity capacity)
-        : device_(std::make_shared<OpenDevice>(device)) {
+    PyDeviceEncoder(std::shared_ptr<const Engine> engine, const py::object& device, gpu::Capacity capacity,
+                    bool measures)
+        : device_(std::make_shared<OpenDevice>(device, measures)) {
         const std::string why = gpu::why_unsupported(*engine);
         if (!why.empty()) throw Error(ErrorKind::unsupported, "no device supports this vocabulary: " + why);
         const py::gil_scoped_release release;
@@ -93,10 +96,12 @@ class PyDeviceEncoder {
     py::dict report() const {
         device_->check_process();
         gpu::EncodeReport all;
+        gpu::Measures measures;
         {
             const py::gil_scoped_release release;
             const std::lock_guard<std::mutex> lock(on_device_->mutex);
             all = on_device_->report;
+            if (device_->measured() != nullptr) measures = device_->measured()->measures();
         }
         py::dict out;
         out["partitions"] = all.partitions;
@@ -107,6 +112,7 @@ class PyDeviceEncoder {
         out["merged_bytes"] = all.merged_bytes;
         out["host_pretokens"] = all.host_pretokens;
         out["host_documents"] = all.host_documents;
+        if (device_->measured() != nullptr) add_measures(measures, &out);
         return out;
     }
 
@@ -180,16 +186,19 @@ void bind_array(py::module_& m) {
 }  // namespace
 
 void bind_device(py::module_& m) {
-    bind_host_device(m.def_submodule("_testing"));
+    py::module_ testing = m.def_submodule("_testing");
+    bind_host_device(testing);
+    bind_text_places(&testing);
     bind_array(m);
     py::class_<PyDeviceEncoder>(m, "DeviceEncoder")
         .def(py::init([](std::shared_ptr<const Engine> engine, const py::object& device, uint64_t elements,
-                         uint32_t margin, uint32_t lanes) {
+                         uint32_t margin, uint32_t lanes, bool measure) {
                  return std::make_unique<PyDeviceEncoder>(std::move(engine), device,
-                                                          gpu::Capacity{elements, margin, lanes});
+                                                          gpu::Capacity{elements, margin, lanes}, measure);
              }),
              py::arg("engine").none(false), py::arg("device"), py::arg("elements") = gpu::Capacity{}.elements,
-             py::arg("margin") = gpu::Capacity{}.margin, py::arg("lanes") = gpu::Capacity{}.lanes)
+             py::arg("margin") = gpu::Capacity{}.margin, py::arg("lanes") = gpu::Capacity{}.lanes,
+             py::arg("measure") = false)
         .def("encode_ragged", &PyDeviceEncoder::encode_ragged, py::arg("texts"), py::arg("add_special_tokens") = true,
              py::arg("special_as_text") = false, py::arg("threads") = 0, py::arg("as_device_arrays") = false)
         .def("encode_flat", &PyDeviceEncoder::encode_flat, py::arg("data"), py::arg("offsets"),

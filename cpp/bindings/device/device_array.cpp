@@ -58,6 +58,7 @@ dlpack::Device dlpack_device(const gpu::Device& device) {
 }
 
 py::dtype DeviceArray::dtype() const {
+    if (item_ == 1) return py::dtype::of<int8_t>();
     return item_ == sizeof(int32_t) ? py::dtype::of<int32_t>() : py::dtype::of<int64_t>();
 }
 

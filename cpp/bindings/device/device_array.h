@@ -62,7 +62,7 @@ class DeviceArray {
     DevicePtr device_;
     std::shared_ptr<Viewed> memory_;
     void* data_;
-    size_t size_, item_;  // items, bytes of one: int32 or int64
+    size_t size_, item_;  // items, bytes of one: int32, int64, or int8 of text
 };
 
 }  // namespace crayon::python

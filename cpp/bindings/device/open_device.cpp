@@ -43,10 +43,14 @@ const char* device_capsule_name() {
     return name.c_str();
 }
 
-OpenDevice::OpenDevice(py::object capsule)
-    : capsule_(std::move(capsule)), device_(device_in(capsule_)), process_(process()) {}
+OpenDevice::OpenDevice(py::object capsule, bool measures)
+    : capsule_(std::move(capsule)),
+      device_(device_in(capsule_)),
+      measured_(measures ? std::make_unique<gpu::MeasuredDevice>(device_) : nullptr),
+      process_(process()) {}
 
 OpenDevice::~OpenDevice() {
+    measured_.reset();
     // The last array may go in a thread without the GIL, or after Python itself, which then has to be left alone.
     if (Py_IsInitialized() == 0) {
         (void)capsule_.release();

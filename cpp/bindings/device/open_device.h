@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bindings/bindings.h"
-#include "gpu/device.h"
+#include "gpu/measured_device.h"
 
 namespace crayon::python {
 
@@ -15,13 +15,15 @@ const char* device_capsule_name();
 class OpenDevice {
   public:
     // DeviceUnavailableError for a capsule of a module that was built from another device.h.
-    explicit OpenDevice(py::object capsule);
+    // `measures`: what it is asked for is counted, and its kernels are timed.
+    explicit OpenDevice(py::object capsule, bool measures = false);
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
 
-    gpu::Device* get() const { return device_; }
-    std::string label() const;  // "cuda:0"
+    gpu::Device* get() const { return measured_ != nullptr ? measured_.get() : device_; }
+    gpu::MeasuredDevice* measured() const { return measured_.get(); }  // null: it is not
+    std::string label() const;                                         // "cuda:0"
     // False in a child of a fork: what is the device's can neither be used nor released there.
     bool is_here() const;
     // DeviceLostError where it is not here.
@@ -30,6 +32,7 @@ class OpenDevice {
   private:
     py::object capsule_;
     gpu::Device* device_;
+    std::unique_ptr<gpu::MeasuredDevice> measured_;
     long process_;
 };
 

@@ -1,0 +1,83 @@
+"""The module for a device: whether this build has it, and a build of it where compiler and source tree are there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import crayon_hf
+
+from .environment import MODULES, said_by
+
+_NAMES = {"cuda": "cuda", "rocm": "hip"}
+"""Of `CRAYON_BUILD`."""
+_PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import gpu_build
+runtime = next(each for each in gpu_build.RUNTIMES if each.name == sys.argv[2])
+compiler = gpu_build.find_compiler(runtime)
+if compiler is None:
+    sys.exit(f"there is no {runtime.compiler}")
+archs = gpu_build.architectures(runtime, compiler)
+print(compiler, ",".join(archs), flush=True)
+print(gpu_build.build_module(runtime, compiler, archs, Path(sys.argv[3])))
+"""
+
+
+def source_tree(given: str | None) -> Path | None:
+    """A source tree: the one that is named, the one that the package is in, or the working directory."""
+    places = [Path(given)] if given else [Path(crayon_hf.__file__).parents[1], Path.cwd()]
+    return next((place.resolve() for place in places if (place / "cpp" / "gpu" / "device.h").is_file()), None)
+
+
+def is_built(kind: str) -> bool:
+    """Whether the package has the module."""
+    return find_spec(MODULES[kind]) is not None
+
+
+def kinds_here() -> list[str]:
+    """Those of ``cuda`` and ``rocm`` that this machine has a GPU of, as far as can be told without their drivers, which
+    may hang."""
+    found = []
+    if os.path.exists("/dev/nvidiactl") or re.search(r"^GPU \d", said_by(["nvidia-smi", "-L"]), re.MULTILINE):
+        found.append("cuda")
+    return [*found, "rocm"] if os.path.exists("/dev/kfd") else found
+
+
+def advice(kind: str) -> str:
+    """How to get the module."""
+    compiler = {"cuda": "nvcc", "rocm": "hipcc"}[kind]
+    return (
+        f"this build has no engine for {kind}: with {compiler} and a source tree, CRAYON_BUILD={_NAMES[kind]} "
+        "pip install . builds it (CONTRIBUTING.md, The GPU engines)"
+    )
+
+
+def build(kind: str, source: Path | None, directory: Path, seconds: float) -> dict[str, Any]:
+    """Build it as tools/gpu_build.py does, into the directory; says what came of it, and ``module`` if it is there.
+
+    The package stays as it is: a process that is told of the directory finds the module there.
+    """
+    if source is None:
+        return {"status": "failed", "says": f"{advice(kind)}; no source tree is here (--source names one)"}
+    directory.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    command = [sys.executable, "-c", _PROGRAM, str(source / "tools"), _NAMES[kind], str(directory)]
+    try:
+        done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return {"status": "failed", "says": f"{advice(kind)}; a build here took over {seconds:.0f} s"}
+    found: dict[str, Any] = {"seconds": time.monotonic() - started, "log": (done.stdout + done.stderr)[-4000:]}
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return {**found, "status": "failed", "says": f"{advice(kind)}; a build here failed: {last}"}
+    compiler, _, archs = done.stdout.partition("\n")[0].rpartition(" ")
+    return {**found, "status": "ok", "says": f"built here for {archs}, by {compiler}", "module": True}

@@ -1,0 +1,96 @@
+"""One batch by the CPU's engine and by the device's: ids, splits, or the error that both have to give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf import _core
+from crayon_hf.errors import DeviceError
+
+from .cases import Batch
+
+Made = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Ids and row splits, or an error: its class and its text."""
+
+    ids: npt.NDArray[np.int32]
+    splits: npt.NDArray[np.int64]
+    error: str = ""
+
+    def same_as(self, other: Outcome) -> bool:
+        """Whether it is the same in all."""
+        return (
+            self.error == other.error
+            and self.ids.dtype == other.ids.dtype
+            and np.array_equal(self.splits, other.splits)
+            and np.array_equal(self.ids, other.ids)
+        )
+
+    def of(self, text: int) -> list[int]:
+        """The ids of one text; none where there is an error."""
+        if self.error or text + 1 >= len(self.splits):
+            return []
+        ids: list[int] = self.ids[self.splits[text] : self.splits[text + 1]].tolist()
+        return ids
+
+
+def by_cpu(engine: _core.Engine, batch: Batch) -> Outcome:
+    """What is right."""
+    if batch.way == "list":
+        return _outcome(lambda: engine.encode_ragged(batch.texts, batch.special, batch.as_text))
+    data, offsets = flat(batch.texts)
+    return _outcome(lambda: engine.encode_spans(data, offsets[:-1], offsets[1:], batch.special, batch.as_text))
+
+
+def by_device(encoder: _core.DeviceEncoder, device: Any, batch: Batch) -> Outcome:
+    """What the device makes of it. DeviceError for what is no property of the batch."""
+    if batch.way == "list":
+        return _outcome(lambda: encoder.encode_ragged(batch.texts, batch.special, batch.as_text))
+    data, offsets = flat(batch.texts)
+    if batch.way == "flat":
+        return _outcome(lambda: encoder.encode_flat(data, offsets, batch.special, batch.as_text))
+    there = _core._testing.on_device(device, data)
+
+    def encoded() -> Made:
+        ids, splits = encoder.encode_flat(there, offsets, batch.special, batch.as_text, as_device_arrays=True)
+        return ids.numpy(), splits.numpy()
+
+    return _outcome(encoded)
+
+
+def flat(texts: Sequence[str | bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """The texts one behind the other, and where they begin and end."""
+    encoded = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(data) for data in encoded], out=offsets[1:])
+    return b"".join(encoded), offsets
+
+
+def differing_texts(expected: Outcome, got: Outcome, count: int, most: int) -> list[int]:
+    """The first texts of a batch whose ids are not the same; the first one alone where there is an error."""
+    if expected.error or got.error:
+        return [0]
+    found: list[int] = []
+    for text in range(count):
+        if len(found) == most:
+            break
+        if expected.of(text) != got.of(text):
+            found.append(text)
+    return found or [0]
+
+
+def _outcome(work: Callable[[], Made]) -> Outcome:
+    try:
+        return Outcome(*work())
+    except DeviceError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:  # InvalidUtf8Error is a ValueError
+        return Outcome(np.empty(0, np.int32), np.zeros(1, np.int64), f"{type(error).__name__}: {error}")

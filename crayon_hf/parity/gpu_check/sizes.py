@@ -1,0 +1,60 @@
+"""How much of everything a run takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FULL_MINUTES = 10
+STAND_IN_IS_SLOWER = 100
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Counts, and bytes of texts."""
+
+    strings: int
+    """Generated strings."""
+    few_strings: int
+    """Those that are encoded in small partitions."""
+    text: int
+    """Bytes of the one large text."""
+    texts: int
+    """Short texts in one batch."""
+    short_run: int
+    """Repetitions of the longest run that crosses chunks."""
+    runs: tuple[int, ...]
+    """Bytes of the long runs of one kind of character, least first."""
+    repeats: int
+    """How often one batch is encoded."""
+    batch: int
+    """Bytes of that batch, and of each thread's."""
+    speed: tuple[int, ...]
+    """Bytes of the batches that are timed, in the order of their importance."""
+    round_seconds: float
+    """For how long a figure is measured again."""
+
+
+def sizes_for(minutes: float, is_stand_in: bool) -> Sizes:
+    """Full sizes from ten minutes on; in proportion below, and less where the CPU runs the kernels."""
+    share = min(1.0, minutes / FULL_MINUTES) / (STAND_IN_IS_SLOWER if is_stand_in else 1)
+
+    def part(full: int, least: int) -> int:
+        return max(least, int(full * share))
+
+    most = part(16 * MIB, 8 * KIB)
+    runs = [size for size in (8 * KIB, 64 * KIB, MIB) if size < most]
+    largest = part(1 << 30, 32 * KIB)
+    speed = [size for size in (16 * MIB, 64 * KIB, MIB, 128 * MIB) if size < largest]
+    return Sizes(
+        strings=part(20_000, 40),
+        few_strings=part(200, 30),
+        text=part(100_000_000, 30_000),
+        texts=part(3_000_000, 500),
+        short_run=1500 if share >= 0.001 else 130,
+        runs=(*runs, most),
+        repeats=part(50, 3),
+        batch=part(8 * MIB, 20_000),
+        speed=(*speed, largest),
+        round_seconds=min(1.0, minutes / FULL_MINUTES),
+    )

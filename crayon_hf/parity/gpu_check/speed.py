@@ -1,0 +1,152 @@
+"""Tasks of the step "speed": how fast, on what, from where; and what a batch takes of the device."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from crayon_hf import _core
+from crayon_hf.errors import DeviceOutOfMemoryError
+
+from . import made_texts
+from .access import Context
+from .comparing import Outcome, flat
+from .sizes import Sizes
+
+INPUTS = ("on the device", "pinned", "str")
+"""Where the texts are. The ids of the first stay on the device; the others' come to the host."""
+LEAST_ROUNDS, MOST_ROUNDS = 3, 200
+
+
+def plan(sizes: Sizes, named: Sequence[str]) -> list[str]:
+    """The tasks' names: sizes in the order of their importance, of each all vocabularies and texts."""
+    return [_name(subject, kind, size) for size in sizes.speed for kind in made_texts.KINDS for subject in named]
+
+
+def run(name: str, context: Context) -> dict[str, Any]:
+    """One vocabulary, one kind of text, one size: all inputs, and the CPU."""
+    sizes = context.job.sizes
+    subject, kind, size = next(
+        (subject, kind, size)
+        for size in sizes.speed
+        for kind in made_texts.KINDS
+        for subject in context.job.named
+        if _name(subject, kind, size) == name
+    )
+    texts = made_texts.some_documents(kind, size)
+    data, offsets = flat(texts)
+    engine = context.engine(subject)
+    row: dict[str, Any] = {"vocabulary": subject, "text": kind, "bytes": len(data), "texts": len(texts)}
+    expected = Outcome(*engine.encode_ragged(texts))
+    row["ids"] = len(expected.ids)
+    row["cpu"] = _rate(_rounds(lambda: engine.encode_ragged(texts), sizes.round_seconds), len(data))
+    encoder = context.encoder(subject)
+    # The text lies once on the device and once in pinned memory; both go before the next task.
+    wrong: list[str] = []
+    for given in INPUTS:
+        try:
+            row[given] = _of_input(given, context, encoder, texts, data, offsets, expected, wrong)
+        except DeviceOutOfMemoryError as error:
+            row[given] = {"failed": str(error)}
+    row |= _taken_by_a_batch(context, subject, data, offsets)
+    if wrong:
+        row |= {"status": "failed", "says": f"the ids differ from the CPU's: {', '.join(wrong)}"}
+    return row
+
+
+def _name(subject: str, kind: str, size: int) -> str:
+    return f"{size:,} bytes of {kind}: {subject}"
+
+
+def _of_input(
+    given: str,
+    context: Context,
+    encoder: _core.DeviceEncoder,
+    texts: list[str],
+    data: bytes,
+    offsets: Any,
+    expected: Outcome,
+    wrong: list[str],
+) -> dict[str, Any]:
+    encode: Callable[[], Any]
+    if given == "str":
+        encode = partial(encoder.encode_ragged, texts)
+    elif given == "pinned":
+        pinned = _core._testing.pinned(context.device, len(data))
+        pinned[:] = np.frombuffer(data, np.uint8)
+        encode = partial(encoder.encode_flat, pinned, offsets)
+    else:
+        there = _core._testing.on_device(context.device, data)
+        encode = partial(encoder.encode_flat, there, offsets, as_device_arrays=True)
+    made: Any = encode()
+    if given == INPUTS[0]:
+        made = [array.numpy() for array in made]
+    if not expected.same_as(Outcome(*made)):
+        wrong.append(given)
+    del made
+    return _rate(_rounds(encode, context.job.sizes.round_seconds), len(data))
+
+
+def _rounds(work: Callable[[], Any], seconds: float) -> list[float]:
+    """Seconds of each round; results are complete when the call returns, and gone before the next one."""
+    took: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(took) < LEAST_ROUNDS or (time.perf_counter() < until and len(took) < MOST_ROUNDS):
+        started = time.perf_counter()
+        made = work()
+        took.append(time.perf_counter() - started)
+        del made
+    return took
+
+
+def _rate(took: list[float], size: int) -> dict[str, Any]:
+    middle = statistics.median(took)
+    return {
+        "gb_per_s": size / 1e9 / max(middle, 1e-9),
+        "best_gb_per_s": size / 1e9 / max(min(took), 1e-9),
+        "seconds": middle,
+        "rounds": len(took),
+    }
+
+
+def _taken_by_a_batch(context: Context, subject: str, data: bytes, offsets: Any) -> dict[str, Any]:
+    """What a first and a second batch ask of the device, one lane at a time, so that kernels have their own time."""
+    context.drop()
+    try:
+        there = _core._testing.on_device(context.device, data)
+        encoder = context.new_encoder(subject, lanes=1, measure=True)
+        reports = [encoder.report]
+        started = time.perf_counter()
+        encoder.encode_flat(there, offsets, as_device_arrays=True)
+        took = time.perf_counter() - started
+        reports.append(encoder.report)
+        encoder.encode_flat(there, offsets, as_device_arrays=True)
+        reports.append(encoder.report)
+    except DeviceOutOfMemoryError as error:
+        return {"kernels": {}, "batches": [], "not_measured": str(error)}
+    first, second = (_difference(before, after) for before, after in pairwise(reports))
+    return {
+        "first": _rate([took], len(data)),
+        "first_kernels": first["kernels"],
+        "kernels": second["kernels"],
+        "first_batch": first["device"],
+        "second_batch": second["device"],
+        "vocabulary_bytes": reports[0]["device"]["held"],
+    }
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What has been added. ``held`` and ``most_held`` are what they are."""
+    out: dict[str, Any] = {}
+    for name, value in after.items():
+        if isinstance(value, dict):
+            out[name] = _difference(before.get(name, {}), value)
+        else:
+            out[name] = value if name in ("held", "most_held") else value - before.get(name, 0)
+    return out

@@ -1,0 +1,53 @@
+"""Encoders that are wrong in a known way, for `crayon-hf gpu-check --ours`: processes of a check import this."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from crayon_hf import DeviceLostError, _core
+
+
+def of_another_vocabulary(engine: _core.Engine, device: Any, **how: Any) -> Any:
+    """Real ids, of the vocabulary that WRONG_VOCABULARY names."""
+    other = _core.Engine.open(os.environ["WRONG_VOCABULARY"])
+    return _core.DeviceEncoder(other.greedy() if engine.mode == "greedy" else other, device, **how)
+
+
+class _Failing:
+    def __init__(self, engine: _core.Engine, device: Any, **how: Any) -> None:
+        self._inner, self._is_greedy = _core.DeviceEncoder(engine, device, **how), engine.mode == "greedy"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def encode_ragged(self, *arguments: Any) -> Any:
+        if self._is_greedy:
+            self.fail()
+        return self._inner.encode_ragged(*arguments)
+
+    def fail(self) -> None:
+        raise NotImplementedError
+
+
+class Crashing(_Failing):
+    """Ends the process, with greedy vocabularies."""
+
+    def fail(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Hanging(_Failing):
+    """Never comes back, with greedy vocabularies."""
+
+    def fail(self) -> None:
+        time.sleep(10_000)
+
+
+class Losing(_Failing):
+    """Loses its device, with greedy vocabularies."""
+
+    def fail(self) -> None:
+        raise DeviceLostError("host device 0, encoding: it fell off the bus")
