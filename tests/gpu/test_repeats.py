@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from crayon_hf import Tokenizer, _core
+from tests.support.gpu_devices import GpuDevice
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +20,8 @@ def engine(llama3_like: Path) -> _core.Engine:
     return engine
 
 
-def encoder_of(engine: _core.Engine, **capacity: Any) -> _core.DeviceEncoder:
-    return _core.DeviceEncoder(engine, _core._testing.host_device(1 << 30), lanes=1, **capacity)
+def encoder_of(engine: _core.Engine, device: GpuDevice, **capacity: Any) -> _core.DeviceEncoder:
+    return _core.DeviceEncoder(engine, device.open(), lanes=1, **capacity)
 
 
 def merged(encoder: _core.DeviceEncoder, engine: _core.Engine, texts: list[str]) -> int:
@@ -37,18 +38,18 @@ def words(count: int, length: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("length", [4, 12, 15, 16, 17, 24, 32, 33, 40, 100, 700])
-def test_repeats_are_merged_once(engine: _core.Engine, length: int) -> None:
+def test_repeats_are_merged_once(engine: _core.Engine, length: int, device: GpuDevice) -> None:
     """Of every size that is merged in another way; some differ in their last byte alone."""
     some = words(20, length, length)
     some += [word[:-1] + "é"[:1] for word in some]
     texts = [" ".join(some[i:] + some[:i]) for i in range(20)]
     spelled = {text.split(" ")[0] for text in texts} | {" " + word for text in texts for word in text.split(" ")[1:]}
-    assert 0 < merged(encoder_of(engine), engine, texts) <= len(spelled)
+    assert 0 < merged(encoder_of(engine, device), engine, texts) <= len(spelled)
 
 
-def test_words_are_remembered(engine: _core.Engine) -> None:
+def test_words_are_remembered(engine: _core.Engine, device: GpuDevice) -> None:
     """What has up to 15 bytes and four ids; the rest is merged again."""
-    encoder = encoder_of(engine)
+    encoder = encoder_of(engine, device)
     short, long = [" ".join(words(200, 3, 1))], [" ".join(words(200, 14, 1))]
     assert merged(encoder, engine, short) > 100
     assert merged(encoder, engine, short) == 0
@@ -56,16 +57,16 @@ def test_words_are_remembered(engine: _core.Engine) -> None:
 
 
 @pytest.mark.parametrize("elements", [1, 300, 5000])
-def test_a_cache_that_is_full_is_begun_anew(engine: _core.Engine, elements: int) -> None:
+def test_a_cache_that_is_full_is_begun_anew(engine: _core.Engine, elements: int, device: GpuDevice) -> None:
     """As often as the text changes."""
-    encoder = encoder_of(engine, elements=elements)
-    for seed in range(12):
+    encoder = encoder_of(engine, device, elements=elements)
+    for seed in range(device.some(12)):
         texts = [" ".join(words(40, 5, seed)) for _ in range(6)]
         assert merged(encoder, engine, texts) > 0
 
 
-def test_kinds_that_meet_in_the_table(engine: _core.Engine) -> None:
+def test_kinds_that_meet_in_the_table(engine: _core.Engine, device: GpuDevice) -> None:
     """More different words than places: those that find none are merged, each for itself."""
-    texts = [" ".join(words(3000, 9, 5)), "\n".join(words(3000, 9, 6))]
-    encoder = encoder_of(engine)
-    assert merged(encoder, engine, texts * 2) >= 5000
+    count = device.some(3000)
+    texts = [" ".join(words(count, 9, 5)), "\n".join(words(count, 9, 6))]
+    assert merged(encoder_of(engine, device), engine, texts * 2) > count
