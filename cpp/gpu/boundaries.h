@@ -146,11 +146,12 @@ struct FindBoundaries {
             } else if (window.starts != 0) {
                 at += highest_bit(window.starts);
                 continue;
-            } else if (window.middle >= kLong) {
-                at += window.middle;
-                continue;
             } else {
-                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;
+                if (window.middle >= kLong) {
+                    at += window.middle;
+                    if (rules_of(family).words == Words::cased) continue;
+                }
+                at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // passes long runs by chunks
             }
             // Each segment begins in some chunk, whose thread has its start.
             if (has_bit(w.segments, at) && (at / kChunk > own || at == w.size)) return;

@@ -103,5 +103,20 @@ CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
     return p;
 }
 
+// Chunks of white space of one kind: of one byte each, or line breaks. Stops in front of a run's end, so that the last
+// character is read.
+CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd end, Place& last, Place& breaks) {
+    const Work& w = *p.work;
+    while (p.at % kChunk == 0 && p.at != end.from && p.at + kChunk < w.size && p < end) {
+        const uint32_t chunk = p.at / kChunk, set = w.chunk_sets[chunk];
+        const bool is_breaks = set == kNewlines;
+        if ((!is_breaks && set != set_of(CharClass::space)) || w.planes[chunk].continuations != 0) return;
+        if (!(Place{&w, p.at + kChunk} < end)) return;
+        p.at += kChunk;
+        last = Place{&w, p.at - 1};
+        if (is_breaks) breaks = p;
+    }
+}
+
 }  // namespace gpu
 }  // namespace crayon

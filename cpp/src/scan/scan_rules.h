@@ -120,6 +120,10 @@ CRAYON_DEVICE inline P punctuation_end(P p, E end) {
     return p;
 }
 
+// Passes some white space of a run at once, and says where its last character starts and where its last CR or LF ends:
+// a GPU's text brings its own (gpu/text.h).
+inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
+
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P white_space_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
@@ -127,14 +131,15 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
     P last = p;      // start of the last character of the run
     P breaks = P();  // behind the last CR or LF of the run
     while (p < end) {
+        pass_spaces(p, end, last, breaks);
         const Char c = read_char(p, end);
         if (!(c.set & kSpaces)) break;
         last = p;
         p += c.size;
-        if (rules.breaks && (c.set & kNewlines)) breaks = p;
+        if (c.set & kNewlines) breaks = p;
     }
     if (rules.ends_together && p == end) return p;
-    if (breaks != P()) return breaks;
+    if (rules.breaks && breaks != P()) return breaks;
     if (p == end || last == start) return p;
     return last;
 }
