@@ -1,7 +1,7 @@
 # The habits. Each target is one command; `make` lists them.
 PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
-	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/simulator/*.cpp")
+	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/*/*.cpp")
 
 .PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 

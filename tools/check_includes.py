@@ -34,6 +34,7 @@ LAYERS = (
     "trace",
     "gpu",
     "gpu_simulator",  # for tests; no part of the package
+    "gpu_counter",  # for a tool; no part of the package
     "bindings",
     "device_module",
 )

@@ -28,7 +28,9 @@ template <Family family>
 CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     constexpr Rules rules = rules_of(family);
     constexpr bool cased = rules.words == Words::cased, spaced = rules.words == Words::spaced;
-    const Planes p = w.planes[chunk], none{}, q = chunk > 0 ? w.planes[chunk - 1] : none;
+    const Planes p = w.planes[chunk];
+    Planes q{};
+    if (chunk > 0) q = w.planes[chunk - 1];  // of the one or the other, hipcc would keep both in memory
     const Planes& r = w.planes[chunk + 1];
     const auto before = [](uint64_t there, uint64_t in_front) { return there << 1 | in_front >> 63; };
     const auto behind = [](uint64_t there, uint64_t next) { return there >> 1 | next << 63; };
