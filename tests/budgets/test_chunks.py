@@ -249,7 +249,7 @@ def test_an_index_of_parts_gives_the_chunks_of_one_of_the_whole(llama3_like, mon
 def test_a_megabyte_of_one_thing(unit, qwen_like):
     path = str(qwen_like)
     tokenizer, stock = crayon_hf.Tokenizer.from_file(path), tokenizers.Tokenizer.from_file(path)
-    text = unit * (1_000_000 // len(unit))
+    text = unit * (1_000_000 // len(unit.encode()))
     for boundaries in (["paragraph"], None):
         check(tokenizer.split_text(text, 1000, 10, boundaries), text, stock, 1000, 10)
     check(list(tokenizer.split_file(io.BytesIO(text.encode()), 1000, 0, None)), text, stock, 1000, 0)
