@@ -176,11 +176,12 @@ void PartitionRun::look_up() {
 
 // Empty at first, and when what finds no room any more shows that the text has changed.
 void PartitionRun::prepare_cache() {
-    const bool is_new = cache_.data() == nullptr;
     work_.cache = cache_.make_room(cached_words_);
     work_.cache_entries = cached_words_;
-    if (!is_new && not_kept_ < cached_words_ / 2) return;
+    if (is_cache_clear_ && not_kept_ < cached_words_ / 2) return;
+    is_cache_clear_ = false;
     zeroed(&cache_, cached_words_);
+    is_cache_clear_ = true;
     not_kept_ = 0;
 }
 

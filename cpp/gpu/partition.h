@@ -59,7 +59,8 @@ class PartitionRun {
     Work work_{};
     size_t n_ids_ = 0;
     const uint32_t cached_words_;
-    uint32_t not_kept_ = 0;  // since the cache was cleared
+    bool is_cache_clear_ = false;  // it was cleared once, and no clearing has failed since
+    uint32_t not_kept_ = 0;        // since the cache was cleared
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 
