@@ -447,9 +447,11 @@ def test_memory_that_another_process_takes(engine, as_device_arrays):
         assert encoder.report["partitions"] - before == 1  # there is room again
 
 
-def test_other_encoders_on_the_device_give_what_they_keep(engine):
-    device = _core._testing.host_device(40 << 20)
-    first = _core.DeviceEncoder(engine, device)
+@pytest.mark.parametrize("is_opened_twice", [False, True])
+def test_other_encoders_on_the_device_give_what_they_keep(engine, is_opened_twice):
+    """One that measures has a device of its own, as each has that a tokenizer opened."""
+    device = _core._testing.host_device(22 << 20)
+    first = _core.DeviceEncoder(engine, device, measure=is_opened_twice)
     second = _core.DeviceEncoder(engine, device)
     text = words(400_000)
     expected = engine.encode_ragged([text])
