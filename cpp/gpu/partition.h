@@ -37,10 +37,11 @@ class PartitionRun {
     void prepare_cache();
     // What the CPU made of its tasks: the ids, and where each one's begin.
     struct OfHost {
+        std::vector<HostTask> tasks;
         IdBuffer ids;
         std::vector<Task> placed;
     };
-    OfHost encode_on_host(const FlatTexts& texts, const EncodeOptions& options);
+    void encode_on_host(const FlatTexts& texts, const EncodeOptions& options, OfHost* of_host);
     void merge(const OfHost& of_host);
     std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
                                 std::unique_ptr<uint8_t[]>* copies);
