@@ -2,41 +2,44 @@
 //
 // Each runs in its partition's stream, with K::kThreads threads to a block, as many blocks as K::blocks says, and
 // K::Shared, which is static. At each kernel stands what a thread or a block has. Bytes of shared memory to a block,
-// and registers to a thread, as `make gpu` says; nothing is in local memory:
+// and registers to a thread, as `make gpu` says. Nothing is in local memory for CUDA. AMD's compiler keeps 16 to 24
+// bytes of a thread of FindBoundaries there for gfx90a, and 6 to 10 KiB of a block in shared memory:
 //
-//   kernel                  threads shared  sm_80 sm_90 sm_100 gfx90a gfx1030
-//   MarkDocuments               256      0     14    14    14      5       5
-//   FindAdded                   256      0     17    24    24     12      12
-//   DescribeChunks              256      0     23    26    32     24      24
-//   JoinDigits                  256    256     19    19    21      8       8
-//   ScanDigitTiles             1024   1024     19    19    24     11      11
-//   SpreadDigits                256    256     21    21    23     11      11
-//   FindBoundaries<whole>       256      0     12    12    10      6       5
-//   FindBoundaries<gpt2>        256      0     24    28    27     34      38
-//   FindBoundaries<cl100k>      256      0     27    28    28     35      40
-//   FindBoundaries<llama3>      256      0     26    27    28     35      40
-//   FindBoundaries<qwen2>       256      0     26    27    28     33      38
-//   FindBoundaries<o200k>       256      0     30    32    30     40      45
-//   FindBoundaries<tekken>      256      0     28    29    29     38      42
-//   JoinAdded                   256      0     24    27    24     16      17
-//   MatchTiles                  256   8192     30    30    29     16      17
-//   JoinMatchTiles              256   4096     30    32    17     11      12
-//   EnterMatchGroups             32      0     24    30    28      4       4
-//   EnterMatchTiles              32      0     24    26    26     10      12
-//   MarkMatches                 128   8704     32    32    21     59      44
-//   JoinHostDocuments            32      0     26    30    20      8       6
-//   CountTiles<BoundaryCounts>  256     32     18    22    20     10      11
-//   ScanTiles<BoundaryCounts>  1024    128     21    24    22     18      18
-//   ListPretokens               256     32     24    24    24     24      24
-//   LookUpWords                 256     52     29    27    29     19      20
-//   MergeInLanes<16>            128      0     24    24    22     23      23
-//   MergeInLanes<32>            128      0     21    22    20     24      24
-//   MergeInShared                64  24576     38    46    44     46      33
-//   PlaceHostIds                256      0     16    16    16      8       8
-//   CountTiles<IdCounts>        256     32     18    22    20     10      11
-//   ScanTiles<IdCounts>        1024    128     23    24    23     18      18
-//   WriteIds                    256     36     32    32    32     28      27
-//   WriteSplits                 256      0     30    32    32     10       8
+//   kernel                      threads shared  sm_80 sm_90  sm_100 gfx90a gfx1030
+//   MarkDocuments                   256      0     14    14      14      5       5
+//   FindAdded                       256      0     20    25      22     14      13
+//   DescribeChunks                  256      0     48    56      40     40      34
+//   JoinDigits                      256    256     19    19      21      8       8
+//   ScanDigitTiles                 1024   1024     19    19      24     11      11
+//   SpreadDigits                    256    256     23    23      23     11      11
+//   FindBoundaries<whole>           256      0     12    12      10      6       5
+//   FindBoundaries<gpt2>            256      0     48    52      48     61      76
+//   FindBoundaries<cl100k>          256      0     54    52      48     79      80
+//   FindBoundaries<llama3>          256      0     54    52      48     79      80
+//   FindBoundaries<qwen2>           256      0     52    52      48     69      74
+//   FindBoundaries<o200k>           256      0     60    64      56     95     103
+//   FindBoundaries<tekken>          256      0     64    62      56     78      93
+//   JoinAdded                       256      0     22    25      24     16      17
+//   MatchTiles                      256   8192     28    28      29     16      17
+//   JoinMatchTiles                  256   4096     28    28      17     11      12
+//   EnterMatchGroups                 32      0     24    30      28      4       4
+//   EnterMatchTiles                  32      0     24    26      24     10      12
+//   MarkMatches                     128   8704     32    40      21     59      44
+//   JoinHostDocuments                32      0     26    30      20      8       6
+//   CountTiles<BoundaryCounts>      256     32     18    22      20     10      11
+//   ScanTiles<BoundaryCounts>      1024    128     21    24      22     18      18
+//   ListPretokens                   256     32     23    24      24     24      24
+//   LookUpWords                     256      0     32    37      40     24      24
+//   MergeByThreads<16>              128  16384     32    40      40     34      24
+//   MergeByThreads<32>               64  16384     32    40      40     34      24
+//   MergeInShared                    64  24576     32    40      40     48      33
+//   PlaceHostIds                    256      0     16    16      16      8       8
+//   KeepMerged                      256      0     27    28      29     16      16
+//   RepeatIds                       256      0     12    14      16      8       8
+//   CountTiles<IdCounts>            256     32     18    22      20     10      11
+//   ScanTiles<IdCounts>            1024    128     23    24      23     18      18
+//   WriteIds                        256     36     32    32      32     28      27
+//   WriteSplits                     256      0     30    32      32     10       8
 #pragma once
 
 #include "boundaries.h"
