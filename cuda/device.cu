@@ -7,7 +7,7 @@
 #define CRAYON_RUNTIME(name) cuda##name
 #define CRAYON_CONSTANT __grid_constant__
 // With at least 1,024 threads to a processor: for more, ptxas would give a thread few registers and spill the rest.
-// (In 16 blocks at most, which all have room for.)
+// A processor has room for no more than 16 blocks on some devices, and ptxas then refuses to be asked for more.
 #define CRAYON_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, (threads) < 64 ? 16 : 1024 / (threads))
 
 namespace crayon {

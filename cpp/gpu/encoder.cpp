@@ -252,6 +252,7 @@ Ragged Encoder::encode_on_cpu(const FlatTexts& texts, const Partition& p, const 
     const uint8_t* bytes = texts.bytes + first;
     if (texts.on_device) {
         copy.resize(size);
+        const Settled on_its_way(device_, side_);
         check(*device_, device_->after(side_, texts.stream), "waiting for text");
         check(*device_, device_->to_host(copy.data(), bytes, size, side_), "reading text");
         side_.wait("reading text");
@@ -303,23 +304,6 @@ Ragged Encoder::encode_ragged(const FlatTexts& texts, const EncodeOptions& optio
     return made;
 }
 
-namespace {
-
-// Waits for a stream in the end, also for what is left there by a failure: memory of its copies goes afterwards.
-class Settled {
-  public:
-    Settled(Device* device, Stream stream) : device_(device), stream_(stream) {}
-    Settled(const Settled&) = delete;
-    Settled& operator=(const Settled&) = delete;
-    ~Settled() { (void)device_->wait(stream_); }
-
-  private:
-    Device* const device_;
-    const Stream stream_;
-};
-
-}  // namespace
-
 // What a partition made, on the device.
 struct Encoder::Part {
     explicit Part(const PoolPtr& pool) : ids(pool), splits(pool) {}
@@ -331,7 +315,6 @@ struct Encoder::Part {
 // A copy, of the size that is needed: the lane keeps its memory, which may have room for far more.
 Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lane& lane, const EncodeOptions& options) {
     Part part(results_);
-    const Settled on_its_way(device_, p.on_cpu ? Stream(side_) : lane.run.stream());
     part.n_texts = p.last - p.first;
     const auto make = [&](size_t n_ids) {
         part.n_ids = n_ids;
@@ -341,6 +324,7 @@ Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lan
     const size_t bytes_of_splits = (part.n_texts + 1) * sizeof(int64_t);
     if (p.on_cpu) {
         const Ragged one = encode_on_cpu(texts, p, options);
+        const Settled on_its_way(device_, side_);
         make(one.ids.size());
         check(*device_, device_->to_device(part.ids.data(), one.ids.data(), part.n_ids * sizeof(int32_t), side_),
               "copying ids");
@@ -350,6 +334,7 @@ Encoder::Part Encoder::take_part(const FlatTexts& texts, const Partition& p, Lan
         return part;
     }
     const PartitionRun& run = lane.run;
+    const Settled on_its_way(device_, run.stream());
     make(run.n_ids());
     check(*device_, device_->copy(part.ids.data(), run.ids(), part.n_ids * sizeof(int32_t), run.stream()),
           "copying ids");

@@ -139,7 +139,7 @@ Status HostDevice::allocate_block(HostCall call, size_t bytes, void** memory) {
     used += bytes;
     most = std::max(most, used);
     *memory = reinterpret_cast<char*>(block) + kFront;
-    std::memset(*memory, 0xA5, bytes);  // a device's memory is not zero
+    std::memset(*memory, 0xFF, bytes);  // a device's memory is not zero: as a place or a count, this is far outside
     return Status::ok;
 }
 

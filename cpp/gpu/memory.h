@@ -28,6 +28,19 @@ class OwnStream {
     Stream stream_ = nullptr;
 };
 
+// Waits for a stream in the end, also for what is left there by a failure: memory of its copies goes afterwards.
+class Settled {
+  public:
+    Settled(Device* device, Stream stream) : device_(device), stream_(stream) {}
+    Settled(const Settled&) = delete;
+    Settled& operator=(const Settled&) = delete;
+    ~Settled() { (void)device_->wait(stream_); }
+
+  private:
+    Device* const device_;
+    const Stream stream_;
+};
+
 // Memory that grows and is not kept when it does: what it held is lost.
 template <typename T, bool kPinned = false>
 class Buffer {

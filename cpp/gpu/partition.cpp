@@ -56,14 +56,16 @@ void PartitionRun::encode(const FlatTexts& texts, const Tables& tables, const En
     work_.tables = tables;
     n_ids_ = 0;
     n_host_pretokens_ = n_host_documents_ = 0;
+    OfHost of_host;
     try {
         upload(texts, options);
         find_pretokens();
         look_up();
-        merge(encode_on_host(texts, options));
+        encode_on_host(texts, options, &of_host);
+        merge(of_host);
         write();
     } catch (...) {
-        // Copies that are on their way read the caller's texts.
+        // Copies may be on their way, from the caller's texts, and from and to `of_host`.
         (void)device_->wait(stream_);
         throw;
     }
@@ -176,11 +178,12 @@ void PartitionRun::look_up() {
 
 // Empty at first, and when what finds no room any more shows that the text has changed.
 void PartitionRun::prepare_cache() {
-    const bool is_new = cache_.data() == nullptr;
     work_.cache = cache_.make_room(cached_words_);
     work_.cache_entries = cached_words_;
-    if (!is_new && not_kept_ < cached_words_ / 2) return;
+    if (is_cache_clear_ && not_kept_ < cached_words_ / 2) return;
+    is_cache_clear_ = false;
     zeroed(&cache_, cached_words_);
+    is_cache_clear_ = true;
     not_kept_ = 0;
 }
 
@@ -246,11 +249,11 @@ std::vector<size_t> PartitionRun::merge_on_host(const std::vector<Bytes>& pretok
 }
 
 // Very long pretokens, and documents that are the CPU's.
-PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& options) {
+void PartitionRun::encode_on_host(const FlatTexts& texts, const EncodeOptions& options, OfHost* of_host) {
     const size_t n = totals().n_host;
-    OfHost of_host;
-    if (n == 0) return of_host;
-    std::vector<HostTask> tasks(n);
+    if (n == 0) return;
+    std::vector<HostTask>& tasks = of_host->tasks;
+    tasks.resize(n);
     check(*device_, device_->to_host(tasks.data(), host_tasks_.data(), n * sizeof(HostTask), stream_), "reading tasks");
     wait("encoding");
     // As the kernels list them, their order is left to chance.
@@ -277,10 +280,10 @@ PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const 
     const std::vector<size_t> merged_at = merge_on_host(pretokens, &merged);
 
     const uint32_t first = totals().merged_bytes;
-    IdBuffer& ids = of_host.ids;
+    IdBuffer& ids = of_host->ids;
     ids.reserve_more(made.ids.size() + merged.size());
     for (size_t i = 0, document = 0, pretoken = 0; i < n; ++i) {
-        of_host.placed.push_back({tasks[i].pretoken, uint32_t(first + ids.size())});
+        of_host->placed.push_back({tasks[i].pretoken, uint32_t(first + ids.size())});
         if (tasks[i].is_document) {
             const size_t from = size_t(made.splits[document]), to = size_t(made.splits[document + 1]);
             ids.append(made.ids.data() + from, to - from);
@@ -290,10 +293,9 @@ PartitionRun::OfHost PartitionRun::encode_on_host(const FlatTexts& texts, const 
             ++pretoken;
         }
     }
-    of_host.placed.push_back({0, uint32_t(first + ids.size())});
+    of_host->placed.push_back({0, uint32_t(first + ids.size())});
     n_host_documents_ = documents.size();
     n_host_pretokens_ = pretokens.size();
-    return of_host;
 }
 
 void PartitionRun::merge(const OfHost& of_host) {

@@ -37,10 +37,11 @@ class PartitionRun {
     void prepare_cache();
     // What the CPU made of its tasks: the ids, and where each one's begin.
     struct OfHost {
+        std::vector<HostTask> tasks;
         IdBuffer ids;
         std::vector<Task> placed;
     };
-    OfHost encode_on_host(const FlatTexts& texts, const EncodeOptions& options);
+    void encode_on_host(const FlatTexts& texts, const EncodeOptions& options, OfHost* of_host);
     void merge(const OfHost& of_host);
     std::vector<Bytes> bytes_of(const FlatTexts& texts, const std::vector<HostTask>& tasks,
                                 std::unique_ptr<uint8_t[]>* copies);
@@ -59,7 +60,8 @@ class PartitionRun {
     Work work_{};
     size_t n_ids_ = 0;
     const uint32_t cached_words_;
-    uint32_t not_kept_ = 0;  // since the cache was cleared
+    bool is_cache_clear_ = false;  // it was cleared once, and no clearing has failed since
+    uint32_t not_kept_ = 0;        // since the cache was cleared
     std::vector<int32_t> frame_on_host_;
     size_t n_host_pretokens_ = 0, n_host_documents_ = 0;
 

@@ -96,8 +96,9 @@ const T* Vocabulary::upload(const T* data, size_t count) {
     buffers_.emplace_back(pool_);
     Device& device = pool_->device();
     uint8_t* const memory = buffers_.back().make_room(count * sizeof(T));
+    const Settled on_its_way(&device, stream_);  // from memory that may go now
     check(device, device.to_device(memory, data, count * sizeof(T), stream_), "copying a vocabulary");
-    check(device, device.wait(stream_), "copying a vocabulary");  // from memory that may go now
+    check(device, device.wait(stream_), "copying a vocabulary");
     return reinterpret_cast<const T*>(memory);
 }
 

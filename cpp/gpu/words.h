@@ -172,6 +172,7 @@ struct LookUpWords {
         if (is_host) {
             const uint32_t place = atomic_add(&w.totals->n_host, 1);
             w.host_tasks[place] = {i, at, size, is_host_document(w, at)};
+            w.counts[i] = 0;  // until PlaceHostIds: RepeatIds reads it before
             return;
         }
         if (!is_known) {

@@ -398,6 +398,25 @@ def test_trim_gives_memory_back(engine):
     assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
 
 
+def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
+    """What is copied from and to memory of ours is done before that goes."""
+    texts = ["<|eot_id|> is the CPU's", words(40_000), *["y" * 60_000] * 8, "x" * 3000]
+    expected = engine.encode_ragged(texts)
+    failed = 0
+    for number in range(60):
+        device = _core._testing.host_device(1 << 28, is_deferred=True)
+        _core._testing.fail_on_device(device, "wait", number, "failed")
+        try:
+            encoder = _core.DeviceEncoder(engine, device, elements=100_000, lanes=1)
+            made = encoder.encode_ragged(texts)
+        except DeviceError:
+            failed += 1
+            encoder = _core.DeviceEncoder(engine, device, elements=100_000)
+            made = encoder.encode_ragged(texts)
+        assert_same(made, expected)
+    assert failed > 20
+
+
 # -- memory that runs out
 
 
@@ -447,9 +466,11 @@ def test_memory_that_another_process_takes(engine, as_device_arrays):
         assert encoder.report["partitions"] - before == 1  # there is room again
 
 
-def test_other_encoders_on_the_device_give_what_they_keep(engine):
-    device = _core._testing.host_device(40 << 20)
-    first = _core.DeviceEncoder(engine, device)
+@pytest.mark.parametrize("is_opened_twice", [False, True])
+def test_other_encoders_on_the_device_give_what_they_keep(engine, is_opened_twice):
+    """One that measures has a device of its own, as each has that a tokenizer opened."""
+    device = _core._testing.host_device(22 << 20)
+    first = _core.DeviceEncoder(engine, device, measure=is_opened_twice)
     second = _core.DeviceEncoder(engine, device)
     text = words(400_000)
     expected = engine.encode_ragged([text])

@@ -179,6 +179,21 @@ def test_an_interrupt_is_no_pass(tmp_path: Path, llama3_like: Path) -> None:
     assert (report["verdict"], report["reasons"]) == ("FAIL", ["the run ended early: KeyboardInterrupt"])
 
 
+def test_an_earlier_pass_is_no_pass(tmp_path: Path, llama3_like: Path) -> None:
+    """Of a run that ended before its first step, the directory has no other run's report."""
+    for name in ("report.json", "report.md"):
+        (tmp_path / name).write_text('{"verdict": "PASS"}', encoding="utf-8")
+
+    def interrupt(message: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        command.check(command.Options(tmp_path, STAND_IN, tokenizers=(str(llama3_like),)), interrupt)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert (report["verdict"], report["reasons"][-1]) == ("FAIL", "the run ended early: KeyboardInterrupt")
+    assert "PASS" not in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.skipif(building.kinds_here() != [], reason="there is a GPU")
 def test_without_a_gpu(tmp_path: Path, llama3_like: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     for device in ("auto", "rocm"):

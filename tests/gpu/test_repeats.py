@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crayon_hf import Tokenizer, _core
+from crayon_hf import DeviceError, Tokenizer, _core
 from tests.support.gpu_devices import GpuDevice
 
 
@@ -70,3 +70,30 @@ def test_kinds_that_meet_in_the_table(engine: _core.Engine, device: GpuDevice) -
     count = device.some(3000)
     texts = [" ".join(words(count, 9, 5)), "\n".join(words(count, 9, 6))]
     assert merged(encoder_of(engine, device), engine, texts * 2) > count
+
+
+def test_what_the_cpu_merges_repeats_nothing(engine: _core.Engine) -> None:
+    """Where memory has what a repeat is known by."""
+    device = _core._testing.host_device(1 << 30)
+    texts = ["x" * 3000, "y" * 3000, " ".join(words(40, 9, 3))]
+    made = _core.DeviceEncoder(engine, device).encode_ragged(texts)
+    for ours, theirs in zip(made, engine.encode_ragged(texts), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_cache_that_could_not_be_cleared(engine: _core.Engine) -> None:
+    """The next batch clears it: no word may come from what the memory had."""
+    texts = [" ".join(words(200, 3, 1))]
+    for number in range(40):
+        device = _core._testing.host_device(1 << 30)
+        encoder = _core.DeviceEncoder(engine, device, lanes=1)
+        _core._testing.fail_on_device(device, "zero", number, "failed")
+        try:
+            encoder.encode_ragged(texts)
+        except DeviceError:
+            assert merged(encoder, engine, texts) > 100
+            assert merged(encoder, engine, texts) == 0
+        else:
+            assert number > 5
+            return  # it takes fewer calls
+    raise AssertionError("each call failed")

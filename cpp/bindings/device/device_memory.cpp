@@ -1,6 +1,7 @@
 #include "device_memory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -50,7 +51,13 @@ void DeviceMemory::trim() const {
 }
 
 void DeviceMemory::trim_others() const {
-    trim_if([this](const DeviceMemory& other) { return &other != this && other.device() == device(); });
+    trim_if([this](const DeviceMemory& other) { return &other != this && other.is_on(*device_->get()); });
+}
+
+// Each tokenizer opens it anew: so not the same object.
+bool DeviceMemory::is_on(const gpu::Device& device) const {
+    const gpu::Device& own = *device_->get();
+    return own.index() == device.index() && std::strcmp(own.kind(), device.kind()) == 0;
 }
 
 }  // namespace crayon::python

@@ -17,12 +17,13 @@ class DeviceMemory {
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-    // What the others on the same device keep.
+    // What the others on the same device keep, whoever opened it for them.
     void trim_others() const;
     void trim() const;
-    gpu::Device* device() const { return device_->get(); }
 
   private:
+    bool is_on(const gpu::Device& device) const;
+
     gpu::Encoder* const encoder_;
     const DevicePtr device_;
 };

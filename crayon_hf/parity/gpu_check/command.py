@@ -76,14 +76,9 @@ class _Run:
 
     def run(self) -> Report:
         """The steps, and the verdict."""
-        vocabularies = self.work / "vocabularies"
-        vocabularies.mkdir()
-        self.progress("making vocabularies")
-        self.named = tuple(subjects.open_named(self.options.tokenizers or subjects.default_names(), vocabularies))
-        subjects.make(self._made(), vocabularies)
-        self.report.data["vocabularies"] = list(self.named)
-        self.report.optional = {case.name for case in self._cases() if case.is_optional}
+        self._save()  # in the place of what an earlier run left there, whatever ends this one
         try:
+            self._make_vocabularies()
             self._steps()
         except BaseException as error:
             self.report.ended = f"{type(error).__name__} {error}".strip()
@@ -92,6 +87,15 @@ class _Run:
             self.report.conclude()
             self._save()
         return self.report
+
+    def _make_vocabularies(self) -> None:
+        vocabularies = self.work / "vocabularies"
+        vocabularies.mkdir()
+        self.progress("making vocabularies")
+        self.named = tuple(subjects.open_named(self.options.tokenizers or subjects.default_names(), vocabularies))
+        subjects.make(self._made(), vocabularies)
+        self.report.data["vocabularies"] = list(self.named)
+        self.report.optional = {case.name for case in self._cases() if case.is_optional}
 
     def _steps(self) -> None:
         self.report.data["machine"] = environment.of_the_machine(self.source)
