@@ -116,14 +116,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            return self._read(int(self.headers.get("Content-Length", 0)))
         body = b""
         while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self.rfile.read(size)
+            body += self._read(size)
             self.rfile.readline()
         while self.rfile.readline().strip():
             pass
         return body
+
+    def _read(self, size: int) -> bytes:
+        """Of a client that was killed meanwhile the store gets nothing: it would keep half a body as the whole."""
+        data = self.rfile.read(size)
+        if len(data) < size:
+            raise ConnectionResetError
+        return data
 
     def _upstream(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = http.client.HTTPConnection(self.server.upstream, timeout=60)
