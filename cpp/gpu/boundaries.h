@@ -149,10 +149,7 @@ struct FindBoundaries {
                 at += highest_bit(window.starts);
                 continue;
             } else {
-                if (window.middle >= kLong) {
-                    at += window.middle;
-                    if (rules_of(family).words == Words::cased) continue;
-                }
+                if (window.middle >= kLong) at += window.middle;
                 at = pretoken_end<family>(Place{&w, at}, SegmentEnd{at}).at;  // passes long runs by chunks
             }
             // Each segment begins in some chunk, whose thread has its start.

@@ -104,6 +104,26 @@ struct DescribeChunks {
     }
 };
 
+// One block to kTile chunks: the sets that they have together, and one bit more where a segment begins among them.
+struct JoinSets {
+    static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads, kHasSegment = 0x100;
+    struct Shared {};
+
+    CRAYON_DEVICE static uint32_t blocks(const Work& w) { return (chunks_of(w) + kTile - 1) / kTile; }
+    CRAYON_DEVICE static void run(const Block<kThreads>& block, const Work& w, Shared&) {
+        block.each([&](uint32_t lane) {
+            const uint32_t first = block.index() * kTile + lane * kEach;
+            uint32_t set = 0;
+            for (uint32_t chunk = first; chunk < least_of(first + kEach, chunks_of(w)); ++chunk) {
+                set |= w.chunk_sets[chunk];
+                // In a chunk it is in the chunk's set already.
+                if (chunk % kTile != 0 && has_bit(w.segments, chunk * kChunk)) set |= kHasSegment;
+            }
+            if (set != 0) atomic_or(w.tile_sets + block.index(), set);
+        });
+    }
+};
+
 // One block to kTile chunks: what they make together.
 struct JoinDigits {
     static constexpr uint32_t kThreads = 256, kEach = kTile / kThreads;

@@ -52,6 +52,7 @@ namespace gpu {
     X(mark_documents, MarkDocuments)                     \
     X(find_added, FindAdded)                             \
     X(describe_chunks, DescribeChunks)                   \
+    X(join_sets, JoinSets)                               \
     X(join_digits, JoinDigits)                           \
     X(scan_digit_tiles, ScanDigitTiles)                  \
     X(spread_digits, SpreadDigits)                       \

@@ -116,6 +116,7 @@ void PartitionRun::find_pretokens() {
     work_.planes = planes_.make_room(chunks + 1);
     check(*device_, device_->zero(work_.planes + chunks, sizeof(Planes), stream_), "clearing memory");
     work_.chunk_sets = zeroed(&chunk_sets_, chunks);
+    work_.tile_sets = zeroed(&tile_sets_, JoinSets::blocks(work_));
     work_.digit_states = zeroed(&digit_states_, chunks);
     work_.digit_tiles = digit_tiles_.make_room(JoinDigits::blocks(work_));
     work_.is_host = zeroed(&is_host_, work_.n_documents);
@@ -127,6 +128,7 @@ void PartitionRun::find_pretokens() {
         launch(Kernel::find_added, FindAdded::blocks(work_));
     }
     launch(Kernel::describe_chunks, DescribeChunks::blocks(work_));
+    launch(Kernel::join_sets, JoinSets::blocks(work_));
     if (rules_of(family).digits > 1) {
         launch(Kernel::join_digits, JoinDigits::blocks(work_));
         launch(Kernel::scan_digit_tiles, 1);

@@ -72,8 +72,8 @@ class PartitionRun {
     Buffer<uint8_t> chunk_sets_{pool_}, digit_states_{pool_}, digit_tiles_{pool_}, is_host_{pool_};
     Buffer<uint16_t> match_sizes_{pool_}, tile_exits_{pool_}, group_exits_{pool_}, tile_entries_{pool_},
         group_entries_{pool_};
-    Buffer<uint32_t> word_tiles_{pool_}, starts_{pool_}, results_{pool_}, counts_{pool_}, id_tiles_{pool_},
-        merged_{pool_}, seen_{pool_};
+    Buffer<uint32_t> tile_sets_{pool_}, word_tiles_{pool_}, starts_{pool_}, results_{pool_}, counts_{pool_},
+        id_tiles_{pool_}, merged_{pool_}, seen_{pool_};
     Buffer<WordEntry> cache_{pool_};
     Buffer<Task> short_tasks_{pool_}, middle_tasks_{pool_}, long_tasks_{pool_}, placed_{pool_};
     Buffer<HostTask> host_tasks_{pool_};

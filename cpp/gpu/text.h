@@ -1,7 +1,7 @@
 // Text in a GPU's memory, as the rules of scan_rules.h read it.
 #pragma once
 
-#include "scan/scan_rules.h"
+#include "scan/scan_masks.h"
 #include "team.h"
 #include "work.h"
 
@@ -84,17 +84,33 @@ CRAYON_DEVICE inline bool begins_char(const Work& work, uint32_t at) {
     return start + read_char(Place{&work, start}, SegmentEnd{start}).size <= at;
 }
 
-// The place behind a run of characters of `set`. A chunk that has no others is passed at once.
+// The place behind the characters that begin in chunks of nothing but `set`, if `at` is the first place in its chunk
+// where one begins; else `at`. Whole tiles of such chunks are passed at once.
+CRAYON_DEVICE inline uint32_t behind_chunks(const Work& w, uint32_t at, uint32_t set) {
+    constexpr uint32_t kTileBytes = kTile * kChunk;
+    const uint32_t before = at % kChunk;
+    if (before > 3 || (~w.planes[at / kChunk].continuations & bits_below(before)) != 0) return at;
+    const uint32_t first = at - before;
+    uint32_t behind = first;
+    // What the sets say holds only where no segment begins in the chunk or the tile (chunks.h).
+    while (behind + kChunk <= w.size && (behind == first || !has_bit(w.segments, behind))) {
+        const bool is_tile =
+            behind % kTileBytes == 0 && behind + kTileBytes <= w.size && (w.tile_sets[behind / kTileBytes] & ~set) == 0;
+        if (!is_tile && (w.chunk_sets[behind / kChunk] & ~set) != 0) break;
+        behind += is_tile ? kTileBytes : kChunk;
+    }
+    if (behind == first) return at;
+    while (behind < w.size && !begins_char(w, behind)) ++behind;  // a segment's start is a character's
+    return behind;
+}
+
+// The place behind a run of characters of `set`.
 CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
     while (p < end) {
-        if (p.at % kChunk == 0) {
-            // What chunk_sets says holds only where no segment begins in the chunk (see chunks.h).
-            const uint32_t behind = p.at + kChunk;
-            if (behind <= p.work->size && !(p.work->chunk_sets[p.at / kChunk] & ~set)) {
-                p.at = behind;
-                while (p < end && !begins_char(*p.work, p.at)) ++p;
-                continue;
-            }
+        const uint32_t behind = behind_chunks(*p.work, p.at, set);
+        if (behind != p.at) {
+            p.at = behind;
+            continue;
         }
         const Char c = read_char(p, end);
         if (!(c.set & set)) break;
@@ -103,19 +119,31 @@ CRAYON_DEVICE inline Place skip_set(Place p, SegmentEnd end, uint32_t set) {
     return p;
 }
 
-// Chunks of white space of one kind: of one byte each, or line breaks. Stops in front of a run's end, so that the last
-// character is read.
-CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd end, Place& last, Place& breaks) {
+CRAYON_DEVICE inline void pass_spaces(Place& p, SegmentEnd, Place& last, Place& breaks) {
     const Work& w = *p.work;
-    while (p.at % kChunk == 0 && p.at != end.from && p.at + kChunk < w.size && p < end) {
-        const uint32_t chunk = p.at / kChunk, set = w.chunk_sets[chunk];
-        const bool is_breaks = set == kNewlines;
-        if ((!is_breaks && set != set_of(CharClass::space)) || w.planes[chunk].continuations != 0) return;
-        if (!(Place{&w, p.at + kChunk} < end)) return;
-        p.at += kChunk;
-        last = Place{&w, p.at - 1};
-        if (is_breaks) breaks = p;
+    uint32_t behind = behind_chunks(w, p.at, set_of(CharClass::space));
+    if (behind != p.at) {
+        p.at = behind;
+        last = p;
+        do {
+            --last.at;
+        } while (!begins_char(w, last.at));
     }
+    behind = p.at < w.size && !has_bit(w.segments, p.at) ? behind_chunks(w, p.at, kNewlines) : p.at;
+    if (behind != p.at) {
+        p.at = behind;
+        last = {&w, behind - 1};
+        breaks = p;
+    }
+}
+
+CRAYON_DEVICE inline void pass_capitals(Place& p, SegmentEnd end, Place& fallback) {
+    const uint32_t behind = behind_chunks(*p.work, p.at, kCaseless);
+    if (behind != p.at) {
+        p.at = behind;
+        fallback = p;
+    }
+    if (p < end) p.at = behind_chunks(*p.work, p.at, set_of(CharClass::upper));
 }
 
 }  // namespace gpu

@@ -102,6 +102,7 @@ struct Work {
     uint32_t* boundaries;   // where a pretoken begins
     Planes* planes;         // of each chunk, and one more that is zero
     uint8_t* chunk_sets;    // of each chunk: which classes its characters have
+    uint32_t* tile_sets;    // of each tile of chunks, the same, and more where it has a segment's start
     uint8_t* digit_states;  // of each chunk: see chunks.h
     uint8_t* digit_tiles;   // of each tile of chunks, the same
     // Of longest matches (longest.h): of each byte how far its match reaches, of each tile and group where it is left
@@ -138,7 +139,7 @@ struct Work {
 static_assert(std::is_trivially_copyable<Work>::value && std::is_standard_layout<Work>::value, "a kernel gets a copy");
 static_assert(sizeof(void*) == 8 && sizeof(bool) == 1, "as a GPU has them");
 static_assert(sizeof(Tables) == 248 && offsetof(Tables, never) == 224, "laid out alike");
-static_assert(sizeof(Work) == 560 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 552, "laid out alike");
+static_assert(sizeof(Work) == 568 && offsetof(Work, text) == 248 && offsetof(Work, totals) == 560, "laid out alike");
 static_assert(sizeof(Totals) == 40 && sizeof(Task) == 8 && sizeof(HostTask) == 16, "laid out alike");
 
 }  // namespace gpu

@@ -12,7 +12,7 @@ import pytest
 
 from crayon_hf import Tokenizer, _core
 from crayon_hf.parity.inputs.strings import generate
-from tests.support.gpu_devices import SIMULATORS, GpuDevice
+from tests.support.gpu_devices import HOST, SIMULATORS, GpuDevice
 
 FAMILIES = ("gpt2", "cl100k", "llama3", "qwen2", "o200k", "tekken")
 PUBLISHED = ("gpt2", "llama3", "qwen", "r50k_base", "cl100k_base", "o200k_base")
@@ -73,6 +73,15 @@ def test_runs_across_chunks(engine: _core.Engine, training_text: list[str], devi
 def test_schedules(engine: _core.Engine, simulator: GpuDevice, seed: int) -> None:
     """Other orders of lanes, and the branches of both runtimes."""
     assert_same_ids(engine, [*strings(60), *runs((33, 66), ("",), ("1",))], simulator.with_seed(1 + seed))
+
+
+@pytest.mark.slow
+def test_runs_of_tiles(engine: _core.Engine) -> None:
+    """Tiles of 64 KB that have nothing else are passed at once, but where a text begins in them."""
+    for run in (*RUNS, "\u3000", "A中", "AB", "\r\n"):
+        long = run * (140_000 // len(run.encode()))
+        half = len(long) // 2
+        assert_same_ids(engine, ["x" * 61 + long, f"{long[:half]} y", long[half:] + "?", long + "\n z"], HOST)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

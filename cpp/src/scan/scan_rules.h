@@ -79,6 +79,12 @@ CRAYON_DEVICE inline P contraction_end(P p, E end) {
     return P();
 }
 
+// Passes some characters of a run at once, if the text can tell which: a GPU's can (gpu/text.h). White space, with the
+// start of its last character and the end of its last CR or LF; what can be in the capital part of a word, with the end
+// of its last letter without case.
+inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
+inline void pass_capitals(const uint8_t*&, const uint8_t*, const uint8_t*&) {}
+
 // The cased word that starts at `p`, without its prefix: the longest of `U*L+` and, failing that, `U+L*`, where U and L
 // share the letters without case and the marks. P() when there is none.
 template <Family family, typename P, typename E>
@@ -87,6 +93,8 @@ CRAYON_DEVICE inline P cased_word_end(P p, E end) {
     P fallback = p;  // behind the last character that could still serve as the L of `U*L+`; p: there is none
     Char c{0, 0};
     for (; p < end; p += c.size) {
+        pass_capitals(p, end, fallback);
+        if (!(p < end)) break;
         c = read_char(p, end);
         if (c.set & kCaseless) {
             fallback = p + c.size;
@@ -120,10 +128,6 @@ CRAYON_DEVICE inline P punctuation_end(P p, E end) {
     return p;
 }
 
-// Passes some white space of a run at once, and says where its last character starts and where its last CR or LF ends:
-// a GPU's text brings its own (gpu/text.h).
-inline void pass_spaces(const uint8_t*&, const uint8_t*, const uint8_t*&, const uint8_t*&) {}
-
 template <Family family, typename P, typename E>
 CRAYON_DEVICE inline P white_space_end(P p, E end) {
     constexpr Rules rules = rules_of(family);
@@ -132,6 +136,7 @@ CRAYON_DEVICE inline P white_space_end(P p, E end) {
     P breaks = P();  // behind the last CR or LF of the run
     while (p < end) {
         pass_spaces(p, end, last, breaks);
+        if (!(p < end)) break;
         const Char c = read_char(p, end);
         if (!(c.set & kSpaces)) break;
         last = p;
