@@ -8,13 +8,11 @@ names another one.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
 import sysconfig
 from pathlib import Path
-from types import ModuleType
 
 from native_build import INCLUDES, ROOT, WARNINGS, BuildError, Ninja, pybind11_headers
 
@@ -134,16 +132,6 @@ def build() -> Path:
     module = DIRECTORY / f"{NAME}{sysconfig.get_config_var('EXT_SUFFIX')}"
     ninja.make([compiler(), "-shared", *objects, "-lpthread", "-o", str(module)], objects, module)
     ninja.run()
-    return module
-
-
-def load(path: Path) -> ModuleType:
-    """The module that `build` made."""
-    spec = importlib.util.spec_from_file_location(NAME, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     return module
 
 

@@ -23,7 +23,7 @@ from types import ModuleType
 import gpu_counter
 import numpy as np
 from gpu_traffic import Numbers, step_of, traffic
-from native_build import BuildError
+from native_build import BuildError, load_extension
 
 from crayon_hf import CrayonError, Tokenizer, _core
 
@@ -110,7 +110,7 @@ def main() -> None:
         sys.exit(f"{given.vocabulary}: the engine does not support it")
     if why := _core.why_not_on_device(engine):
         sys.exit(f"{given.vocabulary}: the GPU engines do not support it: {why}")
-    counter = gpu_counter.load(gpu_counter.build())
+    counter = load_extension(gpu_counter.build())
     for path in given.texts:
         text = read(path, given.bytes)
         if not text:

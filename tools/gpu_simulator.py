@@ -7,7 +7,6 @@ prints where the extension module `_gpu_simulator` is. It needs a C++ compiler o
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import shutil
@@ -15,7 +14,6 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from types import ModuleType
 
 from native_build import INCLUDES, ROOT, WARNINGS, BuildError, Ninja, cached, pybind11_headers
 
@@ -81,18 +79,6 @@ def _linked(ninja: Ninja, directory: Path, kernels: list[str], races: bool) -> P
     sanitize = ["-fsanitize=thread"] if races else []
     ninja.make([*compiler(), "-shared", *objects, *sanitize, "-lpthread", "-o", str(module)], objects, module)
     ninja.run()
-    return module
-
-
-def load(path: Path) -> ModuleType:
-    """The module that `build` made."""
-    # pybind11 gives the same module for the same name: another build has another one.
-    name = f"{str(path.parent).replace('.', '_')}.{NAME}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     return module
 
 

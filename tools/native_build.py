@@ -14,6 +14,7 @@ Each of the first three has a build directory of its own.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import shlex
@@ -23,6 +24,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,6 +189,18 @@ def write_compile_commands(commands: list[dict[str, Any]]) -> None:
     path, text = ROOT / "compile_commands.json", json.dumps(commands, indent=1)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def load_extension(path: Path) -> ModuleType:
+    """An extension module that is no part of the package."""
+    # pybind11 gives the same module for the same name: another build has another one.
+    name = f"{str(path.parent).replace('.', '_')}.{path.name.partition('.')[0]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _escaped(path: str) -> str:

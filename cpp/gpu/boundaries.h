@@ -53,8 +53,8 @@ CRAYON_DEVICE inline uint64_t sure_places(const Work& w, uint32_t chunk) {
     // In a pretoken white space stands behind white space alone, but line breaks behind punctuation.
     const uint64_t breaks = rules.breaks ? newlines : 0;
     sure |= m.spaces & ~last_spaces & ~(breaks & last_others);
-    // The last of a run goes with what follows, or stands alone. Of the last one's first byte the masks know nothing
-    // where it has others.
+    // The last of a run goes with what follows, or stands alone. One of several bytes is not named: its end may be in
+    // the next chunk.
     const uint64_t next_segments = behind(segments, word_of(w.segments, chunk + 1));
     const uint64_t next_spaces = behind(m.spaces, masks_of<family>(r).spaces);
     const uint64_t single = ~behind(p.continuations, r.continuations);

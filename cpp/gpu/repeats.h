@@ -26,6 +26,10 @@ CRAYON_DEVICE inline TextKey text_key(const Work& w, uint32_t at, uint32_t size)
             (size > 8 ? low_bytes(load_eight(w.text, at + 8), size - 8) : 0) | uint64_t(size) << 56};
 }
 
+CRAYON_DEVICE inline bool has_key(const WordEntry& entry, TextKey key) {
+    return entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi;
+}
+
 // -- the cache: entries that are never changed until all are cleared, kCacheWays to a line of it
 
 constexpr uint32_t kCacheWays = 4;
@@ -40,7 +44,7 @@ CRAYON_DEVICE inline uint32_t find_cached(const Work& w, TextKey key, uint64_t h
     for (uint32_t i = first; i < first + kCacheWays; ++i) {
         const WordEntry& entry = w.cache[i];
         if (entry.key[1] == 0) break;  // they are filled in order
-        if (entry.key[0] == key.lo && (entry.key[1] & kWordKeyMask) == key.hi) return i;
+        if (has_key(entry, key)) return i;
     }
     return none;
 }

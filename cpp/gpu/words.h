@@ -101,10 +101,9 @@ struct ListPretokens {
 CRAYON_DEVICE inline uint32_t find_entry(const Tables& t, TextKey key, uint64_t hash, uint32_t none) {
     for (uint64_t b = hash & t.word_bucket_mask;; b = (b + 1) & t.word_bucket_mask) {
         const WordEntry* const bucket = t.words + 2 * b;
-        if (bucket[0].key[0] == key.lo && (bucket[0].key[1] & kWordKeyMask) == key.hi) return uint32_t(2 * b);
-        const uint64_t second = bucket[1].key[1];
-        if (bucket[1].key[0] == key.lo && (second & kWordKeyMask) == key.hi) return uint32_t(2 * b + 1);
-        if (second == 0) return none;
+        if (has_key(bucket[0], key)) return uint32_t(2 * b);
+        if (has_key(bucket[1], key)) return uint32_t(2 * b + 1);
+        if (bucket[1].key[1] == 0) return none;
     }
 }
 

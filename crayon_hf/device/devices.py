@@ -23,7 +23,7 @@ from crayon_hf.errors import DeviceUnavailableError
 
 DEVICES = ("auto", "cpu", "cuda", "rocm")
 
-_MODULES = {"cuda": "crayon_hf._cuda", "rocm": "crayon_hf._hip"}
+MODULES = {"cuda": "crayon_hf._cuda", "rocm": "crayon_hf._hip"}
 """Of the devices that are not the CPU, best first."""
 
 _SAME = "the CPU encodes, with the same ids"
@@ -95,7 +95,7 @@ def parse(device: Any, what: str = "device") -> tuple[str, int]:
     """(kind, index) of a device's name. ValueError lists the names that there are."""
     if isinstance(device, str):
         kind, colon, index = device.partition(":")
-        if kind in DEVICES and (not colon or (kind in _MODULES and re.fullmatch("[0-9]{1,4}", index))):
+        if kind in DEVICES and (not colon or (kind in MODULES and re.fullmatch("[0-9]{1,4}", index))):
             return kind, int(index or 0)
     raise ValueError(f"{what} is {device!r}, expected one of {', '.join(DEVICES)}")
 
@@ -120,7 +120,7 @@ def why_not(kind: str, index: int) -> str:
 def engine_facts() -> dict[str, str]:
     """Of each kind of GPU, what its engine is built for, or why this build has none and how to get one."""
     facts = {}
-    for kind in _MODULES:
+    for kind in MODULES:
         archs = ", ".join(engines.architectures(kind)) or "architectures that are not recorded"
         facts[kind] = f"built for {archs}" if _is_built(kind) else engines.why_missing(kind)
     return facts
@@ -160,7 +160,7 @@ def hardware(device: str, index: int = 0) -> HardwareInfo:
 
 def _best(requested: str) -> Choice:
     missing = []
-    for kind in _MODULES:
+    for kind in MODULES:
         if not _is_built(kind) and not engines.is_missed(kind):
             continue
         why = why_not(kind, 0)
@@ -179,14 +179,14 @@ def _is_built(kind: str) -> bool:
     try:
         _module(kind)
     except ImportError as error:
-        return error.name != _MODULES[kind]  # another's: a library of the runtime is missing
+        return error.name != MODULES[kind]  # another's: a library of the runtime is missing
     return True
 
 
 def _module(kind: str) -> Any:
     """The engine of a kind of device. ImportError when this build has none, or when it cannot be loaded."""
     global _asked
-    module = import_module(_MODULES[kind])
+    module = import_module(MODULES[kind])
     _asked = True
     return module
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import gpu_simulator
 import numpy as np
+from native_build import load_extension
 
 from crayon_hf import Tokenizer, _core
 
 
 def main() -> None:
     module, text, runtime, mode, *vocabularies = sys.argv[1:]
-    simulator = gpu_simulator.load(Path(module))
+    simulator = load_extension(Path(module))
     texts = Path(text).read_text(encoding="utf-8").split("\n")
     for path in vocabularies:
         engine = Tokenizer.from_file(path).__getattribute__("_engine")

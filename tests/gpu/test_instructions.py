@@ -12,7 +12,7 @@ import gpu_instructions
 import gpu_traffic
 import llvm_instructions
 import pytest
-from native_build import INCLUDES, ROOT, BuildError, Ninja
+from native_build import INCLUDES, ROOT, BuildError, Ninja, load_extension
 
 from crayon_hf import Tokenizer, _core
 
@@ -36,7 +36,7 @@ def teams() -> Path:
 
 @pytest.fixture(scope="module")
 def counter() -> ModuleType:
-    return gpu_counter.load(gpu_counter.build())
+    return load_extension(gpu_counter.build())
 
 
 @pytest.mark.slow

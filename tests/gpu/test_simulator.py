@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gpu_simulator
 import pytest
-from native_build import INCLUDES, ROOT, Ninja
+from native_build import INCLUDES, ROOT, Ninja, load_extension
 
 from crayon_hf import DeviceLostError, Tokenizer, _core
 
@@ -137,7 +137,7 @@ def test_a_device_says_which_kernel_is_wrong(llama3_like: Path, tmp_path: Path) 
     text = team.read_text()
     assert text.count(right) == 1
     team.write_text(text.replace(right, wrong))
-    simulator = gpu_simulator.load(gpu_simulator.build_patched(tmp_path, patched, "cuda"))
+    simulator = load_extension(gpu_simulator.build_patched(tmp_path, patched, "cuda"))
     engine = Tokenizer.from_file(llama3_like).__getattribute__("_engine")
     encoder = _core.DeviceEncoder(engine, simulator.open(1 << 28))
     with pytest.raises(DeviceLostError, match=r"kernel join_digits, block 0: .*(left|wait)"):
@@ -145,7 +145,7 @@ def test_a_device_says_which_kernel_is_wrong(llama3_like: Path, tmp_path: Path) 
 
 
 def test_what_is_no_device(tmp_path: Path) -> None:
-    simulator = gpu_simulator.load(gpu_simulator.build())
+    simulator = load_extension(gpu_simulator.build())
     for how, message in [
         ({"runtime": "metal"}, "runtime is metal, expected cuda or hip"),
         ({"warp": 64}, "a warp has 32 lanes"),

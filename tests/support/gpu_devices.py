@@ -17,6 +17,7 @@ from typing import Any
 
 import gpu_simulator
 import pytest
+from native_build import load_extension
 
 from crayon_hf import _core
 
@@ -83,4 +84,4 @@ def simulator() -> ModuleType:
     """Its module, built when it is first asked for."""
     if not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None:
         pytest.skip("the simulator is for Linux with a C++ compiler")
-    return gpu_simulator.load(gpu_simulator.build())
+    return load_extension(gpu_simulator.build())

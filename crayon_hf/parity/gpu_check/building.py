@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import crayon_hf
+from crayon_hf.device.devices import MODULES
 
-from .environment import MODULES, said_by
+from .environment import said_by
 
 _NAMES = {"cuda": "cuda", "rocm": "hip"}
 """Of `CRAYON_BUILD`."""

@@ -14,12 +14,12 @@ from typing import Any
 
 import crayon_hf
 from crayon_hf import _core
+from crayon_hf.device.devices import MODULES
 
 from ..bench.machine import cpu_model
 from ..bench.processes import all_cores
 from .access import STAND_IN, Context
 
-MODULES = {"cuda": "crayon_hf._cuda", "rocm": "crayon_hf._hip"}
 _SECONDS = 20
 _NVIDIA = "name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current"
 _TOOLS = {
