@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from crayon_hf.cli import running
-from crayon_hf.cli.arguments import UsageError
+from crayon_hf.cli.arguments import Parser, UsageError
 from crayon_hf.cli.completion import complete
-from crayon_hf.cli.parser import build_parser
 from crayon_hf.errors import CrayonError, DelegatedWarning
 
 __all__ = ["main"]
 
 OK, FAILED, USAGE = 0, 1, 2
-INTERRUPTED, BROKEN_PIPE = 128 + signal.SIGINT, 128 + 13  # as a shell reports a death by signal; 13 is SIGPIPE
+BROKEN_PIPE = 128 + 13  # as a shell reports a death by SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if stream is None:
             return _fail(f"standard {name} is closed", FAILED)
     try:
-        parser = build_parser()
+        parser = _parser()
         complete(parser)
         if not (sys.argv[1:] if argv is None else argv):
             parser.print_help(sys.stderr)
@@ -47,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Nobody reads any more; what is still buffered must not complain about that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        return 128 + getattr(interrupt, "signal", signal.SIGINT)
     except UsageError as error:
         return _fail(str(error), USAGE)
     except OSError as error:
@@ -56,6 +57,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename}: {error.strerror}" if named else str(error), FAILED)
     except (CrayonError, ValueError, OverflowError, MemoryError) as error:
         return _fail(str(error) or type(error).__name__, FAILED)
+
+
+def _parser() -> Parser:
+    """The parser of all commands, whose modules are imported here."""
+    with _interrupts_end_the_process():
+        from crayon_hf.cli.parser import build_parser
+
+        return build_parser()
+
+
+@contextmanager
+def _interrupts_end_the_process() -> Iterator[None]:
+    """Let Ctrl-C end the process at once, without a traceback: numpy's import makes an ImportError of the exception."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _fail(message: str, code: int) -> int:

@@ -440,6 +440,22 @@ def test_interrupt(home):
     assert process.stderr.read() == b""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_interrupt_while_modules_are_imported() -> None:
+    """It ends the process without a traceback, wherever it comes: numpy's import makes an ImportError of it."""
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'numpy._core.multiarray': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from crayon_hf.cli import main\n"
+        "sys.exit(main(['list']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
 # -- mode and parity
 
 

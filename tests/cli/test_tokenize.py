@@ -146,6 +146,28 @@ def test_a_signal(gpt2_like: Path, tmp_path: Path, workers: int, name: str) -> N
     ]  # fmt: skip
 
 
+EARLY = """
+import os, signal, sys
+from crayon_hf.cli import main
+def set_and_send(number, handler, set=signal.signal):
+    before = set(number, handler)
+    if number == signal.SIGHUP:  # the last one that a job handles
+        os.kill(os.getpid(), signal.SIGTERM)
+    return before
+signal.signal = set_and_send
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_signal_before_the_job_begins(gpt2_like: Path, tmp_path: Path) -> None:
+    """It has its own code, too."""
+    write_jsonl(tmp_path / "in.jsonl", ["a"])
+    arguments = words(tmp_path / "in.jsonl", tmp_path / "out", gpt2_like)
+    done = subprocess.run([sys.executable, "-c", EARLY, *arguments], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGTERM, b"", b"")
+
+
 FULL = """
 import subprocess, sys
 from pathlib import Path

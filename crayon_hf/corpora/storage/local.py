@@ -79,6 +79,10 @@ class Local(Storage):
 
     def remove_leftovers(self, directory: str, names: Collection[str] | None = None) -> None:
         remove_leftovers(directory or ".", names)
+        if names is None:  # nobody else is at work in it
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                place = os.path.join(directory, PLACE)
+                remove_files(os.path.join(place, name) for name in os.listdir(place) if final_name(name) is not None)
 
     def remove_halves(self, directory: str, names: Collection[str]) -> None:
         remove_files(

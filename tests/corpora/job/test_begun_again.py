@@ -322,3 +322,15 @@ def test_the_end_of_text_is_not_there_twice(inputs: Path, llama3_like: Path, tmp
         job(inputs, tmp_path / "out", tmp_path / "tk.json", overwrite=True, **options)
         texts = [json.loads(line)["text"] for line in (inputs / "0.jsonl").read_text("utf-8").splitlines()]
         assert rows_of(tmp_path / "out" / "00000") == reference_ids(llama3_like, texts, False, ends["id"])
+
+
+def test_a_killed_worker_leaves_no_half_of_a_state(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
+    """Whoever has the directory next removes it, also where the job is not done then."""
+    spoil(inputs / "1.jsonl")
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like)
+    half = tmp_path / "out" / "_crayon" / ".00001.json.1-0123456789ab.tmp"
+    half.write_bytes(b"{")
+    with pytest.raises(BadRecordError):
+        job(inputs, tmp_path / "out", gpt2_like)
+    assert not half.exists()

@@ -236,7 +236,7 @@ def end(job: subprocess.Popen[str], name: str, is_for_all: bool) -> bool:
     else:
         job.send_signal(number)
     said = job.communicate(timeout=60)[1]
-    assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, said  # in an import
+    assert job.returncode in (-number, 128 + number, 0) or "KeyboardInterrupt" in said, said  # before crayon_hf.cli
     return job.returncode == 128 + number
 
 
@@ -266,8 +266,8 @@ def test_ended_at_twenty_random_moments(tmp_path: Path, gpt2_like: Path, workers
         chance = random.Random(seed)
         job = start(tmp_path, out, gpt2_like, workers)
         try:
-            job.communicate(timeout=chance.uniform(0.1, 1.0) * seconds)
-            assert job.returncode == 0, seed
+            said = job.communicate(timeout=chance.uniform(0.1, 1.0) * seconds)[1]
+            assert job.returncode == 0, (seed, said)
         except subprocess.TimeoutExpired:
             if end(job, *ENDINGS[(kills + kills // 4) % 4]):
                 assert temporaries(out) <= before, seed
