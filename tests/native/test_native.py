@@ -3,6 +3,7 @@ of the engine that they need, and assertions on."""
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
@@ -10,16 +11,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from native_build import INCLUDES, ROOT, WARNINGS, Ninja, cached
+from native_build import INCLUDES, ROOT, WARNINGS, Ninja, cached, simd_flags
 
+IS_X86_64 = platform.machine() in ("x86_64", "AMD64")
 ENGINE = [
     "cpp/src/support/base64.cpp",
+    "cpp/src/support/cpu.cpp",
     "cpp/src/support/held_file.cpp",
     "cpp/src/support/spare_tables.cpp",
     "cpp/src/json/json_number.cpp",
     "cpp/src/cartridge/double_array.cpp",
     "cpp/src/bpe/char_pairs.cpp",
     "cpp/src/bpe/spaced_pairs.cpp",
+    *(["cpp/src/bpe/spaced_pairs_avx512.cpp"] if IS_X86_64 else []),
     "cpp/src/unicode/unicode.cpp",
     "cpp/gpu/host_device.cpp",
     "cpp/gpu/measured_device.cpp",
@@ -39,7 +43,8 @@ def program() -> Path:
     objects = []
     for source in [*ENGINE, *(source.relative_to(ROOT).as_posix() for source in SOURCES)]:
         built = ninja.directory / f"{Path(source).stem}.o"
-        objects.append(ninja.compile([*cached(["c++"]), *flags, "-c", source, "-o", str(built)], source, built))
+        compiler = [*cached(["c++"]), *flags, *simd_flags(source)]
+        objects.append(ninja.compile([*compiler, "-c", source, "-o", str(built)], source, built))
     made = ninja.directory / "native"
     ninja.make(["c++", *objects, "-o", str(made)], objects, made)
     ninja.run()

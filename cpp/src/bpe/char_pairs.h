@@ -32,7 +32,10 @@ struct CharPairs {
         return words[bit >> 6] >> (bit & 63) & 1;
     }
     bool joins(uint32_t a, uint32_t b) const {
-        if ((a | b) < 128) return joins_ascii(a, b);
+        return (a | b) < 128 ? joins_ascii(a, b) : joins_others(a, b);
+    }
+    // Of two that are not both ASCII.
+    bool joins_others(uint32_t a, uint32_t b) const {
         const uint64_t bit = pair_hash(pair_key(a, b), shift);
         return words[kFixedWords + (bit >> 6)] >> (bit & 63) & 1;
     }

@@ -1,6 +1,9 @@
 #include "bpe/spaced_pairs.h"
 
+#include <algorithm>
+
 #include "support/bits.h"
+#include "support/target.h"
 
 namespace crayon {
 namespace {
@@ -11,42 +14,100 @@ uint64_t load(const uint8_t* p) {
     return value;
 }
 
+uint16_t pair_at(const uint8_t* p) {
+    uint16_t pair;
+    std::memcpy(&pair, p, sizeof pair);
+    return pair;
+}
+
+// By the high half of a character's first byte: how far its bytes are to be moved, which bits are the last byte's, and
+// which the whole's.
+struct CharShape {
+    uint32_t shift, low, mask;
+};
+constexpr CharShape kAscii = {24, 0x7F, 0x7F}, kNoChar = {0, 0, 0};
+constexpr CharShape kCharShapes[16] = {kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kAscii,
+                                       kNoChar,
+                                       kNoChar,
+                                       kNoChar,
+                                       kNoChar,
+                                       {16, 0x3F, 0x7FF},
+                                       {16, 0x3F, 0x7FF},
+                                       {8, 0x3F, 0xFFFF},
+                                       {0, 0x3F, 0x1FFFFF}};
+
+// Without branches; four bytes are read.
+uint32_t code_point_at(const uint8_t* p) {
+    const CharShape& shape = kCharShapes[p[0] >> 4];
+    const uint32_t bytes =
+        (uint32_t(p[0]) << 24 | uint32_t(p[1]) << 16 | uint32_t(p[2]) << 8 | uint32_t(p[3])) >> shape.shift;
+    return ((bytes & shape.low) | (bytes >> 2 & 0xFC0) | (bytes >> 4 & 0x3F000) | (bytes >> 6 & 0x1C0000)) & shape.mask;
+}
+
 }  // namespace
 
+SpacedPairs::SpacedPairs(const CharPairs& pairs, CpuLevel level) : pairs_(pairs), masks_(pair_masks_scalar) {
+#if CRAYON_X86_64
+    if (level == CpuLevel::avx512) masks_ = pair_masks_avx512;
+#endif
+    (void)level;
+    const bool in_planes = masks_ != pair_masks_scalar;
+    ascii_.resize(in_planes ? kAsciiPlanes : kAsciiPairs);
+    for (uint32_t before = 0; before < 128; ++before)
+        for (uint32_t after = 0; after < 128; ++after) {
+            const uint8_t bytes[2] = {uint8_t(before), uint8_t(after)};
+            if (!joins(before, after)) continue;
+            if (in_planes)
+                ascii_[before / 8 * 128 + after] |= uint8_t(1 << before % 8);
+            else
+                ascii_[pair_at(bytes)] = 1;
+        }
+}
+
+PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p) {
+    constexpr size_t kBytes = 64;
+    uint8_t joined[kBytes];
+    for (size_t i = 0; i < kBytes; ++i) joined[i] = ascii[pair_at(p + i - 1) & 0x7F7F];
+    PairMasks masks{};
+    for (size_t i = 0; i < kBytes; i += 8) {
+        masks.joined |= lowest_bits_of_bytes(load(joined + i)) << i;
+        const uint64_t eight = load(p + i);
+        masks.high |= lowest_bits_of_bytes(eight >> 7) << i;
+        masks.continuations |= lowest_bits_of_bytes(eight >> 7 & ~(eight >> 6)) << i;
+    }
+    return masks;
+}
+
 uint64_t SpacedPairs::cuts(Bytes text, size_t at, size_t size, uint32_t* last) const {
-    uint8_t room[kBytes + 1] = {};  // the byte before, and the last bytes of a text
+    // The byte before, the last bytes of a text, and what is read behind a character.
+    uint8_t room[1 + kBytes + 3] = {};
     const uint8_t* p = text.data + at;
-    if (size < kBytes) {
-        std::memcpy(room, p - 1, size + 1);
+    if (text.size - at < kBytes + 3) {
+        std::memcpy(room, p - 1, std::min(text.size - at, kBytes + 2) + 1);
         p = room + 1;
     }
-    uint8_t joined[kBytes];
-    for (size_t i = 0; i < kBytes; ++i) {
-        uint16_t pair;
-        std::memcpy(&pair, p + i - 1, sizeof pair);
-        joined[i] = ascii_[pair & 0x7F7F];
-    }
     const uint64_t valid = ~uint64_t(0) >> (kBytes - size);
-    uint64_t joins_before = 0, high = 0, continuations = 0;
-    for (size_t i = 0; i < kBytes; i += 8) {
-        joins_before |= lowest_bits_of_bytes(load(joined + i)) << i;
-        const uint64_t eight = load(p + i);
-        high |= lowest_bits_of_bytes(eight >> 7) << i;
-        continuations |= lowest_bits_of_bytes(eight >> 7 & ~(eight >> 6)) << i;
-    }
-    uint64_t cuts = ~joins_before & valid;
+    const PairMasks masks = masks_(ascii_.data(), p);
+    const uint64_t high = masks.high;
     const uint64_t behind = (high << 1 | uint64_t(p[-1] >> 7)) & ~high;  // ASCII behind what is not
-    if (p[-1] < 0x80) *last = p[-1];
-    // What is not ASCII, and what follows it, one by one.
-    cuts &= ~(high | behind);
-    for (uint64_t left = ((high & ~continuations) | behind) & valid; left != 0; left &= left - 1) {
+    uint64_t cuts = ~masks.joined & ~(high | behind) & valid;
+    uint32_t known = p[-1] < 0x80 ? p[-1] : *last;
+    // What is not ASCII, and what follows it, one by one: at least one of the two is not.
+    for (uint64_t left = ((high & ~masks.continuations) | behind) & valid; left != 0; left &= left - 1) {
         const size_t i = lowest_set_bit(left);
-        const uint32_t before = p[ptrdiff_t(i) - 1] < 0x80 ? p[ptrdiff_t(i) - 1] : *last;
-        const uint32_t now = char_at(text, at + i).code_point;
-        cuts |= uint64_t(!joins(before, now)) << i;
-        *last = now;
+        const uint8_t byte_before = p[ptrdiff_t(i) - 1];
+        const uint32_t before = byte_before < 0x80 ? byte_before : known;
+        known = code_point_at(p + i);
+        cuts |= uint64_t(!pairs_.joins_others(spelled(before), spelled(known))) << i;
     }
-    if (p[size - 1] < 0x80) *last = p[size - 1];
+    *last = p[size - 1] < 0x80 ? p[size - 1] : known;
     return cuts;
 }
 

@@ -7,6 +7,7 @@
 
 #include "bpe/char_pairs.h"
 #include "crayon/support/bytes.h"
+#include "crayon/support/cpu.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -32,19 +33,18 @@ inline Char char_at(Bytes text, size_t at) {
     }
 }
 
+// Of 64 bytes: those that hang together with the byte before, where both are ASCII; those that are not ASCII; those in
+// the middle of a character.
+struct PairMasks {
+    uint64_t joined, high, continuations;
+};
+
 class SpacedPairs {
   public:
     SpacedPairs() = default;
-    explicit SpacedPairs(const CharPairs& pairs) : pairs_(pairs), ascii_(kAsciiPairs) {
-        const auto spelled = [](uint32_t c) { return c == ' ' ? kMark : c; };
-        for (uint32_t before = 0; before < 128; ++before)
-            for (uint32_t after = 0; after < 128; ++after)
-                ascii_[ascii_pair(before, after)] = pairs.joins(spelled(before), spelled(after));
-    }
+    SpacedPairs(const CharPairs& pairs, CpuLevel level);
 
-    bool joins(uint32_t before, uint32_t after) const {
-        return pairs_.joins(before == ' ' ? kMark : before, after == ' ' ? kMark : after);
-    }
+    bool joins(uint32_t before, uint32_t after) const { return pairs_.joins(spelled(before), spelled(after)); }
 
     // A bit for each of the up to 64 bytes from `at` (not 0) on before which the text can be cut. `last` is the
     // character before them, then the last one that begins in them.
@@ -53,18 +53,20 @@ class SpacedPairs {
   private:
     static constexpr uint32_t kMark = 0x2581;  // kSpaceMark
     static constexpr size_t kBytes = 64;
-    static constexpr size_t kAsciiPairs = 128 << 8;
 
-    // Two bytes as they lie in a text, loaded as one number.
-    static uint16_t ascii_pair(uint32_t before, uint32_t after) {
-        const uint8_t bytes[2] = {uint8_t(before), uint8_t(after)};
-        uint16_t pair;
-        std::memcpy(&pair, bytes, sizeof pair);
-        return pair;
-    }
+    static uint32_t spelled(uint32_t c) { return c == ' ' ? kMark : c; }
 
     CharPairs pairs_;
-    std::vector<uint8_t> ascii_;  // by ascii_pair: 1 where the two hang together
+    std::vector<uint8_t> ascii_;
+    PairMasks (*masks_)(const uint8_t* ascii, const uint8_t* p) = nullptr;
 };
+
+// What `masks_` is, of the bytes from p[-1] to p[63], and what it finds ASCII pairs in: here 1 where two bytes, as they
+// lie in a text, loaded as one number, hang together.
+constexpr size_t kAsciiPairs = 128 << 8;
+PairMasks pair_masks_scalar(const uint8_t* ascii, const uint8_t* p);
+// Here the bit before % 8 of byte before / 8 * 128 + after.
+constexpr size_t kAsciiPlanes = 16 * 128;
+PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p);
 
 }  // namespace crayon

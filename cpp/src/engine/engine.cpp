@@ -1,6 +1,7 @@
 #include "crayon/engine/engine.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
@@ -45,6 +46,37 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     name_unknown(p.unknown, before, out);
 }
 
+// Of a text before its spaces become U+2581: nothing that such a space has, and where it is looked for, few bytes.
+std::optional<std::vector<Regex::Needed>> needed_to_cut(const PreTokenizer* pre_tokenizer) {
+    constexpr size_t kMostBytes = 4;
+    std::vector<Regex::Needed> all;
+    if (pre_tokenizer != nullptr && !pre_tokenizer->add_needed(&all)) return std::nullopt;
+    for (const Regex::Needed& needed : all) {
+        const std::string& what = needed.text.empty() ? needed.bytes : needed.text;
+        const bool has_space =
+            what.find(' ') != std::string::npos || what.find_first_of(kSpaceMark) != std::string::npos;
+        if (has_space || (!needed.at_start && needed.bytes.size() > kMostBytes)) return std::nullopt;
+    }
+    return all;
+}
+
+// Whether the pre-tokenizer leaves a text whole, as far as a look at its bytes says.
+bool stays_whole(const Engine::Impl& p, Bytes text, bool continues) {
+    if (!p.needed_to_cut) return false;
+    const auto has = [text](char byte) { return std::memchr(text.data, byte, text.size) != nullptr; };
+    for (const Regex::Needed& needed : *p.needed_to_cut) {
+        if (!needed.text.empty()) {
+            if (text.view().find(needed.text) != std::string_view::npos) return false;
+        } else if (needed.at_start) {
+            const bool has_prefix = p.spaced->prepends && !continues;
+            if (!has_prefix && needed.bytes.find(char(text[0])) != std::string::npos) return false;
+        } else if (std::any_of(needed.bytes.begin(), needed.bytes.end(), has)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Where Model::encode_spaced can take the place of the normalizer, with what pre-tokenizer there may be.
 void prepare_spaced(Engine::Impl* p) {
     const Pipeline& pipeline = p->pipeline;
@@ -70,13 +102,14 @@ void prepare_spaced(Engine::Impl* p) {
     if (!keys.empty()) p->unspaced_trie = build_double_array(keys);
     p->unspaced = AddedMatcher(keys.empty() ? DoubleArrayView() : view_of(p->unspaced_trie), {});
     p->spaced = marks;
+    p->needed_to_cut = needed_to_cut(pipeline.pre_tokenizer.get());
 }
 
 // A text between added tokens, without writing what the normalizer makes of it. False, with nothing done, where that is
 // needed.
 bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s, IdBuffer* out) {
     if (!p.spaced || p.unspaced.finds(text)) return false;
-    if (p.pipeline.pre_tokenizer != nullptr) {
+    if (!stays_whole(p, text, continues)) {
         s.normalized.assign(text, false);
         s.normalized.continues = continues;
         p.pipeline.normalizer->normalize(&s.normalized);

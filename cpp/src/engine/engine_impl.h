@@ -52,6 +52,8 @@ struct Engine::Impl {
     std::optional<SpaceMarks> spaced;
     DoubleArray unspaced_trie;
     AddedMatcher unspaced;
+    // What such a text has, any of them, that the pre-tokenizer does not leave whole; none where that is not known.
+    std::optional<std::vector<Regex::Needed>> needed_to_cut;
 
     // Whether ids do not depend on which white space stands where there is some.
     bool words_only() const {

@@ -74,14 +74,19 @@ void for_each_kept(Visit&& visit) {
             if (slot.scratch.load(std::memory_order_relaxed) != nullptr) visit(slot);
 }
 
+constexpr size_t kLimit = size_t(64) << 20, kLimitOfCore = size_t(16) << 20;
+
 size_t limit_of_all() {
     if (const size_t limit = set_limit.load(std::memory_order_relaxed); limit != 0) return limit;
-    return (size_t(64) << 20) + usable_cores() * (size_t(16) << 20);
+    return kLimit + usable_cores() * kLimitOfCore;
 }
 
 // Frees what was not used for longest until the rest keeps to the limit.
 void keep_to_limit() {
-    const size_t limit = limit_of_all();
+    // How many cores there are, only the system knows: it is not asked in each call that needs a little more.
+    size_t limit = set_limit.load(std::memory_order_relaxed);
+    bool is_least = limit == 0;
+    if (is_least) limit = kLimit;
     while (true) {
         size_t total = 0;
         Slot* oldest = nullptr;
@@ -96,6 +101,11 @@ void keep_to_limit() {
             }
         });
         if (total <= limit || oldest == nullptr) return;
+        if (is_least) {
+            limit = limit_of_all();
+            is_least = false;
+            continue;
+        }
         take_from(*oldest);
     }
 }

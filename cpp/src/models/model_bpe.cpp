@@ -131,7 +131,7 @@ Bpe::Bpe(const ModelOptions& options, const Cartridge& cartridge, CpuLevel level
     tables_.choose_batch(level);
     if (!is_whole_ || has_affixes_ || options_.is_random()) return;
     mark_id_ = find_char(Bytes(kSpaceMark).data, kSpaceMark.size(), false, false);
-    spaced_ = SpacedPairs(pairs_);
+    spaced_ = SpacedPairs(pairs_, level);
 }
 
 // The symbol of one character, kNoId when there is none.

@@ -109,6 +109,12 @@ class Sequence final : public PreTokenizer {
         return false;
     }
 
+    bool add_needed(std::vector<Regex::Needed>* all) const override {
+        for (const auto& step : steps_)
+            if (!step->add_needed(all)) return false;
+        return true;
+    }
+
     const PreTokenizer* words_to_mark() const override {
         return steps_.size() == 2 && steps_[0]->shape() == Shape::white_split &&
                        steps_[1]->shape() == Shape::space_marks

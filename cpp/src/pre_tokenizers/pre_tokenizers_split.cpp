@@ -30,6 +30,12 @@ class SplitLiteral final : public PreTokenizer {
             cut_by(list, behavior_, invert_, [this](Bytes bytes, auto& event) { match_text(bytes, event); });
     }
 
+    bool add_needed(std::vector<Regex::Needed>* all) const override {
+        if (text_.empty() || invert_) return false;
+        all->push_back({text_, {}, false});
+        return true;
+    }
+
     // No match reaches over the border when no two neighbours of the text may be those at the border. If besides no
     // match ends or begins there, both parts of the stretch between two matches stay with the match that they are with.
     Division divides(Border* b) const override {
@@ -157,6 +163,13 @@ class SplitRegex final : public PreTokenizer {
             }
             if (start != bytes.size) event(start, bytes.size, false);
         });
+    }
+
+    bool add_needed(std::vector<Regex::Needed>* all) const override {
+        std::optional<Regex::Needed> needed = regex_.needed();
+        if (invert_ || !needed) return false;
+        all->push_back(std::move(*needed));
+        return true;
     }
 
   private:

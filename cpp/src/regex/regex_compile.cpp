@@ -57,6 +57,8 @@ class Compiler {
         const First start = first(*root);
         code_.anywhere = start.nullable;
         if (!start.nullable) code_.first = first_bytes(start.set);
+        const Node& leading = root->kind == NodeKind::list && !root->children.empty() ? root->child() : *root;
+        code_.at_start = leading.kind == NodeKind::anchor && leading.anchor == Anchor::begin_text;
         code_.needs = needs(*root);
     }
 

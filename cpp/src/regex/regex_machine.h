@@ -76,6 +76,7 @@ class Machine {
                 while (start < end_ && !code_.first[*start]) ++start;
                 if (start >= end_) return false;
             }
+            if (code_.at_start && start != begin_) return false;
             if (!code_.needs.empty() && !has_needs(start)) return false;
             const uint8_t* stop = attempt(start);
             if (stop != nullptr) {

@@ -51,6 +51,26 @@ bool Regex::find(Bytes text, size_t from, Match* match) const {
     return regex::find_literal(program_->literal, program_->failure, text, from, match);
 }
 
+std::optional<Regex::Needed> Regex::needed() const {
+    if (program_->is_literal) return Needed{program_->literal, {}, false};
+    const regex::Code& code = program_->code;
+    const auto listed = [](const regex::ByteSet& bytes) {
+        std::string out;
+        for (size_t byte = 0; byte < bytes.size(); ++byte)
+            if (bytes[byte]) out.push_back(char(byte));
+        return out;
+    };
+    if (code.at_start && !code.anywhere) return Needed{{}, listed(code.first), true};
+    std::optional<Needed> best;
+    if (!code.anywhere) best = Needed{{}, listed(code.first), false};
+    for (const regex::Need& need : code.needs) {
+        const bool is_better = !best || (need.text.empty() ? best->text.empty() && need.count < best->bytes.size()
+                                                           : need.text.size() > best->text.size());
+        if (is_better) best = Needed{need.text, need.text.empty() ? listed(need.bytes) : std::string(), false};
+    }
+    return best;
+}
+
 void Regex::find_all(Bytes text, std::vector<Match>* matches) const {
     matches->clear();
     Match match;

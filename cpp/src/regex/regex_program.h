@@ -106,6 +106,7 @@ struct Code {
     uint32_t word_set = 0;  // where a word boundary is asked for
     bool anywhere = true;   // a match can be empty or begin with any byte
     ByteSet first{};        // otherwise: the bytes it begins with
+    bool at_start = false;  // it matches at the start of a text, or nowhere
     std::vector<Need> needs;
 };
 

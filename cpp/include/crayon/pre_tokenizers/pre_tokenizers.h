@@ -8,6 +8,7 @@
 
 #include "crayon/json/json.h"
 #include "crayon/normalizers/aligned_text.h"
+#include "crayon/regex/regex.h"
 #include "crayon/scan/pattern_families.h"
 #include "crayon/unicode/border.h"
 
@@ -47,6 +48,8 @@ class PreTokenizer {
     bool drops_white() const {
         return shape() == Shape::white_split || shape() == Shape::white_runs || words_to_mark() != nullptr;
     }
+    // Adds what a text must have, any of them, to be cut or changed; false where that is not known.
+    virtual bool add_needed(std::vector<Regex::Needed>*) const { return false; }
     // What it does to any text with this border when that is cut there, and the second part is split as one that
     // continues. The border is then what it is in the text that it leaves; behind `apart` that does not matter.
     virtual Division divides(Border* border) const {

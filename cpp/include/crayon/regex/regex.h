@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,15 @@ class Regex {
     // The leftmost match in `text` (valid UTF-8, whole: look-behind sees what is before `from`) that starts at `from`
     // or later. False when there is none. Error(argument) when backtracking took more steps than the budget.
     bool find(Bytes text, size_t from, Match* match) const;
+
+    // What every text has in which there is a match: a string or, when that is empty, one of these bytes; if
+    // `at_start`, as its first byte.
+    struct Needed {
+        std::string text, bytes;
+        bool at_start = false;
+    };
+    // The least likely that is known, if any is.
+    std::optional<Needed> needed() const;
 
     // All matches, one after the other, as tokenizers' find_iter over Oniguruma gives them (empty ones, too).
     void find_all(Bytes text, std::vector<Match>* matches) const;

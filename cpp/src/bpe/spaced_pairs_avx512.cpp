@@ -1,0 +1,30 @@
+// Which ASCII bytes hang together, with AVX-512 (BW, VBMI).
+#include "bpe/spaced_pairs.h"
+#include "support/target.h"
+
+#if CRAYON_X86_64
+
+#include <immintrin.h>
+
+namespace crayon {
+
+PairMasks pair_masks_avx512(const uint8_t* ascii, const uint8_t* p) {
+    const __m512i after = _mm512_loadu_si512(p), before = _mm512_loadu_si512(p - 1);
+    const __m512i eighth = _mm512_and_si512(_mm512_srli_epi16(before, 3), _mm512_set1_epi8(0x0F));
+    // Of each byte those before it with which it hangs together, of the eight that the one before is among.
+    __m512i found = _mm512_setzero_si512();
+    for (int i = 0; i < 16; ++i) {
+        const __mmask64 here = _mm512_cmpeq_epi8_mask(eighth, _mm512_set1_epi8(char(i)));
+        const uint8_t* const plane = ascii + 128 * i;
+        const __m512i row = _mm512_permutex2var_epi8(_mm512_loadu_si512(plane), after, _mm512_loadu_si512(plane + 64));
+        found = _mm512_mask_mov_epi8(found, here, row);
+    }
+    const __m512i bits = _mm512_set1_epi64(int64_t(0x8040201008040201));
+    const __m512i bit = _mm512_shuffle_epi8(bits, _mm512_and_si512(before, _mm512_set1_epi8(7)));
+    const __mmask64 high = _mm512_movepi8_mask(after);
+    return {_mm512_test_epi8_mask(found, bit), high, high & ~_mm512_test_epi8_mask(after, _mm512_set1_epi8(0x40))};
+}
+
+}  // namespace crayon
+
+#endif
