@@ -14,12 +14,31 @@ from tokenizers import AddedToken, normalizers, pre_tokenizers
 from crayon_hf import Tokenizer
 
 NAMES = (
-    *("id_to_token", "token_to_id", "get_vocab_size", "num_special_tokens_to_add"),
+    *("encode", "decode", "id_to_token", "token_to_id", "get_vocab_size", "num_special_tokens_to_add"),
     *("enable_truncation", "no_truncation", "enable_padding", "no_padding"),
 )
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    *(("encode", (text,), {}) for text in ("", "a b", "<|endoftext|>", "é" * 3000, "\ud800", b"a", 1, None, ["a"])),
+    *(("encode", ("a b", pair), {}) for pair in (None, "c", "", 1)),
+    *(("encode", (["a", "b"], None, split), {}) for split in (True, False, 1)),
+    *(("encode", ("a b", None, False, special), {}) for special in (True, False, 1, None)),
+    ("encode", ("a b", None, False, True, 1), {}),
+    ("encode", ("a b",), {"add_special_tokens": False}),
+    ("encode", ("a b",), {"add_special_tokens": 0}),
+    ("encode", ("a b",), {"sequence": "a"}),
+    ("encode", ("a b",), {"pair": "c"}),
+    ("encode", (), {"sequence": "a b", "pair": None, "is_pretokenized": False}),
+    ("encode", ("a b",), {"other": 1}),
+    ("encode", (), {}),
+    *(("decode", (ids,), {}) for ids in ([], [5, 6], (5, 6), [5, 10**6], [2**32], [-1], ["a"], "a", 5, None, [True])),
+    *(("decode", (range(5, 900), skip), {}) for skip in (True, False, 1, None)),
+    *(("decode", ([5, 6],), {"skip_special_tokens": skip}) for skip in (True, False, 0)),
+    ("decode", (), {"ids": [5, 6], "skip_special_tokens": False}),
+    ("decode", ([5],), {"ids": [5]}),
+    ("decode", ([5],), {"other": 1}),
+    ("decode", (), {}),
     *(("id_to_token", (id,), {}) for id in (0, 5, 10**6, 2**31, 2**32 - 1, 2**32, 2**70, -1, True, 1.0, "1", None)),
     ("id_to_token", (), {"id": 5}),
     ("id_to_token", (), {}),
@@ -61,7 +80,10 @@ def outcome(tokenizer: Any, name: str, args: tuple[Any, ...], options: dict[str,
         given = getattr(tokenizer, name)(*args, **options)
     except Exception as error:
         given = type(error).__name__
-    return given, type(given), tokenizer.truncation, tokenizer.padding
+    kind = type(given)
+    if name == "encode" and kind is not str:
+        given, kind = (given.ids, given.tokens, given.offsets, given.special_tokens_mask, given.n_sequences), tuple
+    return given, kind, tokenizer.truncation, tokenizer.padding
 
 
 @pytest.mark.parametrize(("name", "args", "options"), CALLS)

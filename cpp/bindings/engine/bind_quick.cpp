@@ -66,20 +66,14 @@ class QuickIds {
 };
 
 PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-    const Engine* const engine = value_of<Engine>(self);
-    if (names == nullptr && n == 7 && engine != nullptr && PyUnicode_CheckExact(args[0]) && args[1] == Py_None &&
-        args[2] == Py_False && is_flag(args[3]) && is_flag(args[4]) && args[5] == Py_None && args[6] == Py_None &&
-        size_t(PyUnicode_GET_LENGTH(args[0])) <= kWaitingText) {
+    if (names == nullptr && n == 7 && value_of<Engine>(self) != nullptr && args[1] == Py_None && args[2] == Py_False &&
+        is_flag(args[3]) && is_flag(args[4]) && args[5] == Py_None && args[6] == Py_None) {
         return guarded([&]() -> PyObject* {
             EncodeOptions options;
             options.add_special_tokens = args[3] == Py_True;
             options.special_as_text = args[4] == Py_True;
-            QuickIds ids;
-            if (!can_wait(*engine, options) || !ids.encode(*engine, args[0], options))
-                return encode_bound.call(self, args, n, names);
-            std::vector<int32_t> own(ids.data(), ids.data() + ids.size());
-            const auto text = py::reinterpret_borrow<py::object>(args[0]);
-            return new_encoding(PyEncoding(std::move(own), text, options, engine_of(self))).release().ptr();
+            py::object made = quick_encoding(self, args[0], options);
+            return made ? made.release().ptr() : encode_bound.call(self, args, n, names);
         });
     }
     return encode_bound.call(self, args, n, names);
@@ -105,20 +99,34 @@ PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
     const Engine* const engine = value_of<Engine>(self);
     if (names == nullptr && n >= 1 && n <= 3 && engine != nullptr && (n < 2 || is_flag(args[1])) &&
         (n < 3 || (PyUnicode_Check(args[2]) && PyUnicode_CompareWithASCIIString(args[2], "error") == 0))) {
-        return guarded([&]() -> PyObject* {
-            const Ids ids = ids_from(args[0]);
-            DecodedText text;
-            {
-                const MaybeRelease release(ids.view.size);
-                engine->decode(ids.view, n < 2 || args[1] == Py_True, false, &text);
-            }
-            return str_of(text).release().ptr();
-        });
+        return guarded(
+            [&]() -> PyObject* { return quick_text(self, args[0], n < 2 || args[1] == Py_True).release().ptr(); });
     }
     return decode_bound.call(self, args, n, names);
 }
 
 }  // namespace
+
+py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions& options) {
+    const Engine& native = *value_of<Engine>(engine);
+    QuickIds ids;
+    if (!PyUnicode_CheckExact(text) || size_t(PyUnicode_GET_LENGTH(text)) > kWaitingText ||
+        !can_wait(native, options) || !ids.encode(native, text, options))
+        return {};
+    std::vector<int32_t> own(ids.data(), ids.data() + ids.size());
+    return new_encoding(
+        PyEncoding(std::move(own), py::reinterpret_borrow<py::object>(text), options, engine_of(engine)));
+}
+
+py::object quick_text(PyObject* engine, PyObject* ids, bool skip_special_tokens) {
+    const Ids read = ids_from(ids);
+    DecodedText text;
+    {
+        const MaybeRelease release(read.view.size);
+        value_of<Engine>(engine)->decode(read.view, skip_special_tokens, false, &text);
+    }
+    return str_of(text);
+}
 
 void set_method(py::handle type, const char* name, Method method, const std::string& doc) {
     static std::vector<std::unique_ptr<PyMethodDef>> defs;  // live as long as the types

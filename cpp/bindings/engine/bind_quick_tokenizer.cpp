@@ -1,5 +1,7 @@
 // The calls of crayon_hf.Tokenizer that take less time than a function of Python does. As in bind_quick.cpp each takes
 // the usual arguments of a tokenizer whose engine is native and ready, and gives all others to the method of Python.
+#include <algorithm>
+
 #include "bindings/engine/quick.h"
 
 namespace crayon::python {
@@ -24,7 +26,7 @@ const Defaults& defaults() {
     return made;
 }
 
-Bound id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
+Bound encode_bound, decode_bound, id_to_token_bound, token_to_id_bound, vocab_size_bound, special_tokens_bound;
 Bound enable_truncation_bound, no_truncation_bound, enable_padding_bound, no_padding_bound, added_decoder_bound;
 
 PyObject* id_to_token(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -68,6 +70,44 @@ bool take_keywords(PyObject* const* args, Py_ssize_t n, PyObject* names, std::in
         out[place] = args[n + i];
     }
     return true;
+}
+
+// Of a text alone, neither truncated nor padded.
+PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    PyObject* given[] = {nullptr, Py_None, Py_False, Py_True};
+    if (n <= 4) std::copy_n(args, n, given);
+    if (n <= 4 && take_keywords(args, n, names, {"sequence", "pair", "is_pretokenized", "add_special_tokens"}, given) &&
+        given[0] != nullptr && given[1] == Py_None && given[2] == Py_False && PyBool_Check(given[3])) {
+        const Native engine(self);
+        const py::object as_text = tokenizer_slots.special_as_text.get(self);
+        const auto is_none = [self](const Slot& slot) { return slot.get(self).is_none(); };
+        if (engine && as_text && PyBool_Check(as_text.ptr()) && is_none(tokenizer_slots.truncation) &&
+            is_none(tokenizer_slots.padding)) {
+            EncodeOptions options;
+            options.add_special_tokens = given[3] == Py_True;
+            options.special_as_text = as_text.ptr() == Py_True;
+            return guarded([&]() -> PyObject* {
+                py::object made = quick_encoding(engine.object(), given[0], options);
+                return made ? made.release().ptr() : encode_bound.call(self, args, n, names);
+            });
+        }
+    }
+    return encode_bound.call(self, args, n, names);
+}
+
+// Of ids that all have a token.
+PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+    PyObject* given[] = {nullptr, Py_True};
+    if (n <= 2) std::copy_n(args, n, given);
+    if (n <= 2 && take_keywords(args, n, names, {"ids", "skip_special_tokens"}, given) && given[0] != nullptr &&
+        PyBool_Check(given[1])) {
+        try {
+            if (const Native engine(self); engine)
+                return quick_text(engine.object(), given[0], given[1] == Py_True).release().ptr();
+        } catch (const std::exception&) {  // which Python looks into
+        }
+    }
+    return decode_bound.call(self, args, n, names);
 }
 
 PyObject* get_vocab_size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -242,6 +282,7 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
     tokenizer_slots.state.find(tokenizer, "_state");
     tokenizer_slots.truncation.find(tokenizer, "_truncation");
     tokenizer_slots.padding.find(tokenizer, "_padding");
+    tokenizer_slots.special_as_text.find(tokenizer, "_special_as_text");
     state_slots.handed.find(state, "_handed");
     state_slots.live.find(state, "_live");
     state_slots.parts.find(state, "_parts");
@@ -252,6 +293,9 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
     Native::prepare();
     truncation_type = truncation.inc_ref().ptr();
     padding_type = padding.inc_ref().ptr();
+    replace(tokenizer, "encode", "($self, sequence, pair=None, is_pretokenized=False, add_special_tokens=True)",
+            &encode, &encode_bound);
+    replace(tokenizer, "decode", "($self, ids, skip_special_tokens=True, unknown_ids='skip')", &decode, &decode_bound);
     replace(tokenizer, "id_to_token", "($self, id)", &id_to_token, &id_to_token_bound);
     replace(tokenizer, "token_to_id", "($self, token)", &token_to_id, &token_to_id_bound);
     replace(tokenizer, "get_vocab_size", "($self, with_added_tokens=True)", &get_vocab_size, &vocab_size_bound);

@@ -109,7 +109,7 @@ class Slot {
 
 // Those of crayon_hf.Tokenizer.
 struct TokenizerSlots {
-    Slot engine, state, truncation, padding;
+    Slot engine, state, truncation, padding, special_as_text;
 };
 extern TokenizerSlots tokenizer_slots;
 
@@ -119,6 +119,7 @@ class Native {
     explicit Native(PyObject* tokenizer) : object_(tokenizer_slots.engine.get(tokenizer)) {
         if (object_ && Py_TYPE(object_.ptr()) == type()) engine_ = value_of<Engine>(object_.ptr());
     }
+    PyObject* object() const { return object_.ptr(); }
     const Engine& operator*() const { return *engine_; }
     const Engine* operator->() const { return engine_; }
     explicit operator bool() const { return engine_ != nullptr; }
@@ -150,6 +151,11 @@ inline long version_of(const PyTypeObject* type) {
 #endif
     return is_valid ? long(version) : -1;
 }
+
+// An Encoding of a str; nothing where it takes the long way. `engine` is a native one.
+py::object quick_encoding(PyObject* engine, PyObject* text, const EncodeOptions& options);
+// The text of ids; errors as those of Engine.decode.
+py::object quick_text(PyObject* engine, PyObject* ids, bool skip_special_tokens);
 
 // The token of each id of a list, None for one that there is not; None for what is no list of ints from 0 up.
 py::object tokens_of_ids(const Engine& engine, PyObject* ids);
