@@ -11,10 +11,12 @@
 #include "normalizers/normalize_forms.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "crayon/normalizers/normalize.h"
 #include "normalizers/text_rewriter.h"
+#include "support/bits.h"
 #include "unicode/utf8_chars.h"
 
 namespace crayon {
@@ -25,20 +27,52 @@ namespace {
 constexpr uint32_t kClassMask = 0xFF;
 constexpr uint32_t kMayCompose = 0x100;  // NFC has work: only such characters compose with what is before them
 
+// By the first two bytes of a character that is not ASCII: whether one of those that begin so has any of some bits.
+struct ActivePairs {
+    uint64_t rows[64] = {};
+
+    constexpr explicit ActivePairs(uint32_t bits) {
+        constexpr size_t kBlocks = sizeof kNfcBlocks / 64;
+        bool is_active[kBlocks] = {};
+        for (size_t i = 0; i < sizeof kNfcBlocks; ++i)
+            is_active[i / 64] |= (kNfcPropertyValues[kNfcBlocks[i]] & bits) != 0;
+        const auto block_at = [&is_active](uint32_t block) {
+            return block < sizeof kNfcBlockOf && is_active[kNfcBlockOf[block]];
+        };
+        for (uint32_t lead = 0; lead < 64; ++lead)
+            for (uint32_t next = 0; next < 64; ++next) {
+                bool any = false;
+                if (lead < 32) {  // two bytes
+                    any = (kNfcPropertyValues[kNfcBlocks[kNfcBlockOf[lead] * 64 + next]] & bits) != 0;
+                } else if (lead < 48) {  // three
+                    any = block_at((lead & 15) << 6 | next);
+                } else {
+                    for (uint32_t i = 0; i < 64; ++i) any |= block_at((lead & 7) << 12 | next << 6 | i);
+                }
+                rows[lead] |= uint64_t(any) << next;
+            }
+    }
+
+    bool at(const uint8_t* p) const { return rows[p[0] & 63] >> (p[1] & 63) & 1; }
+};
+constexpr ActivePairs kActive[] = {ActivePairs(0x100 | kClassMask), ActivePairs(0x400 | kClassMask),
+                                   ActivePairs(0x800 | kClassMask), ActivePairs(0x1000 | kClassMask)};
+
 // What sets a form apart.
 struct Rules {
-    uint32_t needs_work;    // the bit of characters that may change, or change what is before them
-    uint32_t joins_before;  // the bit of characters that the text cannot be cut before
-    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first that may is
-                            // U+0300, U+00C0 or U+00A0
+    const ActivePairs* active;  // characters with other beginnings neither change nor move
+    uint32_t needs_work;        // the bit of characters that may change, or change what is before them
+    uint32_t joins_before;      // the bit of characters that the text cannot be cut before
+    uint8_t active_lead;  // characters with a lower lead byte neither change nor move nor join: the first that may is
+                          // U+0300, U+00C0 or U+00A0
     bool compose;
     bool compatibility;
 };
 constexpr Rules kRules[] = {
-    {0x100, 0x200, 0xCC, true, false},    // NFC
-    {0x400, 0x200, 0xC3, false, false},   // NFD
-    {0x800, 0x2000, 0xC2, true, true},    // NFKC
-    {0x1000, 0x2000, 0xC2, false, true},  // NFKD
+    {&kActive[0], 0x100, 0x200, 0xCC, true, false},    // NFC
+    {&kActive[1], 0x400, 0x200, 0xC3, false, false},   // NFD
+    {&kActive[2], 0x800, 0x2000, 0xC2, true, true},    // NFKC
+    {&kActive[3], 0x1000, 0x2000, 0xC2, false, true},  // NFKD
 };
 const Rules& rules_of(Form form) {
     return kRules[size_t(form)];
@@ -55,24 +89,39 @@ uint32_t property(uint32_t code_point) {
     return kNfcPropertyValues[kNfcBlocks[block * 64 + code_point % 64]];
 }
 
+// The first character from `p` on that may be more than itself, or `end`. Continuations are below every lead byte.
+const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* end) {
+    constexpr uint64_t kHigh = 0x8080808080808080u;
+    const uint64_t lift = 0x0101010101010101u * (0x100u - rules.active_lead);
+    for (; end - p > 8; p += 8) {
+        uint64_t word;
+        std::memcpy(&word, p, 8);
+        for (uint64_t leads = word & ((word & ~kHigh) + lift) & kHigh; leads != 0; leads &= leads - 1) {
+            const uint8_t* const lead = p + lowest_set_bit(leads) / 8;
+            if (rules.active->at(lead)) return lead;
+        }
+    }
+    for (; p < end; ++p)
+        if (*p >= rules.active_lead && end - p > 1 && rules.active->at(p)) return p;
+    return end;
+}
+
 // The first character from `p` on, a cut, that fails the quick check, or `end`.
 const uint8_t* find_work(const Rules& rules, const uint8_t* p, const uint8_t* end) {
-    uint32_t previous_class = 0;
-    while (p < end) {
-        if (*p < rules.active_lead) {
-            p = skip_below(p, end, rules.active_lead);
-            previous_class = 0;
-            continue;
-        }
-        const Character c = character_at(p, end);
-        const uint32_t found = property(c.code_point);
-        if (found & rules.needs_work) return p;
-        const uint32_t combining_class = found & kClassMask;
-        if (combining_class != 0 && combining_class < previous_class) return p;
-        previous_class = combining_class;
-        p += c.size;
+    while (true) {
+        p = next_active(rules, p, end);
+        uint32_t previous_class = 0;
+        do {
+            if (p == end) return end;
+            const Character c = character_at(p, end);
+            const uint32_t found = property(c.code_point);
+            if (found & rules.needs_work) return p;
+            const uint32_t combining_class = found & kClassMask;
+            if (combining_class != 0 && combining_class < previous_class) return p;
+            previous_class = combining_class;
+            p += c.size;
+        } while (previous_class != 0);
     }
-    return end;
 }
 
 const uint8_t* cut_before(const Rules& rules, const uint8_t* begin, const uint8_t* p, const uint8_t* end) {
