@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from crayon_hf.cli import running
 from crayon_hf.cli.arguments import Parser, UsageError
 from crayon_hf.cli.completion import complete
+from crayon_hf.cli.interrupts import ending_at_once
 from crayon_hf.errors import CrayonError, DelegatedWarning
 
 __all__ = ["main"]
@@ -61,24 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     """The parser of all commands, whose modules are imported here."""
-    with _interrupts_end_the_process():
+    with ending_at_once():
         from crayon_hf.cli.parser import build_parser
 
         return build_parser()
-
-
-@contextmanager
-def _interrupts_end_the_process() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, without a traceback: numpy's import makes an ImportError of the exception."""
-    is_ours = threading.current_thread() is threading.main_thread()
-    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _fail(message: str, code: int) -> int:

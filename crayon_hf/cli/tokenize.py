@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from crayon_hf.cli.arguments import UsageError, add_command, add_tokenizer, number, size
+from crayon_hf.cli.interrupts import ending_at_once
 from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.reading.documents import FORMATS
 
@@ -147,10 +148,13 @@ def add_tokenize(subparsers: Any) -> None:
 
 def tokenize(arguments: argparse.Namespace) -> int:
     """Tokenize a corpus, and say what came of it."""
-    from crayon_hf.corpora.job.corpus import tokenize_corpus
-    from crayon_hf.corpora.job.mixture import read_mixture
-    from crayon_hf.corpora.job.progress import Bar
-    from crayon_hf.errors import CrayonError
+    with ending_at_once():
+        import numpy  # noqa: F401  # a job needs it, and would import it where a signal is an exception
+
+        from crayon_hf.corpora.job.corpus import tokenize_corpus
+        from crayon_hf.corpora.job.mixture import read_mixture
+        from crayon_hf.corpora.job.progress import Bar
+        from crayon_hf.errors import CrayonError
 
     bar = None if arguments.quiet else Bar()
     with _signals_as_interrupts():

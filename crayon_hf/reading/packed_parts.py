@@ -11,8 +11,6 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any, NamedTuple, Protocol
 
-import numpy as np
-
 ENOUGH_PACKED, ENOUGH_UNPACKED = 1 << 20, 4 << 20
 """Bytes. A part that has so many of either is not made longer."""
 TOO_MUCH = 40 << 20
@@ -164,6 +162,8 @@ class InParts(io.RawIOBase):
                 self._rooms.remove(room)
                 return room
         del self._rooms[:1]
+        import numpy as np  # here, since every start of the command would wait for it
+
         return np.empty(1 << most.bit_length(), np.uint8).data  # what is not written takes no memory
 
     def _go_back(self) -> None:

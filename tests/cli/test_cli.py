@@ -450,7 +450,7 @@ def test_interrupt_while_modules_are_imported() -> None:
         "        if name == 'numpy._core.multiarray': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "from crayon_hf.cli import main\n"
-        "sys.exit(main(['list']))"
+        "sys.exit(main(['tokenize', 'in', '-o', 'out', '-t', 'lite']))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

@@ -25,6 +25,12 @@ def test_import_is_light():
     assert loaded == "[]"
 
 
+def test_the_command_starts_without_what_it_may_not_need():
+    heavy = "numpy", "tokenizers", "tiktoken", "transformers", "torch", "pyarrow", "fsspec"
+    loaded = run(f"import sys, crayon_hf.cli.parser; print([name for name in {heavy} if name in sys.modules])")
+    assert loaded == "[]"
+
+
 def test_encoding_lists_needs_no_numpy(gpt2_like):
     program = (
         "import sys, crayon_hf\n"
