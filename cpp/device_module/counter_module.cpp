@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "capsule.h"
+#include "bindings/device/device_capsule.h"
 #include "gpu/host_device.h"
 #include "gpu_counter/counted_kernels.h"
 #include "gpu_counter/lock_step.h"
@@ -44,7 +44,7 @@ std::string run(uint32_t warp, gpu::Kernel kernel, uint32_t blocks, const gpu::W
 
 py::object open(size_t budget_bytes, uint32_t warp) {
     if (warp != 32 && warp != 64) throw py::value_error("a warp has 32 or 64 lanes, not " + std::to_string(warp));
-    return crayon::device_module::capsule_of(
+    return crayon::python::capsule_of(
         gpu::make_host_device(budget_bytes, [warp](gpu::Kernel kernel, uint32_t blocks, const gpu::Work& work) {
             return run(warp, kernel, blocks, work);
         }));

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "capsule.h"
+#include "bindings/device/device_capsule.h"
 #include "gpu/gpu_runtime.h"
 
 namespace py = pybind11;
@@ -70,7 +70,7 @@ py::object open(int index) {
                         (std::string(gpu::kind()) + ":" + std::to_string(index) + ": " + opened.error).c_str());
         throw py::error_already_set();
     }
-    return crayon::device_module::capsule_of(std::move(opened.device));
+    return crayon::python::capsule_of(std::move(opened.device));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "capsule.h"
+#include "bindings/device/device_capsule.h"
 #include "gpu/host_device.h"
 #include "gpu_simulator/simulator.h"
 
@@ -25,7 +25,7 @@ py::object open(size_t budget_bytes, const std::string& runtime, uint32_t warp, 
     options.blocks = blocks;
     options.seed = seed;
     const auto runner = std::make_shared<simulator::Simulator>(options);
-    return crayon::device_module::capsule_of(
+    return crayon::python::capsule_of(
         gpu::make_host_device(budget_bytes, [runner](gpu::Kernel kernel, uint32_t n, const gpu::Work& work) {
             return runner->run(uint32_t(kernel), n, &work);
         }));

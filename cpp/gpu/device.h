@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "kernels.h"
 
@@ -16,6 +17,13 @@ namespace gpu {
 // kernel means; that there are others, or of another size, shows by itself.
 constexpr uint32_t kDeviceVersion = 3;
 constexpr uint32_t kDeviceAbi = kDeviceVersion << 24 | uint32_t(sizeof(Work)) << 8 | kKernels;
+
+// Under such a name modules hand a Device* to each other; behind the prefix is kDeviceAbi.
+constexpr char kDeviceNamePrefix[] = "crayon_hf.gpu.Device/";
+inline const char* device_name() {
+    static const std::string name = kDeviceNamePrefix + std::to_string(kDeviceAbi);
+    return name.c_str();
+}
 
 enum class Status : uint32_t {
     ok,

@@ -1,6 +1,7 @@
 #include "host_device_tests.h"
 
 #include "bindings/buffer_view.h"
+#include "device_capsule.h"
 #include "gpu/host_device.h"
 #include "gpu/memory.h"
 #include "open_device.h"
@@ -10,18 +11,14 @@ namespace {
 
 constexpr const char* kKinds[] = {"host", "cuda", "rocm"};
 
-py::capsule host_device(size_t budget, const std::string& kind, bool is_deferred) {
+py::object host_device(size_t budget, const std::string& kind, bool is_deferred) {
     gpu::HostDeviceOptions options;
     options.budget = budget;
     options.is_deferred = is_deferred;
     for (const char* const known : kKinds)
         if (kind == known) options.kind = known;
     if (kind != options.kind) throw py::value_error("kind is " + kind + ", expected host, cuda or rocm");
-    const auto destroy = [](PyObject* capsule) {
-        delete static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule, device_capsule_name()));
-    };
-    std::unique_ptr<gpu::Device> device = std::make_unique<gpu::HostDevice>(options);
-    return py::capsule(device.release(), device_capsule_name(), destroy);
+    return capsule_of(std::make_unique<gpu::HostDevice>(options));
 }
 
 gpu::HostDevice& device_of(const py::capsule& capsule) {

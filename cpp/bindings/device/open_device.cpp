@@ -11,8 +11,6 @@
 namespace crayon::python {
 namespace {
 
-constexpr char kPrefix[] = "crayon_hf.gpu.Device/";
-
 long process() {
 #ifdef _WIN32
     return 0;  // nothing forks there
@@ -25,23 +23,19 @@ gpu::Device* device_in(const py::object& capsule) {
     if (!PyCapsule_CheckExact(capsule.ptr()))
         throw py::type_error("device is " + type_name(capsule) + ", expected the result of a device module's open()");
     const char* const name = PyCapsule_GetName(capsule.ptr());
-    if (name == nullptr || std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0)
+    constexpr size_t kPrefix = sizeof gpu::kDeviceNamePrefix - 1;
+    if (name == nullptr || std::strncmp(name, gpu::kDeviceNamePrefix, kPrefix) != 0)
         throw py::type_error("device is another kind of capsule, expected the result of a device module's open()");
-    if (std::strcmp(name, device_capsule_name()) != 0)
+    if (std::strcmp(name, gpu::device_name()) != 0)
         throw gpu::DeviceError(
             gpu::Status::unusable,
-            std::string("the device has interface ") + (name + sizeof kPrefix - 1) +
-                ", and this build of crayon_hf has " + std::to_string(gpu::kDeviceAbi) +
+            std::string("the device has interface ") + (name + kPrefix) + ", and this build of crayon_hf has " +
+                std::to_string(gpu::kDeviceAbi) +
                 ": its extension modules were built from different sources; install it again, whole");
     return static_cast<gpu::Device*>(PyCapsule_GetPointer(capsule.ptr(), name));
 }
 
 }  // namespace
-
-const char* device_capsule_name() {
-    static const std::string name = kPrefix + std::to_string(gpu::kDeviceAbi);
-    return name.c_str();
-}
 
 OpenDevice::OpenDevice(py::object capsule, bool measures)
     : capsule_(std::move(capsule)),

@@ -9,9 +9,6 @@
 
 namespace crayon::python {
 
-// The name of a capsule that has a gpu::Device*, and destroys it in the end.
-const char* device_capsule_name();
-
 class OpenDevice {
   public:
     // DeviceUnavailableError for a capsule of a module that was built from another device.h.
