@@ -105,7 +105,7 @@ TEST(known_pieces_have_the_ids_that_making_them_gives) {
     MergeTables tables;
     tables.batch = merge_bytes;
     for (const MergeTables* const ascii : {static_cast<const MergeTables*>(nullptr), &std::as_const(tables)}) {
-        PieceIds known;
+        PieceIds known(available_cpu_levels().back());
         for (int i = 0; i < 300; ++i) {
             const Text text = random_text(&rng, i % 7 ? 40 : 600, i % 2 ? 100 : 100000);
             size_t calls = 0;
@@ -117,14 +117,14 @@ TEST(known_pieces_have_the_ids_that_making_them_gives) {
 }
 
 TEST(a_piece_that_is_known_is_not_made_again) {
-    PieceIds known;
+    PieceIds known(available_cpu_levels().back());
     Text text;
     for (const char* piece : {"a", " word", "a piece of many bytes", "\xC3\xA9t\xC3\xA9"}) text.add(piece);
     size_t calls = 0;
     const std::vector<int32_t> first = encoded(&known, text, nullptr, &calls);
     CHECK(calls == 4 && encoded(&known, text, nullptr, &calls) == first && calls == 4);
     // Twice in one block is made once.
-    PieceIds other;
+    PieceIds other(CpuLevel::scalar);
     Text twice;
     for (const char* piece : {"b", "c", "b"}) twice.add(piece);
     calls = 0;
@@ -136,7 +136,7 @@ TEST(a_piece_that_cannot_be_made_leaves_the_others_right) {
     std::mt19937 rng(2);
     MergeTables tables;
     tables.batch = merge_bytes;
-    PieceIds known;
+    PieceIds known(available_cpu_levels().back());
     for (int i = 0; i < 100; ++i) {
         Text text = random_text(&rng, 60, 3000);
         size_t calls = 0;

@@ -8,6 +8,7 @@
 
 #include "bpe/merge_batch.h"
 #include "bpe/word_cache.h"
+#include "bpe/word_kernels.h"
 #include "bpe/word_table.h"
 #include "crayon/support/bytes.h"
 #include "support/prefetch.h"
@@ -94,14 +95,13 @@ struct WordBlock {
     WordEntry made[kBlock] = {};
     uint16_t recent[kRecent] = {};  // by hash: one of `made`
 
-    // Keys of `n` words, word i having the bytes [start_of(i), end_of(i)) of `text`, in order; and the lines of the
-    // cache that may have them on their way.
-    template <typename StartOf, typename EndOf>
-    void make_keys(Bytes text, size_t n, StartOf start_of, EndOf end_of, const WordCache& cache) {
+    // Keys of `n` words of `text`, in order; and the lines of the cache that may have them on their way.
+    template <typename Words>
+    void make_keys(Bytes text, size_t n, Words words, const WordCache& cache, const WordKernels& kernels) {
         const WordCache::Bucket* const in = cache.buckets();
         const uint32_t shift = cache.shift();
-        const auto add = [&](size_t i, const uint8_t* p, size_t size) {
-            const WordKey key = key_at(p, size);
+        const auto add = [&](size_t i, const uint8_t* p) {
+            const WordKey key = key_at(p, words.end(i) - words.start(i));
             const uint64_t bucket = WordCache::hash(key) >> shift;
             keys[i] = key;
             buckets[i] = uint32_t(bucket);
@@ -109,19 +109,21 @@ struct WordBlock {
         };
         // Those that begin in the text's last 16 bytes are read from a copy that can be read beyond.
         size_t n_inside = n;
-        while (n_inside > 0 && text.size - start_of(n_inside - 1) < 16) --n_inside;
-        for (size_t i = 0; i < n_inside; ++i) add(i, text.data + start_of(i), end_of(i) - start_of(i));
+        while (n_inside > 0 && text.size - words.start(n_inside - 1) < 16) --n_inside;
+        for (size_t i = some_keys(text, n_inside, words, {in->entries, shift}, kernels); i < n_inside; ++i)
+            add(i, text.data + words.start(i));
         if (n_inside == n) return;
         uint8_t last[32] = {};
         const size_t begin = text.size < 16 ? 0 : text.size - 16;
         if (text.size > 0) std::memcpy(last, text.data + begin, text.size - begin);
-        for (size_t i = n_inside; i < n; ++i) add(i, last + (start_of(i) - begin), end_of(i) - start_of(i));
+        for (size_t i = n_inside; i < n; ++i) add(i, last + (words.start(i) - begin));
     }
 
     // Finds them in the cache; returns how many were not there. No branches: which of the two entries of a bucket it
     // is, or whether either matches, is hard to guess. So misses get an entry, too.
-    size_t look_up(size_t n, const WordCache& cache) {
+    size_t look_up(size_t n, const WordCache& cache, const WordKernels& kernels) {
         const WordCache::Bucket* const in = cache.buckets();
+        if (kernels.look_up != nullptr) return kernels.look_up(n, in->entries, keys, buckets, entries, missed);
         size_t n_missed = 0;
         for (size_t i = 0; i < n; ++i) {
             const WordEntry* const bucket = in[buckets[i]].entries;
@@ -139,6 +141,14 @@ struct WordBlock {
         for (size_t j = 0; j < n_missed; ++j)
             if (made[j].key[1] << 4 >> 60 != 0) cache->insert(buckets[missed[j]], made[j]);
         cache->grow_if_crowded();
+    }
+
+  private:
+    size_t some_keys(Bytes text, size_t n, TouchingWords words, WordBuckets in, const WordKernels& kernels) {
+        return kernels.keys_of_touching ? kernels.keys_of_touching(text.data, words, n, in, keys, buckets) : 0;
+    }
+    size_t some_keys(Bytes text, size_t n, PieceWords words, WordBuckets in, const WordKernels& kernels) {
+        return kernels.keys_of_pieces ? kernels.keys_of_pieces(text.data, words, n, in, keys, buckets) : 0;
     }
 };
 

@@ -238,7 +238,10 @@ Scratch& Engine::Lease::operator*() const {
     if (scratch_ == nullptr) {
         scratch_ = engine_.impl_->pool->take(worker_);
         const Model* model = engine_.impl_->pipeline.model.get();
-        if (model != nullptr && scratch_->model == nullptr) scratch_->model = model->make_scratch();
+        if (model != nullptr && scratch_->model == nullptr) {
+            scratch_->model = model->make_scratch();
+            scratch_->model->level = engine_.impl_->level;
+        }
     }
     return *scratch_;
 }

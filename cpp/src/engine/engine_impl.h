@@ -64,7 +64,8 @@ struct Engine::Impl {
     bool takes_any_text = false;
     bool on_bytes() const { return pipeline.model == nullptr; }
     SegmentTables tables(const Cartridge& cartridge) const {
-        return {cartridge, merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr};
+        return {cartridge,          merges, cuts, pipeline.scan, pipeline.matches ? &pipeline.match : nullptr,
+                word_kernels(level)};
     }
 };
 

@@ -144,24 +144,24 @@ size_t cut_pretoken(const SegmentTables& t, Bytes word, IdBuffer* out) {
     return out->size() - before;
 }
 
-// One block of up to Scratch::kBlock pretokens: piece i has the bytes [start_of(i), end_of(i)), in order.
-template <typename StartOf, typename EndOf>
-inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf start_of, EndOf end_of, Scratch& s,
-                         IdBuffer* out, std::vector<PretokenSpan>* spans) {
+// One block of up to Scratch::kBlock pretokens, in order.
+template <typename Words>
+inline void encode_block(const SegmentTables& t, Bytes text, size_t n, Words words, Scratch& s, IdBuffer* out,
+                         std::vector<PretokenSpan>* spans) {
     if (t.match != nullptr) {
         for (size_t i = 0; i < n; ++i) {
-            const size_t count = cut_pretoken(t, text.slice(start_of(i), end_of(i)), out);
-            if (spans != nullptr) spans->push_back({start_of(i), count});
+            const size_t count = cut_pretoken(t, text.slice(words.start(i), words.end(i)), out);
+            if (spans != nullptr) spans->push_back({words.start(i), count});
         }
         return;
     }
     auto& b = s.block;
-    const auto word_at = [&](size_t i) { return text.slice(start_of(i), end_of(i)); };
-    b.make_keys(text, n, start_of, end_of, s.cache);
-    const size_t n_missed = b.look_up(n, s.cache);
+    const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
+    b.make_keys(text, n, words, s.cache, t.kernels);
+    const size_t n_missed = b.look_up(n, s.cache, t.kernels);
     if (n_missed > 0) make_missed(t, n_missed, word_at, s);
     // No pretoken becomes more ids than it has bytes; up to three are written past what is needed.
-    out->reserve_more(end_of(n - 1) - start_of(0) + kWordIds);
+    out->reserve_more(words.end(n - 1) - words.start(0) + kWordIds);
     int32_t* to = out->end();
     for (size_t i = 0; i < n; ++i) {
         const WordEntry& entry = *b.entries[i];
@@ -170,7 +170,7 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, StartOf s
         size_t count = word_ids(entry);
         if (count > kWordIds) count = write_kept(t, word_at(i), entry, s, to);
         to += count;
-        if (spans != nullptr) spans->push_back({start_of(i), count});
+        if (spans != nullptr) spans->push_back({words.start(i), count});
     }
     out->advance(size_t(to - out->end()));
     b.keep_made(n_missed, &s.cache);
@@ -184,8 +184,7 @@ void encode_segment(const SegmentTables& t, Bytes text, Scratch& s, IdBuffer* ou
         // One end in front, that of the pretoken before: each start is the end before it.
         s.ends[0] = pos;
         const size_t n = t.scan(text.data, text.size, pos, s.ends + 1, Scratch::kBlock);
-        encode_block(
-            t, text, n, [&](size_t i) { return s.ends[i]; }, [&](size_t i) { return s.ends[i + 1]; }, s, out, spans);
+        encode_block(t, text, n, TouchingWords{s.ends}, s, out, spans);
         pos = s.ends[n];
     }
 }
@@ -199,10 +198,7 @@ void encode_pieces(const SegmentTables& t, Bytes text, const std::vector<Piece>&
     if (spans != nullptr) spans->clear();
     for (size_t done = 0; done < pieces.size();) {
         const size_t n = std::min(pieces.size() - done, Scratch::kBlock);
-        const Piece* const block = pieces.data() + done;
-        encode_block(
-            t, text, n, [&](size_t i) { return size_t(block[i].start); },
-            [&](size_t i) { return size_t(block[i].end); }, s, out, spans);
+        encode_block(t, text, n, PieceWords{pieces.data() + done}, s, out, spans);
         done += n;
     }
 }

@@ -21,6 +21,7 @@ struct SegmentTables {
     const ByteCuts& cuts;
     ScanFunction scan;
     const LongestMatch* match;  // null: merging
+    const WordKernels& kernels;
 };
 
 // Where a pretoken began, and how many ids it became.

@@ -26,12 +26,12 @@ size_t ModelScratch::bytes() const {
 }
 
 PieceIds& ModelScratch::plain() {
-    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>();
+    if (plain_ == nullptr) plain_ = std::make_unique<PieceIds>(level);
     return *plain_;
 }
 
 PieceIds& ModelScratch::marked() {
-    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>();
+    if (marked_ == nullptr) marked_ = std::make_unique<PieceIds>(level);
     return *marked_;
 }
 

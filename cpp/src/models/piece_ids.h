@@ -23,6 +23,8 @@ class PieceIds {
   public:
     static constexpr size_t kBlock = 256;  // pieces looked up together
 
+    explicit PieceIds(CpuLevel level) : kernels_(word_kernels(level)) {}
+
     // Appends the ids of pieces of `text`, in order. `make(piece, out)` appends those of a piece that is not known.
     // `ascii`, unless null, has a batch that merges pieces of up to kWordKeyBytes in ASCII as `make` would.
     template <typename Make>
@@ -43,10 +45,8 @@ class PieceIds {
     void encode_block(Bytes text, const Piece* pieces, size_t n, IdBuffer* out, Make&& make, const MergeTables* ascii) {
         auto& b = block_;
         const auto piece_at = [&](size_t i) { return text.slice(pieces[i].start, pieces[i].end); };
-        b.make_keys(
-            text, n, [&](size_t i) { return size_t(pieces[i].start); }, [&](size_t i) { return size_t(pieces[i].end); },
-            cache_);
-        const size_t n_missed = b.look_up(n, cache_);
+        b.make_keys(text, n, PieceWords{pieces}, cache_, kernels_);
+        const size_t n_missed = b.look_up(n, cache_, kernels_);
         if (n_missed > 0) make_missed(n_missed, piece_at, make, ascii);
         // An entry's four ids are written, however many matter.
         out->reserve_more(n * kWordIds);
@@ -193,6 +193,7 @@ class PieceIds {
         out->advance(ring_.copy(at, reinterpret_cast<uint32_t*>(out->end())));
     }
 
+    const WordKernels& kernels_;
     WordCache cache_;
     PieceRing ring_;
     WordBlock<kBlock> block_;

@@ -39,6 +39,7 @@ class ModelScratch {
 
     std::vector<ModelToken> tokens;
     std::string spelled;
+    CpuLevel level = CpuLevel::scalar;  // of what looks pieces up
 
   private:
     std::unique_ptr<PieceIds> plain_, marked_;
