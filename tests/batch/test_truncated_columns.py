@@ -30,7 +30,8 @@ def source(kind: str = "byte_level", **flags: bool) -> str:
 
 
 def a_text(rng: random.Random, size: int) -> str:
-    pieces = [reference_impl.generated_text(rng, 400) for _ in range(20)]
+    generated = reference_impl.generated_text(rng, 8000)
+    pieces = [generated[at : at + 400] for at in range(0, 8000, 400)]
     pieces += ["<end>", " two words", "naïve 東京 ", "1234567", "\n\n", "     ", "é" * 40]
     out = ""
     while len(out) < size:

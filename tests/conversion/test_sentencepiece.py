@@ -288,14 +288,17 @@ def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
 def test_rules_for_decoded_text(sentences, name, tmp_path):
     table = tmp_path / "rules.tsv"
 
-    def model_of(*rules: tuple[str, str]) -> Model:
+    def model_of(*rules: tuple[str, str], normalizer: str = "identity") -> Model:
         lines = ("\t".join(" ".join(f"{ord(char):X}" for char in side) for side in rule) for rule in rules)
         table.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return Model(trained(sentences, name, denormalization_rule_tsv=str(table)))
+        options = {"normalization_rule_name": normalizer, "denormalization_rule_tsv": str(table)}
+        return Model(trained(sentences, name, **options))
 
     texts = ["th the htt o\u2019clock", "ththe aé thé", " a  th ", "", "tht\u2047\U0001f600", *sentences[:20]]
     for model in (
-        model_of(("th", "Z"), ("\u2019", "'"), ("e", "ÉÈ"), ("thus", "1"), (" ", "_"), ("\u2047", "?")),
+        model_of(
+            ("th", "Z"), ("\u2019", "'"), ("e", "ÉÈ"), ("thus", "1"), (" ", "_"), ("\u2047", "?"), normalizer="nmt_nfkc"
+        ),
         model_of(("t", ""), ("e", "E")),
     ):
         rows = model.library.encode(texts)

@@ -19,9 +19,22 @@ CONTRAST = """
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;
   const pen = canvas.getContext("2d", { willReadFrequently: true });
+  const drawn = new Map();  // most texts of a page have the colours of others
   const pixel = (layers) => {
-    for (const layer of layers) { pen.fillStyle = layer; pen.fillRect(0, 0, 1, 1); }
-    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    const key = layers.join(" ");
+    if (!drawn.has(key)) {
+      for (const layer of layers) { pen.fillStyle = layer; pen.fillRect(0, 0, 1, 1); }
+      drawn.set(key, [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3));
+    }
+    return drawn.get(key);
+  };
+  const below_text = new Map();  // and most elements are in the same ones
+  const layers_of = (element) => {
+    if (!element) return ["white"];
+    if (!below_text.has(element)) {
+      below_text.set(element, [...layers_of(element.parentElement), getComputedStyle(element).backgroundColor]);
+    }
+    return below_text.get(element);
   };
   const luminance = (rgb) => {
     const [r, g, b] = rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
@@ -33,10 +46,9 @@ CONTRAST = """
     const element = node.parentElement;
     if (!node.data.trim() || element.closest("svg, .unseen, .skip, script, style")) continue;
     if (!element.checkVisibility()) continue;
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) layers.unshift(getComputedStyle(at).backgroundColor);
-    const below = luminance(pixel(["white", ...layers]));
-    const above = luminance(pixel(["white", ...layers, getComputedStyle(element).color]));
+    const layers = layers_of(element);
+    const below = luminance(pixel(layers));
+    const above = luminance(pixel([...layers, getComputedStyle(element).color]));
     const contrast = (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05);
     found.push([contrast, node.data.trim().slice(0, 40), element.className]);
   }

@@ -1,55 +1,17 @@
-"""The checksum and the hashes of a cartridge, from docs/cartridge-format.md alone."""
+"""The checksum and the hashes of a cartridge, from docs/cartridge-format.md and the library of xxHash alone."""
 
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+
+from xxhash import xxh64_intdigest
 
 MASK = 2**64 - 1
 
 
-def _rotl(x: int, r: int) -> int:
-    x &= MASK
-    return (x << r | x >> (64 - r)) & MASK
-
-
-@lru_cache(64)
-def xxh64(data: bytes, seed: int = 0) -> int:
-    """The 64-bit xxHash."""
-    p1, p2, p3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
-    p4, p5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-    at = len(data) // 32 * 32
-    if at:
-        lanes = [seed + p1 + p2, seed + p2, seed, seed - p1]
-        a, b, c, d = (lane & MASK for lane in lanes)
-        for w, x, y, z in struct.iter_unpack("<4Q", data[:at]):
-            a = a + w * p2 & MASK
-            a = (a << 31 | a >> 33) * p1 & MASK
-            b = b + x * p2 & MASK
-            b = (b << 31 | b >> 33) * p1 & MASK
-            c = c + y * p2 & MASK
-            c = (c << 31 | c >> 33) * p1 & MASK
-            d = d + z * p2 & MASK
-            d = (d << 31 | d >> 33) * p1 & MASK
-        h = _rotl(a, 1) + _rotl(b, 7) + _rotl(c, 12) + _rotl(d, 18)
-        for lane in (a, b, c, d):
-            h = (h ^ _rotl(lane * p2, 31) * p1 & MASK) * p1 + p4 & MASK
-    else:
-        h = seed + p5
-    h = h + len(data) & MASK
-    while len(data) - at >= 8:
-        (word,) = struct.unpack_from("<Q", data, at)
-        h = _rotl(h ^ _rotl(word * p2, 31) * p1 & MASK, 27) * p1 + p4 & MASK
-        at += 8
-    if len(data) - at >= 4:
-        (word,) = struct.unpack_from("<I", data, at)
-        h = _rotl(h ^ word * p1 & MASK, 23) * p2 + p3 & MASK
-        at += 4
-    for byte in data[at:]:
-        h = _rotl(h ^ byte * p5 & MASK, 11) * p1 & MASK
-    h = (h ^ h >> 33) * p2 & MASK
-    h = (h ^ h >> 29) * p3 & MASK
-    return h ^ h >> 32
+def xxh64(data: bytes) -> int:
+    """The 64-bit xxHash, by its own library."""
+    return xxh64_intdigest(data)
 
 
 def pair_home(left: int, right: int, places: int) -> int:
