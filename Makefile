@@ -35,6 +35,7 @@ lint: ## ruff, mypy, the order of imports and of folders, clang-format, changing
 	lint-imports
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) tools/check_includes.py
+	$(PYTHON) tools/check_names.py
 
 tidy: ## clang-tidy over the engine, as `make engine` compiles it; minutes (needs clang-tidy and run-clang-tidy)
 	run-clang-tidy -quiet -p . '/cpp/(src|gpu)/'

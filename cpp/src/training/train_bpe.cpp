@@ -124,7 +124,7 @@ class BpeTraining {
         // Until they are known, a pair's count has room for the number of its entry.
         std::vector<PairEntry> entries;
         words_.for_each_pair([&](Position, uint32_t a, uint32_t b, uint64_t count) {
-            PairCount& pair = pairs_.at(pair_key(a, b));
+            PairCount& pair = pairs_.at(symbol_pair(a, b));
             if (pair.count == 0) {
                 entries.push_back({0, pair.key(), 0, 0});
                 pair.count = entries.size();
@@ -138,7 +138,7 @@ class BpeTraining {
             if (entry.size > 1) entry.list = lists_.take(entry.size);
         }
         words_.for_each_pair([&](Position position, uint32_t a, uint32_t b, uint64_t) {
-            PairEntry& entry = entries[pairs_.at(pair_key(a, b)).count - 1];
+            PairEntry& entry = entries[pairs_.at(symbol_pair(a, b)).count - 1];
             if (entry.size == 1)
                 entry.list = position;
             else
@@ -209,17 +209,17 @@ class BpeTraining {
         left_.fill(&lists_);
         right_.fill(&lists_);
         for_each_prefetched(
-            left_.touched(), [&](uint32_t x) { return pair_key(x, a); },
+            left_.touched(), [&](uint32_t x) { return symbol_pair(x, a); },
             [&](uint32_t x, PairCount& pair) { pair.count -= left_[x].lost; });
         for_each_prefetched(
-            right_.touched(), [&](uint32_t y) { return pair_key(b, y); },
+            right_.touched(), [&](uint32_t y) { return symbol_pair(b, y); },
             [&](uint32_t y, PairCount& pair) { pair.count -= right_[y].lost; });
         join_own_pairs(made);
         for_each_prefetched(
-            left_.touched(), [&](uint32_t x) { return pair_key(x, made); },
+            left_.touched(), [&](uint32_t x) { return symbol_pair(x, made); },
             [&](uint32_t x, PairCount& pair) { gain(left_[x], &pair); });
         for_each_prefetched(
-            right_.touched(), [&](uint32_t y) { return pair_key(made, y); },
+            right_.touched(), [&](uint32_t y) { return symbol_pair(made, y); },
             [&](uint32_t y, PairCount& pair) { gain(right_[y], &pair); });
         left_.clear();
         right_.clear();

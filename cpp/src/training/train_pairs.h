@@ -10,7 +10,7 @@
 namespace crayon {
 
 // The order of keys is that of (first, second).
-inline uint64_t pair_key(uint32_t first, uint32_t second) {
+inline uint64_t symbol_pair(uint32_t first, uint32_t second) {
     return uint64_t(first) << 32 | second;
 }
 
