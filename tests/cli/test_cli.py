@@ -449,6 +449,7 @@ def test_interrupt_while_modules_are_imported() -> None:
         "    def find_spec(self, name, path, target=None):\n"
         "        if name == 'numpy._core.multiarray': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from crayon_hf.cli import main\n"
         "sys.exit(main(['tokenize', 'in', '-o', 'out', '-t', 'lite']))"
     )

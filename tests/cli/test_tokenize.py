@@ -151,9 +151,10 @@ import os, signal, sys
 from crayon_hf.cli import main
 def set_and_send(number, handler, set=signal.signal):
     before = set(number, handler)
-    if number == signal.SIGHUP:  # the last one that a job handles
-        os.kill(os.getpid(), signal.SIGTERM)
+    if number == signal.SIGTERM:
+        os.kill(os.getpid(), number)
     return before
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 signal.signal = set_and_send
 sys.exit(main(sys.argv[1:]))
 """
