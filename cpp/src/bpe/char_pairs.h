@@ -31,9 +31,7 @@ struct CharPairs {
         const uint32_t bit = a << 7 | b;
         return words[bit >> 6] >> (bit & 63) & 1;
     }
-    bool joins(uint32_t a, uint32_t b) const {
-        return (a | b) < 128 ? joins_ascii(a, b) : joins_others(a, b);
-    }
+    bool joins(uint32_t a, uint32_t b) const { return (a | b) < 128 ? joins_ascii(a, b) : joins_others(a, b); }
     // Of two that are not both ASCII.
     bool joins_others(uint32_t a, uint32_t b) const {
         const uint64_t bit = pair_hash(pair_key(a, b), shift);
