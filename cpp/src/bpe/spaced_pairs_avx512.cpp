@@ -4,7 +4,7 @@
 
 #if CRAYON_X86_64
 
-#include <immintrin.h>
+#include "unicode/avx512.h"
 
 namespace crayon {
 

@@ -4,13 +4,7 @@
 
 #if CRAYON_X86_64
 
-// GCC's own header says "undefined" by initializing a variable with itself (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-
-#include <immintrin.h>
+#include "unicode/avx512.h"
 
 namespace crayon {
 namespace {

@@ -81,18 +81,21 @@ size_t limit_of_all() {
     return kLimit + usable_cores() * kLimitOfCore;
 }
 
+size_t kept_bytes() {
+    size_t total = 0;
+    for_each_kept([&](Slot& slot) { total += slot.bytes.load(std::memory_order_relaxed); });
+    return total;
+}
+
 // Frees what was not used for longest until the rest keeps to the limit.
 void keep_to_limit() {
     // How many cores there are, only the system knows: it is not asked in each call that needs a little more.
-    size_t limit = set_limit.load(std::memory_order_relaxed);
-    bool is_least = limit == 0;
-    if (is_least) limit = kLimit;
-    while (true) {
-        size_t total = 0;
+    if (set_limit.load(std::memory_order_relaxed) == 0 && kept_bytes() <= kLimit) return;
+    const size_t limit = limit_of_all();
+    while (kept_bytes() > limit) {
         Slot* oldest = nullptr;
         int64_t since = 0;
         for_each_kept([&](Slot& slot) {
-            total += slot.bytes.load(std::memory_order_relaxed);
             const int64_t its = slot.since.load(std::memory_order_relaxed);
             // Of those of one time the last: the first slots are those that are used whenever there is work.
             if (oldest == nullptr || its <= since) {
@@ -100,12 +103,7 @@ void keep_to_limit() {
                 since = its;
             }
         });
-        if (total <= limit || oldest == nullptr) return;
-        if (is_least) {
-            limit = limit_of_all();
-            is_least = false;
-            continue;
-        }
+        if (oldest == nullptr) return;
         take_from(*oldest);
     }
 }

@@ -55,24 +55,22 @@ struct ActivePairs {
 
     bool at(const uint8_t* p) const { return rows[p[0] & 63] >> (p[1] & 63) & 1; }
 };
-constexpr ActivePairs kActive[] = {ActivePairs(0x100 | kClassMask), ActivePairs(0x400 | kClassMask),
-                                   ActivePairs(0x800 | kClassMask), ActivePairs(0x1000 | kClassMask)};
 
 // What sets a form apart.
 struct Rules {
-    const ActivePairs* active;  // characters with other beginnings neither change nor move
-    uint32_t needs_work;        // the bit of characters that may change, or change what is before them
-    uint32_t joins_before;      // the bit of characters that the text cannot be cut before
-    uint8_t active_lead;  // characters with a lower lead byte neither change nor move nor join: the first that may is
-                          // U+0300, U+00C0 or U+00A0
+    uint32_t needs_work;    // the bit of characters that may change, or change what is before them
+    uint32_t joins_before;  // the bit of characters that the text cannot be cut before
+    uint8_t active_lead;    // characters with a lower lead byte neither change nor move nor join: the first that may is
+                            // U+0300, U+00C0 or U+00A0
     bool compose;
     bool compatibility;
+    ActivePairs active{needs_work | kClassMask};  // characters with other beginnings neither change nor move
 };
 constexpr Rules kRules[] = {
-    {&kActive[0], 0x100, 0x200, 0xCC, true, false},    // NFC
-    {&kActive[1], 0x400, 0x200, 0xC3, false, false},   // NFD
-    {&kActive[2], 0x800, 0x2000, 0xC2, true, true},    // NFKC
-    {&kActive[3], 0x1000, 0x2000, 0xC2, false, true},  // NFKD
+    {0x100, 0x200, 0xCC, true, false},    // NFC
+    {0x400, 0x200, 0xC3, false, false},   // NFD
+    {0x800, 0x2000, 0xC2, true, true},    // NFKC
+    {0x1000, 0x2000, 0xC2, false, true},  // NFKD
 };
 const Rules& rules_of(Form form) {
     return kRules[size_t(form)];
@@ -91,18 +89,16 @@ uint32_t property(uint32_t code_point) {
 
 // The first character from `p` on that may be more than itself, or `end`. Continuations are below every lead byte.
 const uint8_t* next_active(const Rules& rules, const uint8_t* p, const uint8_t* end) {
-    constexpr uint64_t kHigh = 0x8080808080808080u;
-    const uint64_t lift = 0x0101010101010101u * (0x100u - rules.active_lead);
     for (; end - p > 8; p += 8) {
         uint64_t word;
         std::memcpy(&word, p, 8);
-        for (uint64_t leads = word & ((word & ~kHigh) + lift) & kHigh; leads != 0; leads &= leads - 1) {
+        for (uint64_t leads = bytes_from(rules.active_lead, word); leads != 0; leads &= leads - 1) {
             const uint8_t* const lead = p + lowest_set_bit(leads) / 8;
-            if (rules.active->at(lead)) return lead;
+            if (rules.active.at(lead)) return lead;
         }
     }
     for (; p < end; ++p)
-        if (*p >= rules.active_lead && end - p > 1 && rules.active->at(p)) return p;
+        if (*p >= rules.active_lead && end - p > 1 && rules.active.at(p)) return p;
     return end;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "crayon/regex/regex.h"
 #include "regex/regex_machine.h"
@@ -54,21 +55,16 @@ bool Regex::find(Bytes text, size_t from, Match* match) const {
 std::optional<Regex::Needed> Regex::needed() const {
     if (program_->is_literal) return Needed{program_->literal, {}, false};
     const regex::Code& code = program_->code;
-    const auto listed = [](const regex::ByteSet& bytes) {
-        std::string out;
-        for (size_t byte = 0; byte < bytes.size(); ++byte)
-            if (bytes[byte]) out.push_back(char(byte));
-        return out;
-    };
-    if (code.at_start && !code.anywhere) return Needed{{}, listed(code.first), true};
-    std::optional<Needed> best;
-    if (!code.anywhere) best = Needed{{}, listed(code.first), false};
-    for (const regex::Need& need : code.needs) {
-        const bool is_better = !best || (need.text.empty() ? best->text.empty() && need.count < best->bytes.size()
-                                                           : need.text.size() > best->text.size());
-        if (is_better) best = Needed{need.text, need.text.empty() ? listed(need.bytes) : std::string(), false};
-    }
-    return best;
+    std::vector<regex::Need> all;
+    if (!code.anywhere) all.push_back(regex::need_of(code.first));
+    const bool at_start = code.at_start && !all.empty();
+    if (!at_start) all.insert(all.end(), code.needs.begin(), code.needs.end());
+    if (all.empty()) return std::nullopt;
+    const regex::Need& best = *std::min_element(all.begin(), all.end(), regex::is_rarer);
+    Needed out{best.text, {}, at_start};
+    for (size_t byte = 0; byte < best.bytes.size() && best.text.empty(); ++byte)
+        if (best.bytes[byte]) out.bytes.push_back(char(byte));
+    return out;
 }
 
 void Regex::find_all(Bytes text, std::vector<Match>* matches) const {

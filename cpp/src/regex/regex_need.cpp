@@ -6,11 +6,6 @@
 
 namespace crayon::regex {
 
-namespace {
-
-constexpr size_t kMaxText = 64;     // bytes of a string that are looked for
-constexpr uint32_t kMaxBytes = 16;  // sets of more are in most texts
-
 Need need_of(const ByteSet& bytes) {
     Need need;
     need.bytes = bytes;
@@ -18,16 +13,21 @@ Need need_of(const ByteSet& bytes) {
     return need;
 }
 
-Need need_of(const std::u32string& text) {
+bool is_rarer(const Need& a, const Need& b) {
+    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.count < b.count;
+}
+
+namespace {
+
+constexpr size_t kMaxText = 64;     // bytes of a string that are looked for
+constexpr uint32_t kMaxBytes = 16;  // sets of more are in most texts
+
+Need need_of_text(const std::u32string& text) {
     Need need;
     for (size_t i = 0; i < text.size() && need.text.size() < kMaxText; ++i) append_utf8(text[i], &need.text);
     need.bytes[uint8_t(need.text.front())] = true;
     need.count = 1;
     return need;
-}
-
-bool is_rarer(const Need& a, const Need& b) {
-    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.count < b.count;
 }
 
 // The best ones; of equal ones the last, since the first byte of a match is looked for anyway.
@@ -43,7 +43,7 @@ std::vector<Need> collect(const Node& node) {
     std::vector<Need> out;
     switch (node.kind) {
         case NodeKind::string:
-            if (!node.text.empty()) out.push_back(need_of(node.text));
+            if (!node.text.empty()) out.push_back(need_of_text(node.text));
             break;
         case NodeKind::set:
             out.push_back(need_of(first_bytes(*node.set)));

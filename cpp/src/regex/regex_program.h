@@ -88,6 +88,8 @@ struct Need {
     uint32_t count = 0;  // of bytes
 };
 constexpr size_t kMaxNeeds = 4;
+Need need_of(const ByteSet& bytes);
+bool is_rarer(const Need& a, const Need& b);
 
 struct Node;
 // At most kMaxNeeds of them, those that are likely to be missing.

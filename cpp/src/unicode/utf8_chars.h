@@ -61,14 +61,19 @@ inline void append_utf8(uint32_t c, std::string* out) {
     out->append(bytes, put_utf8(c, bytes));
 }
 
-// Passes over bytes below `limit` (0x80 or more), eight at a time.
-inline const uint8_t* skip_below(const uint8_t* p, const uint8_t* end, uint8_t limit) {
+// The high bit of each byte of a word that is `limit` (0x80 or more) or above.
+inline uint64_t bytes_from(uint8_t limit, uint64_t word) {
     constexpr uint64_t kHigh = 0x8080808080808080u;
     const uint64_t lift = 0x0101010101010101u * (0x100u - limit);
+    return word & ((word & ~kHigh) + lift) & kHigh;
+}
+
+// Passes over bytes below `limit` (0x80 or more), eight at a time.
+inline const uint8_t* skip_below(const uint8_t* p, const uint8_t* end, uint8_t limit) {
     for (; end - p >= 8; p += 8) {
         uint64_t word;
         std::memcpy(&word, p, 8);
-        if (word & ((word & ~kHigh) + lift) & kHigh) break;
+        if (bytes_from(limit, word) != 0) break;
     }
     while (p < end && *p < limit) ++p;
     return p;
