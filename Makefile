@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/*/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak faces budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,13 +50,13 @@ format: ## let ruff and clang-format rewrite the sources
 
 bench: ## nine vocabularies beside every other engine: build/bench.md and .json (needs CRAYON_SHARED and .[bench])
 	mkdir -p build
-	$(PYTHON) -m crayon_hf.parity.bench --prerelease --minutes 15 --json build/bench.json --markdown build/bench.md
+	$(PYTHON) -m parity.bench --prerelease --minutes 15 --json build/bench.json --markdown build/bench.md
 
 quick-bench: ## the same roughly, with little text and one thread, printed
-	$(PYTHON) -m crayon_hf.parity.bench --prerelease --quick
+	$(PYTHON) -m parity.bench --prerelease --quick
 
 surface: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
-	$(PYTHON) -m crayon_hf.parity.surface
+	$(PYTHON) -m parity.call_times
 
 versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; half an hour, gigabytes, the network
 	$(PYTHON) tools/versions.py
@@ -75,7 +75,7 @@ stores: ## jobs that write to object stores, killed at every change; minutes (ne
 	$(PYTHON) -m pytest tests/corpora/storage -m ""
 
 parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
-	$(PYTHON) -m crayon_hf.parity.run --strings 100000 --texts --everything --cpu all
+	$(PYTHON) -m parity.runner --strings 100000 --texts --everything --cpu all
 
 examples: ## build/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
 	PYTHON=$(PYTHON) tools/examples.sh
@@ -99,8 +99,8 @@ fuzz-short: ## the same for half a minute each
 soak: ## an hour of mixed work in one process, every id compared (published vocabularies where CRAYON_SHARED is set)
 	$(PYTHON) tests/soak/run.py --minutes 60 --json soak.json
 
-faces: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
-	$(PYTHON) tests/faces/run.py --minutes 30
+api-fuzz: ## half an hour of random calls and changes, ours beside transformers, tokenizers and tiktoken
+	$(PYTHON) tests/api_fuzz/run.py --minutes 30
 
 budgets: ## 100,000 random cuts, ranges, appends and splits per vocabulary beside the references; ten minutes (needs CRAYON_SHARED)
 	$(PYTHON) tests/budgets/run.py

@@ -15,6 +15,7 @@ from crayon_hf import budgets, decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__, trim
 from crayon_hf.budgets import Appender, TokenIndex
 from crayon_hf.decode_stream import DecodeStream
+from crayon_hf.display import encoding_html
 from crayon_hf.errors import (
     BadRecordError,
     CartridgeError,
@@ -41,9 +42,8 @@ from crayon_hf.errors import (
     UnsupportedError,
     VocabularyError,
 )
-from crayon_hf.showing import encoding_html
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.transformers_face import registration
+from crayon_hf.transformers import registration
 from crayon_hf.util.reference import has_components, missing
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ if TYPE_CHECKING:
         trainers,
     )
     from crayon_hf.budgets.chat import Chat
+    from crayon_hf.compat_crayon.pipeline import Pipeline
+    from crayon_hf.compat_crayon.vocab import CrayonVocab
     from crayon_hf.corpora.job.corpus import tokenize_corpus
     from crayon_hf.corpora.job.shard import tokenize_shard
     from crayon_hf.hub import publish, pull
-    from crayon_hf.installing import install, installed, uninstall
+    from crayon_hf.patching import install, installed, uninstall
     from crayon_hf.training import train_bpe, train_unigram, train_wordlevel, train_wordpiece
-    from crayon_hf.transformers_face import AutoTokenizer, CrayonTokenizerFast
-    from crayon_hf.xerv.pipeline import Pipeline
-    from crayon_hf.xerv.vocab import CrayonVocab
+    from crayon_hf.transformers import AutoTokenizer, CrayonTokenizerFast
 
 __all__ = [
     "AddedToken",
@@ -173,12 +173,12 @@ __all__ = [
 
 # What needs other libraries, or is not for everybody, is imported when it is first used. A module is its own home.
 _LAZY = {
-    "AutoTokenizer": "crayon_hf.transformers_face",
+    "AutoTokenizer": "crayon_hf.transformers",
     "Chat": "crayon_hf.budgets.chat",
-    "CrayonTokenizerFast": "crayon_hf.transformers_face",
-    "CrayonVocab": "crayon_hf.xerv.vocab",
-    "Pipeline": "crayon_hf.xerv.pipeline",
-    **dict.fromkeys(("install", "installed", "uninstall"), "crayon_hf.installing"),
+    "CrayonTokenizerFast": "crayon_hf.transformers",
+    "CrayonVocab": "crayon_hf.compat_crayon.vocab",
+    "Pipeline": "crayon_hf.compat_crayon.pipeline",
+    **dict.fromkeys(("install", "installed", "uninstall"), "crayon_hf.patching"),
     **dict.fromkeys(("publish", "pull"), "crayon_hf.hub"),
     "tokenize_corpus": "crayon_hf.corpora.job.corpus",
     "tokenize_shard": "crayon_hf.corpora.job.shard",
@@ -222,7 +222,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _LAZY[name]
     if home == "tokenizers" and not has_components():
-        from crayon_hf.state.described import Regex
+        from crayon_hf.tokenizer_json.described import Regex
 
         value = Regex if name == "Regex" else missing(__name__)(name)
     else:

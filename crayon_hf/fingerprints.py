@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.state import state
+from crayon_hf.tokenizer_state import state
 from crayon_hf.util.import_hooks import when_imported
 
 if TYPE_CHECKING:

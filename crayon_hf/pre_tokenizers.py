@@ -7,7 +7,7 @@ from crayon_hf.util.reference import has_components, missing
 if TYPE_CHECKING or has_components():
     from tokenizers.pre_tokenizers import *  # noqa: F403
 else:
-    from crayon_hf.state.described import MODULES
+    from crayon_hf.tokenizer_json.described import MODULES
 
     globals().update(MODULES["pre_tokenizers"])
     __getattr__ = missing(__name__)

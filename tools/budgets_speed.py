@@ -28,9 +28,9 @@ from typing import Any
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import crayon_hf
-from crayon_hf.parity.bench.machine import cpu_model
-from crayon_hf.parity.harness.targets import find_target
+from crayon_hf.parity.compare.targets import find_target
 from crayon_hf.parity.inputs.texts import find_text, read_text
+from crayon_hf.parity.speed.machine import cpu_model
 
 ROUNDS = 5
 SECONDS = 0.05

@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from crayon_hf.cli.colour import Paint, paint_for
-from crayon_hf.state.modes import MODES
+from crayon_hf.tokenizer_state.modes import MODES
 from crayon_hf.util.numbers import count_of, size_of
 
 _HEADING = re.compile(r"^(usage:|[A-Za-z][A-Za-z' ]*:$)", re.MULTILINE)

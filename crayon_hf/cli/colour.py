@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TextIO
 
-from crayon_hf.showing.cells import char_width, width_of
+from crayon_hf.display.cells import char_width, width_of
 
 RESET = "\x1b[0m"
 

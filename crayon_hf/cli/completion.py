@@ -62,8 +62,8 @@ def _names(prefix: str, **_: Any) -> list[str]:
     """Profiles and encodings; files."""
     import argcomplete
 
-    from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS
-    from crayon_hf.loading.search_path import profile_names, search_path
+    from crayon_hf.cartridges.search_path import profile_names, search_path
+    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
 
     names = [name for directory in search_path() for name in profile_names(directory)]
     return [*names, *KNOWN_ENCODINGS, *argcomplete.completers.FilesCompleter()(prefix)]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.cli.arguments import add_command
 from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.errors import (
@@ -21,11 +22,10 @@ from crayon_hf.errors import (
     UnsupportedError,
     VocabularyError,
 )
-from crayon_hf.loading.search_path import find_profile
 from crayon_hf.util.progress import Line, is_watched, time_left
 
 if TYPE_CHECKING:
-    from crayon_hf.conversion.converted import Converted
+    from crayon_hf.formats.converted import Converted
 
 FORMS = {"tokenizer.json": ".json", "tiktoken": ".tiktoken", "v2": ".dat"}
 """What ``--to`` takes, and how the names of such files end."""
@@ -88,7 +88,7 @@ def _special_token(text: str) -> tuple[str, int]:
 
 def convert(arguments: argparse.Namespace) -> int:
     """A vocabulary to a directory, to a cartridge or to another form."""
-    from crayon_hf.conversion import convert as convert_source
+    from crayon_hf.formats import convert as convert_source
 
     source, form = _source_of(arguments.source), arguments.to
     if source != arguments.source and not arguments.output:
@@ -165,7 +165,7 @@ def _writer(output: Path, form: str | None, given: str, source: str) -> Callable
 
 def _directory(output: Path) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
-        from crayon_hf.conversion import write as write_directory
+        from crayon_hf.formats import write as write_directory
 
         try:
             paths = write_directory(converted, output)
@@ -178,7 +178,7 @@ def _directory(output: Path) -> Callable[[Converted], list[str]]:
 
 def _cartridge(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
-        from crayon_hf.conversion.repository import cartridge_of
+        from crayon_hf.formats.repository import cartridge_of
 
         try:
             cartridge = cartridge_of(converted)
@@ -191,7 +191,7 @@ def _cartridge(output: Path, source: str) -> Callable[[Converted], list[str]]:
 
 def _json(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
-        from crayon_hf.conversion.export import to_tokenizer_json
+        from crayon_hf.formats.export import to_tokenizer_json
 
         return [_write(output, source, {".json": to_tokenizer_json(converted)}, _count(converted))]
 
@@ -200,7 +200,7 @@ def _json(output: Path, source: str) -> Callable[[Converted], list[str]]:
 
 def _ranks(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
-        from crayon_hf.conversion.export import to_tiktoken
+        from crayon_hf.formats.export import to_tiktoken
 
         ranks = to_tiktoken(converted)
         lines = [_write(output, source, {output.suffix: ranks.data}, ranks.data.count(b"\n"))]
@@ -213,7 +213,7 @@ def _ranks(output: Path, source: str) -> Callable[[Converted], list[str]]:
 
 def _version_2(output: Path, source: str) -> Callable[[Converted], list[str]]:
     def write(converted: Converted) -> list[str]:
-        from crayon_hf.conversion.export import to_crayon_v2
+        from crayon_hf.formats.export import to_crayon_v2
 
         made = to_crayon_v2(converted)
         return [_write(output, source, {".json": made.companion, ".dat": made.cartridge}, made.keys)]
@@ -223,8 +223,8 @@ def _version_2(output: Path, source: str) -> Callable[[Converted], list[str]]:
 
 def _write(output: Path, source: str, files: dict[str, bytes], tokens: int) -> str:
     """Write files that have the name of the output with one ending each, but none over a file of the source."""
-    from crayon_hf.conversion.crayon_v2 import companion_of
-    from crayon_hf.conversion.repository import write_together
+    from crayon_hf.formats.crayon_v2 import companion_of
+    from crayon_hf.formats.repository import write_together
 
     if not output.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
@@ -252,7 +252,7 @@ def _not_compiled(error: UnsupportedError) -> UnsupportedError:
 
 
 def _count(converted: Converted) -> int:
-    from crayon_hf.conversion.export import count_tokens
+    from crayon_hf.formats.export import count_tokens
 
     count: int = count_tokens(converted)
     return count

@@ -13,8 +13,8 @@ from crayon_hf.cli.arguments import UsageError, add_command
 from crayon_hf.cli.colour import padded, shortened
 from crayon_hf.cli.output import as_json, print_line
 from crayon_hf.cli.tokenizers import NAMED, open_named
-from crayon_hf.showing.cells import plain, width_of
-from crayon_hf.showing.html import plain_text
+from crayon_hf.display.cells import plain, width_of
+from crayon_hf.display.html import plain_text
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.numbers import shown_size
 
@@ -185,8 +185,8 @@ def list_profiles(arguments: argparse.Namespace) -> int:
 
 
 def _profiles() -> Iterator[dict[str, Any]]:
+    from crayon_hf.cartridges.search_path import find_profile, profile_names, search_path
     from crayon_hf.errors import CrayonError
-    from crayon_hf.loading.search_path import find_profile, profile_names, search_path
 
     seen: set[str] = set()
     for directory in search_path():
@@ -210,8 +210,8 @@ def _profiles() -> Iterator[dict[str, Any]]:
 
 def _tokens_of(cartridge: Path | None) -> int | None:
     """How many tokens a profile has; None where only opening it would say."""
+    from crayon_hf.cartridges import cache
     from crayon_hf.errors import CartridgeError
-    from crayon_hf.loading import cache
 
     try:
         return None if cartridge is None else cache.open_cartridge(str(cartridge)).get_vocab_size(True)
@@ -220,8 +220,8 @@ def _tokens_of(cartridge: Path | None) -> int | None:
 
 
 def _origin_of(path: Path) -> str:
+    from crayon_hf.cartridges import search_path
     from crayon_hf.hub.store import record_of
-    from crayon_hf.loading import search_path
 
     if path.parent == Path(search_path.__file__).parents[1] / "profiles":
         return "part of the package"

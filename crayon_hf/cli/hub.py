@@ -45,7 +45,7 @@ def client_of_a_command() -> Iterator[None]:
     It warns of each try of its own; what they come to is our one line. Whoever asked it for more (``HF_DEBUG``,
     ``HF_HUB_VERBOSITY=info``) gets that.
     """
-    from crayon_hf.hub import client
+    from crayon_hf.hub_access import client
 
     logging = client.library().utils.logging
     before = logging.get_verbosity()

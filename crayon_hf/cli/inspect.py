@@ -14,8 +14,8 @@ from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from crayon_hf.showing.tokens import Difference, Token, Way
-    from crayon_hf.state.state import AnyEngine
+    from crayon_hf.display.tokens import Difference, Token, Way
+    from crayon_hf.tokenizer_state.state import AnyEngine
 
 
 def add_inspect(subparsers: Any) -> None:
@@ -64,7 +64,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     from crayon_hf.cli.colour import paint_for, terminal_width
     from crayon_hf.cli.inspect_trace import Trace, TraceView
     from crayon_hf.cli.inspect_view import View
-    from crayon_hf.showing.tokens import Options, Way, differences, tokens_of
+    from crayon_hf.display.tokens import Options, Way, differences, tokens_of
 
     if arguments.html is not None and (arguments.json or arguments.trace):
         raise UsageError("--html cannot be combined with --json or --trace")
@@ -98,7 +98,7 @@ def inspect(arguments: argparse.Namespace) -> int:
 
 def _write_page(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> None:
     from crayon_hf.cli.inspect_view import places_of
-    from crayon_hf.showing.html import fragment, page
+    from crayon_hf.display.html import fragment, page
     from crayon_hf.util.files import write_atomic
 
     unit = "bytes" if arguments.bytes else "chars"

@@ -8,8 +8,8 @@ from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cli.colour import Paint, padded, shortened
-from crayon_hf.showing.cells import plain, width_of
-from crayon_hf.showing.tokens import Options
+from crayon_hf.display.cells import plain, width_of
+from crayon_hf.display.tokens import Options
 
 Walk = dict[str, Any]
 

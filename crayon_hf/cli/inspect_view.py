@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import groupby
 
 from crayon_hf.cli.colour import Paint, padded, shortened
-from crayon_hf.showing.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
-from crayon_hf.showing.tokens import Difference, Token, Way
+from crayon_hf.display.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain, width_of
+from crayon_hf.display.tokens import Difference, Token, Way
 
 _BORDER = "│"
 _OPEN, _CLOSE = "⟨⟩"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli import parity_checks
 from crayon_hf.cli.arguments import UsageError, add_command, number
-from crayon_hf.cli.measuring import BESIDE, parity_of_greedy
 from crayon_hf.cli.output import print_line
+from crayon_hf.cli.parity_greedy import BESIDE, parity_of_greedy
 from crayon_hf.util.progress import Line
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def parity(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
-    from crayon_hf.parity.harness.targets import TargetError
+    from crayon_hf.parity.compare.targets import TargetError
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.cli.arguments import UsageError
-from crayon_hf.loading.search_path import find_profile
 
 _FORMS = ("json", "markdown", "html")
 _OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
@@ -100,8 +100,8 @@ def _texts(given: list[str]) -> Iterator[str]:
 
 def _files_of(target: str) -> list[str]:
     """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
-    from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file
     from crayon_hf.errors import ProfileNotFoundError
+    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file
     from crayon_hf.parity.inputs.texts import shared_directory
 
     if os.path.isfile(target):
@@ -131,7 +131,7 @@ def _check_certify(arguments: argparse.Namespace) -> str:
     """The cartridge, when a certificate may be written into it. The run sees to it that it is what is compared."""
     from crayon_hf import certificate
     from crayon_hf.errors import CartridgeError
-    from crayon_hf.loading.opening import is_version_2
+    from crayon_hf.tokenizer.opening import is_version_2
 
     if arguments.ours:
         raise UsageError("--certify cannot be combined with --ours: it certifies what crayon_hf opens")
@@ -158,8 +158,8 @@ def _convert(arguments: argparse.Namespace) -> str:
 
 def _not_the_user_s(path: str) -> str | None:
     """Why this file must stay as it is: others rely on its contents, or on its being what its name says."""
+    from crayon_hf.cartridges import search_path
     from crayon_hf.hub import store
-    from crayon_hf.loading import search_path
 
     real = Path(os.path.realpath(path))
     packaged = Path(search_path.__file__).parents[1] / "profiles"
@@ -174,8 +174,8 @@ def _not_the_user_s(path: str) -> str | None:
 
 def _cartridge_of(target: str) -> str | None:
     """The user's own cartridge of a target: the file, the one in a directory, that of a profile."""
-    from crayon_hf.conversion.repository import CARTRIDGE
     from crayon_hf.errors import ProfileNotFoundError
+    from crayon_hf.formats.repository import CARTRIDGE
 
     if os.path.isdir(target):
         path = os.path.join(target, CARTRIDGE)

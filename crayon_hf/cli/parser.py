@@ -10,10 +10,8 @@ from crayon_hf.cli.conversion import add_convert
 from crayon_hf.cli.corpus_report import add_corpus_report
 from crayon_hf.cli.counting import add_count
 from crayon_hf.cli.describing import add_info, add_list
-from crayon_hf.cli.gpu_check import add_gpu_check
 from crayon_hf.cli.hub import add_pull
 from crayon_hf.cli.inspect import add_inspect
-from crayon_hf.cli.measuring import add_bench
 from crayon_hf.cli.parity import add_parity
 from crayon_hf.cli.publish import add_publish
 from crayon_hf.cli.running import add_run
@@ -28,7 +26,7 @@ GROUPS = (
     ("tokenizers", ("info", "list", "convert", "train", "cache")),
     ("corpora", ("tokenize", "corpus-report")),
     ("the Hub", ("pull", "publish")),
-    ("parity and speed", ("parity", "bench", "gpu-check")),
+    ("parity", ("parity",)),
     ("programs and shells", ("run", "completion")),
 )
 
@@ -68,7 +66,7 @@ def build_parser() -> Parser:
         add_tokenize,
         add_corpus_report,
         *(add_pull, add_publish),
-        *(add_parity, add_bench, add_gpu_check),
+        add_parity,
         *(add_run, add_completion),
     ):
         add(subparsers)

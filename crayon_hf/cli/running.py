@@ -53,7 +53,7 @@ def add_run(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from crayon_hf.installing import startup
+    from crayon_hf.patching import startup
 
     if arguments.env:
         for name, value in startup.variables(arguments.install, os.environ).items():

@@ -28,7 +28,7 @@ def add_cache(subparsers: Any) -> None:
 
 def cache(arguments: argparse.Namespace) -> int:
     """The size of the cache, or nothing of it any more."""
-    from crayon_hf.loading.cache import cache_directory, clear, most_bytes, usage
+    from crayon_hf.cartridges.cache import cache_directory, clear, most_bytes, usage
 
     action = clear if arguments.action == "clear" else usage
     files, size = action()

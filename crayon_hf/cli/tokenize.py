@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from crayon_hf.cli.arguments import UsageError, add_command, add_tokenizer, number, size
 from crayon_hf.cli.interrupts import ending_at_once
 from crayon_hf.cli.tokenizers import local_name
-from crayon_hf.reading.documents import FORMATS
+from crayon_hf.text_readers.documents import FORMATS
 
 
 def add_tokenize(subparsers: Any) -> None:

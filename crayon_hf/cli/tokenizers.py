@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from crayon_hf.conversion.missing import is_repository
 from crayon_hf.errors import HubError
-from crayon_hf.loading.resolve import open_tokenizer
+from crayon_hf.formats.name_hints import is_repository
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer.resolve import open_tokenizer
 
 NAMED = "a profile, a path, an encoding of tiktoken, or a repository of the Hub (user/name)"
 
@@ -20,7 +20,7 @@ def local_name(name: str) -> str:
     if not is_repository(name):
         return name
     from crayon_hf.cli.hub import client_of_a_command
-    from crayon_hf.hub import client, staging
+    from crayon_hf.hub_access import client, staging
 
     with client_of_a_command():
         place = client.parse(name)

@@ -14,8 +14,8 @@ from typing import Any
 from crayon_hf.cli.arguments import UsageError, add_command, number
 from crayon_hf.cli.tokenizers import open_named
 from crayon_hf.errors import CorpusError, CrayonError
-from crayon_hf.reading.addresses import find_inputs
-from crayon_hf.reading.documents import FORMATS
+from crayon_hf.text_readers.addresses import find_inputs
+from crayon_hf.text_readers.documents import FORMATS
 
 _BPE_ALONE = ("limit_alphabet", "max_token_length", "pattern", "regex", "threads", "no_byte_alphabet")
 _OPTIONS = ("vocab_size", "min_frequency", "limit_alphabet", "max_token_length", "threads")
@@ -92,7 +92,7 @@ def train(arguments: argparse.Namespace) -> int:
         values["tokenizer"] = open_named(arguments.tokenizer)
     values |= {"column": arguments.column, "format": arguments.format, "output": arguments.output}
     if arguments.progress:
-        from crayon_hf.training.progress import Bar
+        from crayon_hf.training_data.progress import Bar
 
         values["show_progress"] = Bar()
     try:

@@ -8,10 +8,10 @@ from typing import Any
 
 from crayon_hf.corpora.job.end_of_text import find_eos
 from crayon_hf.errors import CorpusError
-from crayon_hf.loading.resolve import open_tokenizer
-from crayon_hf.reading.addresses import is_local
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.addresses import is_local
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer.resolve import open_tokenizer
 
 
 def opened(tokenizer: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from crayon_hf import _core
 from crayon_hf.corpora.job.encoder import DocumentEncoder
 from crayon_hf.errors import CorpusError, InvalidUtf8Error, UnsupportedError
-from crayon_hf.reading.arrow_spans import ArrowSpans, check_type, spans_of
+from crayon_hf.text_readers.arrow_spans import ArrowSpans, check_type, spans_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

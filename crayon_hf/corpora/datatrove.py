@@ -18,7 +18,7 @@ import numpy as np
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.shard import tokenize_shard
 from crayon_hf.errors import CorpusError, ProfileNotFoundError, VocabularyError
-from crayon_hf.reading.documents import format_of
+from crayon_hf.text_readers.documents import format_of
 from crayon_hf.util.extras import needed
 
 with needed("crayon_hf.corpora.datatrove", "datatrove"):
@@ -261,8 +261,8 @@ _GIVEN = {"input", "output", "format", "tokenizer"}
 
 def _open(name: str) -> Tokenizer:
     """What datatrove takes, which is a file or a repository on the Hub, and what this package calls a tokenizer."""
-    from crayon_hf.loading.resolve import open_tokenizer
     from crayon_hf.tokenizer import Tokenizer
+    from crayon_hf.tokenizer.resolve import open_tokenizer
 
     try:
         return open_tokenizer(name)

@@ -23,7 +23,7 @@ from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, run_shard
 from crayon_hf.corpora.job.workers import TRIES
 from crayon_hf.corpora.ray_data import cpus, unpack
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:

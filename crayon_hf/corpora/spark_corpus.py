@@ -18,7 +18,7 @@ from crayon_hf.corpora.job.failures import Failure, failure_of
 from crayon_hf.corpora.job.options import BATCH_BYTES, Options, positive
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.shard import ShardSummary, run_shard
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util.extras import need
 
 if TYPE_CHECKING:

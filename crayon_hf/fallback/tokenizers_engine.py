@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.fallback import reference_errors
 from crayon_hf.fallback.delegated import DelegatedEngine, as_text
-from crayon_hf.state.added_tokens import AddedTokens
-from crayon_hf.state.components import COMPONENTS
-from crayon_hf.state.truncation_padding import Truncation, check_reference_pads
+from crayon_hf.tokenizer_json.added_tokens import AddedTokens
+from crayon_hf.tokenizer_json.components import COMPONENTS
+from crayon_hf.tokenizer_json.truncation_padding import Truncation, check_reference_pads
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from crayon_hf.util.reference import need_components, reference_class

@@ -18,12 +18,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
+from crayon_hf.cartridges.source_json import REFERENCE_METADATA, reference_of
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
-from crayon_hf.hub import client, staging
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
-from crayon_hf.hub.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
-from crayon_hf.state.source_json import REFERENCE_METADATA, reference_of
+from crayon_hf.hub_access import client, staging
+from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
 from crayon_hf.util.files import read_source, write_atomic
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def publish(
 
     Args:
         repo: ``user/name``; ``name`` is one of your own. It is created if it is not there.
-        source: a directory or file of any kind that `crayon_hf.conversion` reads, a profile, a tiktoken encoding or
+        source: a directory or file of any kind that `crayon_hf.formats` reads, a profile, a tiktoken encoding or
             another repository (``user/name@revision``). Without it, the tokenizer that `repo` has.
         revision: the branch; it is created if it is not there. The main one by default.
         private: whether a repository that is created is private; without it, as your account has it set.
@@ -243,7 +243,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
     Who opens the repository has the tokenizer.json beside it, and uses the cartridge only if that means the same. Where
     tiktoken and ``tokenizers`` read a pattern in two ways, it is thus the ids of ``tokenizers`` that count.
     """
-    from crayon_hf.loading.cartridge_check import disagreement
+    from crayon_hf.cartridges.cartridge_check import disagreement
 
     reason = ""
     for each in (staged, staged._replace(metadata=REFERENCE_METADATA)):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crayon_hf import _core
+from crayon_hf.cartridges import cartridge_check
+from crayon_hf.cartridges.search_path import check_name
+from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.errors import CartridgeError, HubError, UnsupportedError, VocabularyError
-from crayon_hf.hub import client
 from crayon_hf.hub.store import CARTRIDGE, JSON, Record, Store, default_directory, describe
-from crayon_hf.loading import cartridge_check
-from crayon_hf.loading.search_path import check_name
-from crayon_hf.state.source_json import compile_json
+from crayon_hf.hub_access import client
 from crayon_hf.util.files import read_cartridge, read_source
 
 
@@ -82,8 +82,8 @@ def pull(
 
 def _wanted(place: client.Place, listing: client.Listing) -> list[str]:
     """The files that the profile is made of; the first one is that of the vocabulary."""
-    from crayon_hf.conversion.beside import FILES
-    from crayon_hf.conversion.recognise import candidates
+    from crayon_hf.formats.recognise import candidates
+    from crayon_hf.formats.sidecar_files import FILES
 
     present = sorted(name for name in listing.files if "/" not in name)
     first = next(candidates(str(place), present), None)
@@ -127,8 +127,8 @@ def _refusal(cartridge: bytes, source: bytes) -> str | None:
 
 
 def _converted(place: client.Place, folder: str, name: str) -> _Content:
-    from crayon_hf.conversion import convert
-    from crayon_hf.conversion.repository import cartridge_of
+    from crayon_hf.formats import convert
+    from crayon_hf.formats.repository import cartridge_of
 
     # A vocab.json is told from its directory; any other file by itself, whatever else the client's cache has there.
     try:

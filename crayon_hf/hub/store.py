@@ -27,8 +27,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from crayon_hf.cartridges.search_path import files_of, home_directory, search_path
 from crayon_hf.errors import HubError
-from crayon_hf.loading.search_path import files_of, home_directory, search_path
 from crayon_hf.util.files import final_name, sync_directory, temporary_path, write_atomic
 
 JSON, CARTRIDGE, RECORD = "tokenizer.json", "tokenizer.dat", "record.json"

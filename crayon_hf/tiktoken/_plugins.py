@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
-from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, fetch_published_file, find_published_file, read_ranks
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, fetch_published_file, find_published_file, read_ranks
 from crayon_hf.util.files import read_source
 
 _OPENAI = "tiktoken_ext.openai_public"

@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from crayon_hf._core import Engine, quicken_tiktoken
-from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.errors import TokenIdError, VocabularyError
 from crayon_hf.fallback.tiktoken_engine import stock_encoding
-from crayon_hf.loading import opening
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file, write_ranks
 from crayon_hf.tiktoken import _plugins
 from crayon_hf.tiktoken._specials import (
     are_plain,
@@ -24,7 +23,7 @@ from crayon_hf.tiktoken._specials import (
     pattern_of,
     raise_disallowed_special_token,
 )
-from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer import Tokenizer, opening
 from crayon_hf.util.byte_level import spell
 from crayon_hf.util.extras import needed
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha1, sha256
 from typing import Any
 
-from crayon_hf.conversion.tiktoken import write_ranks
+from crayon_hf.formats.tiktoken import write_ranks
 from crayon_hf.util.extras import needed
 from crayon_hf.util.files import temporary_path, write_atomic
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf.errors import VocabularyError
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
-from crayon_hf.training.batches import Corpus
-from crayon_hf.training.corpus import corpus_of, paths_of
-from crayon_hf.training.counting import STAGE
 from crayon_hf.training.native import Run, Source
-from crayon_hf.training.progress import Report, end, reporter
+from crayon_hf.training_data.batches import Corpus
+from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.counting import STAGE
+from crayon_hf.training_data.progress import Report, end, reporter
 from crayon_hf.util.reference import need_components
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from crayon_hf.state import state
-from crayon_hf.training import options as bpe_options
+from crayon_hf.tokenizer_state import state
 from crayon_hf.training import output as outputs
 from crayon_hf.training import templates
-from crayon_hf.training.corpus import corpus_of, paths_of
-from crayon_hf.training.models import Trained, train_model
-from crayon_hf.training.progress import Report, reporter
+from crayon_hf.training_data import options as bpe_options
+from crayon_hf.training_data.corpus import corpus_of, paths_of
+from crayon_hf.training_data.models import Trained, train_model
+from crayon_hf.training_data.progress import Report, reporter
 from crayon_hf.util import validation
 from crayon_hf.util.byte_level import BYTE_LEVEL
 

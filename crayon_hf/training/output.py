@@ -52,8 +52,8 @@ def save(tokenizer: Tokenizer, path: str) -> list[str]:
     """
     native = tokenizer.engine == "native"
     if not path.endswith(_ENDINGS):
-        from crayon_hf.conversion import write
-        from crayon_hf.conversion.converted import Converted
+        from crayon_hf.formats import write
+        from crayon_hf.formats.converted import Converted
 
         written: list[str] = write(Converted(tokenizer.to_str().encode(), {}, "tokenizers"), path, cartridge=native)
         return written

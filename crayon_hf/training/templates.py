@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.errors import DelegatedWarning, VocabularyError
-from crayon_hf.loading.opening import open_untrained
-from crayon_hf.state import state
-from crayon_hf.state.components import pattern_of
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer.opening import open_untrained
+from crayon_hf.tokenizer_json.components import pattern_of
+from crayon_hf.tokenizer_state import state
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def pattern_names() -> list[str]:
 
     docs/training.md has an example.
     """
-    from crayon_hf.conversion.gguf_patterns import PRE_TOKENIZERS
+    from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS
 
     published = {name for name, meaning in PRE_TOKENIZERS.items() if not meaning.spaces_escaped}
     return sorted(published | _ALIASES.keys())
@@ -75,7 +75,7 @@ def _byte_level(**values: bool) -> dict[str, Any]:
 def _cuts(pattern: Any) -> dict[str, Any]:
     from difflib import get_close_matches
 
-    from crayon_hf.conversion.gguf_patterns import GPT2, PRE_TOKENIZERS
+    from crayon_hf.formats.gguf_patterns import GPT2, PRE_TOKENIZERS
 
     own = pattern_of(pattern)
     if own is not None:

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import InvalidUtf8Error, Tokenizer, VocabularyError, _core
-from crayon_hf.parity.components.cases import assemble, random_case, single_cases
-from crayon_hf.parity.components.parts import charsmap
+from parity.components.cases import assemble, random_case, single_cases
+from parity.components.parts import charsmap
 from tests.support import encode_shapes, reference_impl
 from tests.support.streams import PIECES, assert_streams_alike, streamed, whole
 

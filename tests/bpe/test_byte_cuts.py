@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from crayon_hf import _core
-from crayon_hf.conversion import convert
+from crayon_hf.formats import convert
 from tests.bpe import byte_cuts_reference as twin
 from tests.support import cartridge_reader as plain
 from tests.support import reference_impl

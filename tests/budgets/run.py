@@ -24,8 +24,8 @@ if __name__ == "__main__":  # as a script: the package that is installed first, 
     os.environ["HF_HUB_OFFLINE"] = "1"
 
 import crayon_hf
-from crayon_hf.parity.harness.references import Vocabulary
-from crayon_hf.parity.harness.targets import find_target
+from crayon_hf.parity.compare.references import Vocabulary
+from crayon_hf.parity.compare.targets import find_target
 from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.parity.inputs.texts import load_documents, shared_directory
 from tests.budgets.against import Against, Different, Ids, Spans

@@ -38,7 +38,7 @@ class TestLangChain:
     @pytest.fixture
     def kind(self):
         pytest.importorskip("langchain_text_splitters")
-        from crayon_hf.budgets.adapters.langchain import CrayonTextSplitter
+        from crayon_hf.adapters.langchain import CrayonTextSplitter
 
         return CrayonTextSplitter
 
@@ -86,7 +86,7 @@ class TestLlamaIndex:
     @pytest.fixture
     def kind(self):
         pytest.importorskip("llama_index.core")
-        from crayon_hf.budgets.adapters.llama_index import CrayonNodeParser
+        from crayon_hf.adapters.llama_index import CrayonNodeParser
 
         return CrayonNodeParser
 
@@ -141,7 +141,7 @@ class TestHaystack:
     @pytest.fixture
     def kind(self):
         pytest.importorskip("haystack")
-        from crayon_hf.budgets.adapters.haystack import CrayonDocumentSplitter
+        from crayon_hf.adapters.haystack import CrayonDocumentSplitter
 
         return CrayonDocumentSplitter
 
@@ -180,7 +180,7 @@ class TestHaystack:
         pipeline.add_component("writer", DocumentWriter(InMemoryDocumentStore(), DuplicatePolicy.OVERWRITE))
         pipeline.connect("splitter.documents", "writer.documents")
         expected = kind(str(llama3_like), 9, 2).run([Document(content=TEXTS[0])])["documents"]
-        read = Pipeline.loads(pipeline.dumps(), allowed_modules=["crayon_hf.budgets.adapters.haystack"])
+        read = Pipeline.loads(pipeline.dumps(), allowed_modules=["crayon_hf.adapters.haystack"])
         for each in (pipeline, read):
             each.run({"splitter": {"documents": [Document(content=TEXTS[0])]}})
             stored = each.get_component("writer").document_store.filter_documents()
@@ -201,7 +201,7 @@ class TestChonkie:
     @pytest.fixture
     def kind(self):
         pytest.importorskip("chonkie")
-        from crayon_hf.budgets.adapters.chonkie import CrayonChunker
+        from crayon_hf.adapters.chonkie import CrayonChunker
 
         return CrayonChunker
 

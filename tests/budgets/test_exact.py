@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crayon_hf import DelegatedWarning, TokenIndex, Tokenizer, VocabularyError, _core
-from crayon_hf.parity.components.cases import random_case, single_cases
+from parity.components.cases import random_case, single_cases
 from tests.batch.test_stream_encoder import TEXT_SHAPES, text_of
 from tests.budgets.against import Against
 from tests.support import encode_shapes

@@ -351,28 +351,10 @@ def test_info(run, gpt2_like, tmp_path):
     assert json.loads(good(run("info", "--json", CRAYON_CPU="scalar")))["cpu"] == "scalar"
 
 
-# -- bench
-
-
-def test_bench(run, tmp_path):
-    text = tmp_path / "small.txt"
-    text.write_text(f"{TEXT} some words\n" * 2000, encoding="utf-8")
-    options = ["--rounds", "0", "--threads", "1", "--scenario", "first", "--json", "-", "--megabytes", "0.01"]
-    facts = json.loads(good(run("bench", text, *options)))  # no rounds: only the ids
-    (report,) = facts["reports"]
-    assert report["same_ids"] is True
-    (measured,) = report["texts"].values()
-    assert 9_000 < measured["bytes"] <= 10_000
-    assert report["standings"].keys() >= {"crayon", "tokenizers"}
-    assert "no-such" in failure(run("bench", "no-such"))
-    assert "threads" in failure(run("bench", "--threads", "0"), 2)
-
-
 def test_an_empty_text_is_said(run, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
     assert f"{empty} is empty" in failure(run("parity", "--greedy", "--text", empty))
-    assert f"{empty.name} is empty" in failure(run("bench", empty, "--quick"))
 
 
 # -- behaviour in a shell
@@ -385,9 +367,9 @@ def test_usage(run):
 
 def test_help(run):
     text = good(run("--help")).decode()
-    for word in ("encode", "decode", "count", "convert", "info", "bench", "examples:", "lite", "tokenizer.json"):
+    for word in ("encode", "decode", "count", "convert", "info", "parity", "examples:", "lite", "tokenizer.json"):
         assert word in text
-    for command in ("encode", "decode", "count", "convert", "info", "bench"):
+    for command in ("encode", "decode", "count", "convert", "info", "parity"):
         assert "usage: crayon-hf" in good(run(command, "--help")).decode()
     assert good(run("--version")).startswith(b"crayon-hf 0.")
 

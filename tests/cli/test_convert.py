@@ -13,9 +13,9 @@ import tokenizers
 
 from crayon_hf import Tokenizer, _core
 from crayon_hf.cli.conversion import _Progress
-from crayon_hf.conversion import convert
-from crayon_hf.conversion.crayon_v2 import read_crayon_v2
-from crayon_hf.conversion.export import to_crayon_v2, to_tiktoken
+from crayon_hf.formats import convert
+from crayon_hf.formats.crayon_v2 import read_crayon_v2
+from crayon_hf.formats.export import to_crayon_v2, to_tiktoken
 from tests.support.versions import before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]

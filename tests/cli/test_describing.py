@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.loading import cache
+from crayon_hf.cartridges import cache
 from tests.hub.local_hub import LocalHub
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]

@@ -24,8 +24,6 @@ MAIN = "import sys; from crayon_hf.cli import main; sys.exit(main())"
 
 NETWORK = ("pull", "publish")
 """Their examples are of a repository: tests/hub runs these commands."""
-GPU = ("gpu-check",)
-"""Its examples need one, and ten minutes: tests/gpu runs the command."""
 EXTRA = ("split",) if find_spec("icu4py") is None else ()
 """Their examples need an extra that is not here."""
 HOME = ("completion",)
@@ -79,25 +77,23 @@ def test_every_command_has_examples_and_a_group() -> None:
 
 
 def marks_of(name: str, line: str) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.slow] if name in ("bench", "parity") else []
+    marks = [pytest.mark.slow] if name == "parity" else []
     return [*marks, before_1("trainer of these")] if "--model wordpiece" in line else marks
 
 
 QUICK = [
     pytest.param(line, id=line[:40], marks=marks_of(name, line))
     for name, command in COMMANDS.items()
-    if name not in (*NETWORK, *GPU, *EXTRA, *HOME)
+    if name not in (*NETWORK, *EXTRA, *HOME)
     for line in examples_of(command.epilog)
 ]
 
 
 def less_work(line: str) -> str:
     """Options for an example that takes long by default, with 10,000 strings, megabytes of text and three rounds."""
-    if not line.startswith(("crayon-hf parity", "crayon-hf bench")) or "--greedy" in line:
+    if not line.startswith("crayon-hf parity") or "--greedy" in line:
         return ""
-    defaults = {"--megabytes": "0.1", "--rounds": "1"}
-    if "parity" in line:
-        defaults["--strings"] = "500"
+    defaults = {"--megabytes": "0.1", "--rounds": "1", "--strings": "500"}
     return "".join(f" {option} {value}" for option, value in defaults.items() if option not in line)
 
 

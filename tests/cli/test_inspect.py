@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from crayon_hf.cli import colour
-from crayon_hf.showing import cells as visible
-from crayon_hf.showing.tokens import Options, differences, tokens_of
+from crayon_hf.display import cells as visible
+from crayon_hf.display.tokens import Options, differences, tokens_of
 from tests.support import reference_impl
 from tests.support.versions import before_1
 

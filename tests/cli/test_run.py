@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crayon_hf.cli.running import is_program
-from crayon_hf.installing import startup
+from crayon_hf.patching import startup
 
 CRAYON = [sys.executable, "-m", "crayon_hf"]
 PROGRAM = r"""

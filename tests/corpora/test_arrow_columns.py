@@ -14,7 +14,7 @@ import tokenizers
 from crayon_hf import CorpusError, InvalidUtf8Error, Tokenizer
 from crayon_hf.corpora import arrow_columns
 from crayon_hf.corpora.arrow_columns import tokenize_column
-from crayon_hf.reading.arrow_spans import spans_of
+from crayon_hf.text_readers.arrow_spans import spans_of
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
 

@@ -260,7 +260,7 @@ def test_what_a_fingerprint_depends_on(ours: Tokenizer, gpt2_like: Path, llama3_
 PROGRAM = """
 import json, sys
 import crayon_hf, datasets
-from crayon_hf.loading import cache
+from crayon_hf.cartridges import cache
 from crayon_hf.corpora import datasets as corpora
 from datasets.fingerprint import Hasher
 

@@ -27,8 +27,8 @@ from crayon_hf import (
     Tokenizer,
     _core,
 )
+from crayon_hf.compat_crayon.vocab import DeviceState
 from crayon_hf.device import devices
-from crayon_hf.xerv.vocab import DeviceState
 
 TEXTS = ["Hello, world!", "", "naïve 日本語 <|endoftext|>", b"bytes"]
 MANY = ["it's what they've said "] * 4000

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf.parity.components.cases import ADDED, assemble
+from parity.components.cases import ADDED, assemble
 from tests.support import reference_impl
 
 MARK = "\u2581"

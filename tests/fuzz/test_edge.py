@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from crayon_hf.parity.components.command import AnyIdsSide
-from crayon_hf.parity.harness.compare import FastPaths
-from crayon_hf.parity.harness.records import DEFAULT
+from crayon_hf.parity.compare.comparison import FastPaths
+from crayon_hf.parity.compare.records import DEFAULT
+from parity.components.command import AnyIdsSide
 from tests.fuzz.edge import drive, judging, mutators, vocabularies
 from tests.fuzz.edge.choices import SEPARATOR, Choices, parts_of, text_of
 from tests.fuzz.targets import Target, named

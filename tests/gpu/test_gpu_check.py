@@ -1,4 +1,4 @@
-"""`crayon-hf gpu-check` as a whole, with the CPU in a GPU's place: what it finds, writes and returns."""
+"""`python -m parity.gpu` as a whole, with the CPU in a GPU's place: what it finds, writes and returns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from crayon_hf import _core
-from crayon_hf.cli import main
-from crayon_hf.parity.gpu_check import building, cases, command, failures, fuzz_inputs, ids, sanitizer, subjects
-from crayon_hf.parity.gpu_check.access import STAND_IN, Context, Job, Skipped
-from crayon_hf.parity.gpu_check.markdown import to_markdown
-from crayon_hf.parity.gpu_check.report import Report
-from crayon_hf.parity.gpu_check.sizes import sizes_for
-from crayon_hf.parity.gpu_check.watching import run_tasks
+from parity.gpu import building, cases, command, failures, fuzz_inputs, ids, sanitizer, subjects
+from parity.gpu.__main__ import main
+from parity.gpu.access import STAND_IN, Context, Job, Skipped
+from parity.gpu.markdown import to_markdown
+from parity.gpu.report import Report
+from parity.gpu.sizes import sizes_for
+from parity.gpu.watching import run_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = sizes_for(0.01, True)
@@ -35,7 +35,7 @@ def _without_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check(output: Path, vocabulary: Path, *more: str) -> tuple[int, dict[str, Any]]:
     """The exit code of the command with tiny sizes and time for all of them, and its report."""
-    arguments = ["gpu-check", "-o", str(output), "--device", STAND_IN, "-t", str(vocabulary), "--sizes", "0.01"]
+    arguments = ["-o", str(output), "--device", STAND_IN, "-t", str(vocabulary), "--sizes", "0.01"]
     code = main([*arguments, "--minutes", "60", *more])
     return code, json.loads((output / "report.json").read_text(encoding="utf-8"))
 
@@ -63,7 +63,7 @@ def test_all_of_it(tmp_path: Path, llama3_like: Path, capfdbinary: pytest.Captur
     assert report["gpu"]["architecture"] == STAND_IN
     assert report["machine"]["crayon_hf"]
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert page.startswith("# crayon-hf gpu-check: PASS\n")
+    assert page.startswith("# parity.gpu: PASS\n")
     assert "no figure here says anything of a GPU" in page
     for heading in ("Ids", "Behaviour", "Speed", "Kernels", "Not done"):
         assert f"\n## {heading}\n" in page
@@ -136,7 +136,7 @@ def test_a_crash_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
     assert [data[begin:end] for begin, end in pairwise(np.cumsum([0, *record["batch_sizes"]]))] == texts
     assert record["vocabulary"] == "vocabularies/llama3 pattern.dat"
     assert (tmp_path / "failures/vocabularies/llama3 pattern.dat").is_file()
-    assert "# crayon-hf gpu-check: FAIL" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "# parity.gpu: FAIL" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_a_hang_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
@@ -197,7 +197,7 @@ def test_an_earlier_pass_is_no_pass(tmp_path: Path, llama3_like: Path) -> None:
 @pytest.mark.skipif(building.kinds_here() != [], reason="there is a GPU")
 def test_without_a_gpu(tmp_path: Path, llama3_like: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     for device in ("auto", "rocm"):
-        assert main(["gpu-check", "-o", str(tmp_path / device), "--device", device, "-t", str(llama3_like)]) == 1
+        assert main(["-o", str(tmp_path / device), "--device", device, "-t", str(llama3_like)]) == 1
         said = capfdbinary.readouterr().out.decode()
         assert (
             f"this machine has no GPU for {device}" in said or f"{device} cannot be used" in said
@@ -212,7 +212,9 @@ def test_without_a_gpu(tmp_path: Path, llama3_like: Path, capfdbinary: pytest.Ca
 )
 def test_wrong_usage(tmp_path: Path, wordpiece_like: Path, wrong: tuple[str, str]) -> None:
     values = [str(wordpiece_like) if word == "WORDPIECE" else word for word in wrong]
-    assert main(["gpu-check", "-o", str(tmp_path / "out"), "--device", STAND_IN, *values]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["-o", str(tmp_path / "out"), "--device", STAND_IN, *values])
+    assert ended.value.code == 2
 
 
 # -- the parts

@@ -1,4 +1,4 @@
-"""Encoders that are wrong in a known way, for `crayon-hf gpu-check --ours`: processes of a check import this."""
+"""Encoders that are wrong in a known way, for `python -m parity.gpu --ours`: processes of a check import this."""
 
 from __future__ import annotations
 

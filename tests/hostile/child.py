@@ -21,7 +21,7 @@ from typing import Any
 
 from crayon_hf import CrayonVocab, Tokenizer, _core
 from crayon_hf.cli import main as command_line
-from crayon_hf.conversion import convert, write
+from crayon_hf.formats import convert, write
 from tests.hostile.good import TEXT
 
 SECONDS, BYTES = 10, 3 << 30
@@ -69,7 +69,7 @@ def auto(path: str) -> list[int]:
 
 
 def converted(path: str) -> list[int]:
-    """By `crayon_hf.conversion`, into a directory, which a refused source leaves no trace of."""
+    """By `crayon_hf.formats`, into a directory, which a refused source leaves no trace of."""
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "made")
         try:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from crayon_hf.conversion.beside import FILES, TEMPLATE
+from crayon_hf.formats.sidecar_files import FILES, TEMPLATE
 from tests.hostile import good
 from tests.hostile.case import ACCEPTED, CARTRIDGE, VOCABULARY, Case, file_of
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from crayon_hf.state.source_json import compile_json
+from crayon_hf.cartridges.source_json import compile_json
 from tests.hub.local_hub import LocalHub
 
 REPO, OLD = "user/tok", "v1"

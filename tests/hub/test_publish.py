@@ -16,8 +16,9 @@ import yaml
 
 import crayon_hf
 from crayon_hf import _core
-from crayon_hf.hub import publishing, staging
+from crayon_hf.hub import publishing
 from crayon_hf.hub.card import BEGIN, END
+from crayon_hf.hub_access import staging
 from crayon_hf.parity.report.model import Report
 from tests.conftest import SENTENCES
 from tests.hub.hub_client import run_client

@@ -14,7 +14,8 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import VocabularyError
-from crayon_hf.hub import client, pulling
+from crayon_hf.hub import pulling
+from crayon_hf.hub_access import client
 from tests.hub import hub_faults
 from tests.hub.hub_client import run_client
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, unsound, with_token

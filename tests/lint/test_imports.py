@@ -40,10 +40,22 @@ def _all_but_python(folder: str, names: list[str]) -> list[str]:
     ("module", "line", "complaint"),
     [
         ("util/files.py", "from crayon_hf.cli import main", "crayon_hf.util is not allowed to import crayon_hf.cli"),
-        ("reading/blocks.py", "from crayon_hf.training.counting import count", "crayon_hf.reading is not allowed"),
-        ("conversion/gguf.py", "from crayon_hf.loading import sources", "conversion is not allowed to import"),
-        ("hub/client.py", "from crayon_hf.parity import report", "crayon_hf.hub.client is not allowed to import"),
-        ("state/modes.py", "from crayon_hf import Tokenizer", "crayon_hf.state.modes -> crayon_hf ->"),
+        (
+            "text_readers/blocks.py",
+            "from crayon_hf.training_data.counting import count",
+            "crayon_hf.text_readers is not allowed",
+        ),
+        ("formats/gguf.py", "from crayon_hf.tokenizer import sources", "formats is not allowed to import"),
+        (
+            "hub_access/client.py",
+            "from crayon_hf.parity import report",
+            "crayon_hf.hub_access is not allowed to import",
+        ),
+        (
+            "tokenizer_state/modes.py",
+            "from crayon_hf import Tokenizer",
+            "crayon_hf.tokenizer_state.modes -> crayon_hf ->",
+        ),
         (
             "corpora/formats/base.py",
             "from crayon_hf.corpora import datasets",

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.bench import prerelease
-from crayon_hf.parity.bench.child.engines import ENGINES
-from crayon_hf.parity.bench.command import Bench, main, run_bench
-from crayon_hf.parity.bench.inputs import Sizes, make_inputs
-from crayon_hf.parity.bench.measuring import BenchError
-from crayon_hf.parity.bench.processes import PEERS, Engine, run_job
-from crayon_hf.parity.bench.report import Figure, Report, Standing, Trial, ratio
-from crayon_hf.parity.bench.scenarios import STEADY
-from crayon_hf.parity.bench.tables import BEGIN, END, put_between_marks, to_markdown
-from crayon_hf.parity.bench.targets import SCENARIOS
-from crayon_hf.parity.bench.verdicts import memory_shortfalls, verdicts
-from crayon_hf.parity.bench.vocabularies import prepare
-from crayon_hf.parity.bench.words import new_words, write_new_words
-from crayon_hf.parity.harness.references import find
+from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.speed.child.engines import ENGINES
+from crayon_hf.parity.speed.figures import Figure, Report, Standing, Trial, ratio
+from crayon_hf.parity.speed.inputs import Sizes, make_inputs
+from crayon_hf.parity.speed.measuring import BenchError
+from crayon_hf.parity.speed.processes import PEERS, Engine, run_job
+from crayon_hf.parity.speed.scenarios import STEADY
+from crayon_hf.parity.speed.vocabularies import prepare
+from crayon_hf.parity.speed.words import new_words, write_new_words
+from parity.bench import prerelease
+from parity.bench.command import Bench, main, run_bench
+from parity.bench.tables import BEGIN, END, put_between_marks, to_markdown
+from parity.bench.targets import SCENARIOS
+from parity.bench.verdicts import memory_shortfalls, verdicts
 
 TINY = Sizes(20_000, 5_000, 300, 200, 5, 5_000, 2_000, 1_000_000)
 REFERENCES = [Engine("crayon", stand_in="parity_stand_in:agrees"), Engine("tokenizers")]
@@ -260,6 +260,21 @@ def test_misuse_is_two(gpt2_like: Path, capsys: pytest.CaptureFixture[str], argu
 def test_bad_options(arguments: list[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
+
+
+def test_a_profile_is_measured_as_its_tokenizer_json(text_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--rounds", "0", "--threads", "1", "--scenario", "first", "--json", "-", "--megabytes", "0.01"]
+    assert main(["lite", "--text", str(text_file), "--silent", *options]) == 0
+    (report,) = json.loads(capsys.readouterr().out)["reports"]
+    assert report["same_ids"] is True
+    assert report["standings"].keys() >= {"crayon", "tokenizers"}
+
+
+def test_an_empty_text_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    assert main(["lite", "--text", str(empty), "--quick", "--silent"]) == 1
+    assert "empty.txt is empty" in capsys.readouterr().err
 
 
 def test_the_environment_of_the_prerelease_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from crayon_hf import DecodeStream, Tokenizer
-from crayon_hf.parity.bench import jobs, watched
-from crayon_hf.parity.bench.child.corpora import read_back
-from crayon_hf.parity.bench.child.serving import Window
-from crayon_hf.parity.bench.command import Bench, main
-from crayon_hf.parity.bench.report import Report
-from crayon_hf.parity.bench.verdicts import verdicts
-from crayon_hf.parity.bench.watched import Watched, look_at_tree, run_watched
-from crayon_hf.parity.harness.references import find
+from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.speed.figures import Report
+from parity.bench import jobs, watched
+from parity.bench.child.corpora import read_back
+from parity.bench.child.serving import Window
+from parity.bench.command import Bench, main
+from parity.bench.verdicts import verdicts
+from parity.bench.watched import Watched, look_at_tree, run_watched
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
 
@@ -248,7 +248,7 @@ def test_children_end_with_it(sleeper: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     program = (
-        f"import sys; sys.path[:] = {sys.path!r}; from crayon_hf.parity.bench.watched import run_watched; "
+        f"import sys; sys.path[:] = {sys.path!r}; from parity.bench.watched import run_watched; "
         f"run_watched({str(sleeper)!r}, {{}}, {str(work)!r}, 1)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as bench:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crayon_hf.parity.harness.compare import (
+from crayon_hf.parity.compare.comparison import (
     Comparison,
     FastPaths,
     ReferenceDigests,
@@ -18,7 +18,7 @@ from crayon_hf.parity.harness.compare import (
     pairs,
     singles,
 )
-from crayon_hf.parity.harness.records import (
+from crayon_hf.parity.compare.records import (
     DEFAULT,
     FieldDifference,
     Mode,
@@ -30,8 +30,8 @@ from crayon_hf.parity.harness.records import (
     TokenizersSide,
     compare_outcomes,
 )
-from crayon_hf.parity.harness.references import find
-from crayon_hf.parity.harness.suites import WINDOWS, WINDOWS_OF_PAIRS
+from crayon_hf.parity.compare.references import find
+from crayon_hf.parity.compare.suites import WINDOWS, WINDOWS_OF_PAIRS
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
 from crayon_hf.parity.inputs.strings import CATEGORIES, generate
 

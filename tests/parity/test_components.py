@@ -14,14 +14,14 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crayon_hf.parity.components import cases, command
-from crayon_hf.parity.components.cases import Case, assemble, digest, random_case, single_cases
-from crayon_hf.parity.components.command import VARIANTS, Failure, check, open_ours, open_reference, smallest
-from crayon_hf.parity.components.models import SPECIALS, make_model, model_names
-from crayon_hf.parity.components.parts import charsmap, decoders, normalizers, post_processors, pre_tokenizers
-from crayon_hf.parity.components.texts import HOSTILE
-from crayon_hf.parity.harness.children import child_command
-from crayon_hf.parity.harness.records import DEFAULT, Mode, TokenizersSide
+from crayon_hf.parity.compare.children import child_command
+from crayon_hf.parity.compare.records import DEFAULT, Mode, TokenizersSide
+from parity.components import cases, command
+from parity.components.cases import Case, assemble, digest, random_case, single_cases
+from parity.components.command import VARIANTS, Failure, check, open_ours, open_reference, smallest
+from parity.components.models import SPECIALS, make_model, model_names
+from parity.components.parts import charsmap, decoders, normalizers, post_processors, pre_tokenizers
+from parity.components.texts import HOSTILE
 from tests.support.versions import IS_BESIDE_1, REFERENCE
 
 CASES = {case.name: case for case in single_cases()}
@@ -117,7 +117,7 @@ def test_the_reference_opens_nearly_all_of_them() -> None:
 
 @pytest.mark.slow
 def test_models_are_the_same_in_another_process() -> None:
-    program = child_command("components.command", "--digest")
+    program = child_command("parity.components.command", "--digest")
     said = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
     assert said == [digest()]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from crayon_hf.parity.harness.minimise import minimise
-from crayon_hf.parity.harness.records import Item
+from crayon_hf.parity.compare.minimise import minimise
+from crayon_hf.parity.compare.records import Item
 from crayon_hf.parity.inputs.strings import generate
 
 

@@ -13,8 +13,8 @@ import tiktoken
 import tokenizers
 
 from crayon_hf import UnsupportedError
-from crayon_hf.parity.harness import references
-from crayon_hf.parity.harness.references import Vocabulary, find
+from crayon_hf.parity.compare import references
+from crayon_hf.parity.compare.references import Vocabulary, find
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError
 
 PATTERN = r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
@@ -121,7 +121,7 @@ def test_tiktoken_is_left_as_it_was(shared: Path) -> None:
 
 
 def test_a_vocabulary_travels_to_another_process(gpt2_like: Path) -> None:
-    from crayon_hf.parity.harness.suites import Suite, Work
+    from crayon_hf.parity.compare.suites import Suite, Work
 
     work = Work(find(str(gpt2_like)), (Suite("strings", strings=3),), cpu="scalar")
     assert Work.from_json(work.to_json()) == work

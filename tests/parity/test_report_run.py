@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from crayon_hf import _core
+from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.cli import main
-from crayon_hf.conversion import convert, write
+from crayon_hf.formats import convert, write
 from crayon_hf.hub import store
-from crayon_hf.parity.bench.processes import Engine, run_job
-from crayon_hf.parity.bench.vocabularies import prepare
-from crayon_hf.parity.harness.targets import TargetError, find_target
+from crayon_hf.parity.compare.targets import TargetError, find_target
 from crayon_hf.parity.report import Report, run
 from crayon_hf.parity.report import write as write_report
 from crayon_hf.parity.report.run import make_report
-from crayon_hf.state.source_json import compile_json
+from crayon_hf.parity.speed.processes import Engine, run_job
+from crayon_hf.parity.speed.vocabularies import prepare
 from tests.hub.hub_tokenizers import resigned, without_a_merge
 from tests.parity.report_samples import agreeing
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from crayon_hf import _core
-from crayon_hf.parity.harness.suites import WINDOWS, WINDOWS_OF_PAIRS
-from crayon_hf.parity.run import AGREED, DIFFERED, MISUSED, main
+from crayon_hf.parity.compare.suites import WINDOWS, WINDOWS_OF_PAIRS
+from parity.runner import AGREED, DIFFERED, MISUSED, main
 
 
 @pytest.fixture

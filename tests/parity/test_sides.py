@@ -13,10 +13,10 @@ import pytest
 import tokenizers
 
 from crayon_hf import AutoTokenizer, Tokenizer
-from crayon_hf.parity.harness.records import Item, Mode, Outcome, compare_outcomes
-from crayon_hf.parity.harness.sentencepiece_side import OurPiecesSide, SentencePieceSide
-from crayon_hf.parity.harness.suites import WINDOWS, WINDOWS_OF_PAIRS
-from crayon_hf.parity.harness.transformers_side import (
+from crayon_hf.parity.compare.records import Item, Mode, Outcome, compare_outcomes
+from crayon_hf.parity.compare.sentencepiece_side import OurPiecesSide, SentencePieceSide
+from crayon_hf.parity.compare.suites import WINDOWS, WINDOWS_OF_PAIRS
+from crayon_hf.parity.compare.transformers_side import (
     NotStockError,
     ReferenceDiedError,
     StockProcess,

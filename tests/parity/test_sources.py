@@ -9,7 +9,7 @@ import pytest
 import sentencepiece
 
 from crayon_hf import Tokenizer, UnsupportedError
-from crayon_hf.parity import sources
+from parity import sources
 from tests.support.version_2_files import WORDS, write_version_2
 
 
@@ -78,7 +78,7 @@ def test_published_vectors(tmp_path: Path, gpt2_like: Path, capsys: pytest.Captu
     said = capsys.readouterr()
     assert "published vectors" in said.out
     assert "2 with OTHER IDS" in said.out
-    assert "crayon_hf.parity.run compares it" in said.err
+    assert "parity.runner compares it" in said.err
 
 
 def test_what_has_no_library(gpt2_like: Path) -> None:

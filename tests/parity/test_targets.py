@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from crayon_hf import MissingExtraError, Tokenizer
-from crayon_hf.conversion import convert, write
-from crayon_hf.conversion.tiktoken import R50K_PATTERN
-from crayon_hf.parity.harness import targets
-from crayon_hf.parity.harness.references import OPENAI, published_encodings
-from crayon_hf.parity.harness.targets import Subject, TargetError, find_target
+from crayon_hf.formats import convert, write
+from crayon_hf.formats.tiktoken import R50K_PATTERN
+from crayon_hf.parity.compare import targets
+from crayon_hf.parity.compare.references import OPENAI, published_encodings
+from crayon_hf.parity.compare.targets import Subject, TargetError, find_target
 from tests.support.versions import before_1
 
 

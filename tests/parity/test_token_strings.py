@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crayon_hf.parity.harness.references import find
+from crayon_hf.parity.compare.references import find
 from crayon_hf.parity.inputs.token_strings import CATEGORIES, generate_of_tokens
 
 

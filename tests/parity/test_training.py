@@ -13,11 +13,11 @@ import pytest
 import tokenizers
 
 from crayon_hf import _core
-from crayon_hf.parity.harness.records import Outcome
-from crayon_hf.parity.training import command
-from crayon_hf.parity.training.cases import Case, names_symbols, pre_tokenizers, random_case, with_named_symbols
-from crayon_hf.parity.training.compare import check, difference, reference, smallest, train_with
-from crayon_hf.parity.training.crayon_trainer import NotBuiltError, first_slip, trainer
+from crayon_hf.parity.compare.records import Outcome
+from parity.training import command
+from parity.training.cases import Case, names_symbols, pre_tokenizers, random_case, with_named_symbols
+from parity.training.compare import check, difference, reference, smallest, train_with
+from parity.training.crayon_trainer import NotBuiltError, first_slip, trainer
 from tests.training.bpe_trainer_reference import train
 
 SPLIT = pre_tokenizers()["WhitespaceSplit"]

@@ -21,7 +21,7 @@ from crayon_hf.cli.parser import GROUPS, build_parser
 from tests.support.versions import before_1
 
 ROOT = Path(__file__).parents[2]
-ELSEWHERE = ("crayon_hf.tiktoken.", "crayon_hf.budgets.adapters")
+ELSEWHERE = ("crayon_hf.tiktoken.", "crayon_hf.adapters")
 """Modules with a library's names, which documents them, or whose libraries are not installed: docs/chunking.md."""
 DOCS = ROOT / "docs"
 

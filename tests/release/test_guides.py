@@ -16,7 +16,7 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import budgets
-from crayon_hf.conversion.tiktoken import R50K_PATTERN, write_ranks
+from crayon_hf.formats.tiktoken import R50K_PATTERN, write_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
 from tests.support.versions import before_1
 

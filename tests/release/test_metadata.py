@@ -108,7 +108,7 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
         for name in imported(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert len(found) > 500
-    assert {("sentencepiece", "crayon_hf/parity/sources.py"), ("tiktoken", "crayon_hf/tiktoken/core.py")} <= found
+    assert {("sentencepiece", "parity/sources.py"), ("tiktoken", "crayon_hf/tiktoken/core.py")} <= found
     assert sorted((name, file) for name, file in found if name not in names) == []
     assert {*OF_PACKAGES, *ONLY_IF_THERE} <= {name for name, _ in found}
 

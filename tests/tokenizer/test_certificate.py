@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, _core, certificate
+from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.certificate import SCHEMA, CertificateError, certify, of_report, read
 from crayon_hf.cli import main
-from crayon_hf.conversion.tiktoken import R50K_PATTERN
+from crayon_hf.formats.tiktoken import R50K_PATTERN
 from crayon_hf.parity.report.model import Category, Library, Report, SuiteResult, Target
-from crayon_hf.state.source_json import compile_json
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, resigned, without_a_merge
 
 

@@ -17,8 +17,8 @@ import transformers
 from tiktoken import Encoding, encoding_for_model, get_encoding  # by their names, before anything is installed
 
 import crayon_hf
-from crayon_hf.conversion import tiktoken as conversion
-from crayon_hf.parity.harness.references import TIKTOKEN, find
+from crayon_hf.formats import tiktoken as conversion
+from crayon_hf.parity.compare.references import TIKTOKEN, find
 
 PARTS: dict[str, Any] = {
     "pat_str": conversion.CL100K_PATTERN,
@@ -237,7 +237,7 @@ crayon_hf.install(tokenizers=True, tiktoken=True)
 assert not {"transformers", "tiktoken", "tokenizers"} & set(sys.modules)
 import tokenizers, tiktoken
 from tiktoken import Encoding, get_encoding, encoding_for_model
-from crayon_hf.conversion.tiktoken import R50K_PATTERN
+from crayon_hf.formats.tiktoken import R50K_PATTERN
 waiting = {name for name, state in crayon_hf.installed().items() if state != "in place"}
 assert {name.partition(".")[0] for name in waiting} == {"transformers"}, crayon_hf.installed()
 ours = Encoding("a", pat_str=R50K_PATTERN, mergeable_ranks={bytes([b]): b for b in range(256)}, special_tokens={})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import crayon_hf
-from crayon_hf.installing.servers import register
+from crayon_hf.patching.servers import register
 
 
 @pytest.fixture(autouse=True)

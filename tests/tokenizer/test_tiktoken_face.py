@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from crayon_hf import DelegatedWarning, MissingExtraError, VocabularyError
 from crayon_hf import tiktoken as ours
-from crayon_hf.conversion import tiktoken as conversion
-from crayon_hf.parity.harness.records import has_surrogates
-from crayon_hf.parity.harness.references import TIKTOKEN, find, tiktoken_pieces
+from crayon_hf.formats import tiktoken as conversion
+from crayon_hf.parity.compare.records import has_surrogates
+from crayon_hf.parity.compare.references import TIKTOKEN, find, tiktoken_pieces
 from crayon_hf.parity.inputs.strings import generate
 from crayon_hf.tiktoken import core
 from crayon_hf.util.byte_level import BYTE_LEVEL

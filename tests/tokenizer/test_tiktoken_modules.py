@@ -176,7 +176,7 @@ def test_registered_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("pattern", ["native", "delegated"])
 def test_pieces_and_bytes(pattern: str, recwarn: pytest.WarningsRecorder) -> None:
-    from crayon_hf.conversion.tiktoken import CL100K_PATTERN
+    from crayon_hf.formats.tiktoken import CL100K_PATTERN
 
     parts = {**PARTS, "pat_str": CL100K_PATTERN if pattern == "native" else PARTS["pat_str"]}
     our, their = ours.Encoding("small", **parts), theirs.Encoding("small", **parts)

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from crayon_hf import CorpusError, InvalidUtf8Error, train_bpe
-from crayon_hf.training import batches as batching
-from crayon_hf.training import corpus as corpora
-from crayon_hf.training import files
-from crayon_hf.training.corpus import corpus_of
+from crayon_hf.training_data import batches as batching
+from crayon_hf.training_data import corpus as corpora
+from crayon_hf.training_data import files
+from crayon_hf.training_data.corpus import corpus_of
 
 ROWS = ["one two\n", "drei\r\nvier", "", "漢字 🙂", 'quo"te\\', "x" * 50]
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

@@ -298,7 +298,7 @@ def test_in_greedy_mode(native: list[str], gpt2_like: Path) -> None:
 @since((0, 23), "has no progress_format")
 def test_a_trainer_with_an_option_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference trains, with one warning."""
-    from crayon_hf.training import options
+    from crayon_hf.training_data import options
 
     monkeypatch.setattr(options, "_PROGRESS", frozenset(("show_progress",)))
     ours, stock = both()

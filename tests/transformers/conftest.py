@@ -9,7 +9,7 @@ import pytest
 import transformers
 
 import crayon_hf
-from crayon_hf.loading import cache
+from crayon_hf.cartridges import cache
 from tests.support.repositories import FAMILIES, write_repositories
 
 

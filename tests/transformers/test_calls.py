@@ -15,7 +15,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy  # type: ignore[attr-defined]
 
 import crayon_hf
-from crayon_hf.transformers_face import calling
+from crayon_hf.transformers import calling
 from tests.transformers.comparing import outcome, plain
 
 SHORT = "one short sentence"

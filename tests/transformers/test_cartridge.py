@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
 from crayon_hf import _core
-from crayon_hf.conversion import convert, write
-from crayon_hf.transformers_face import loading
+from crayon_hf.formats import convert, write
+from crayon_hf.transformers import loading
 from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, resigned, unsound, with_token
 from tests.transformers.comparing import plain
 

@@ -19,7 +19,7 @@ from tokenizers import decoders
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
-from crayon_hf.transformers_face import loading, snapshots
+from crayon_hf.transformers import loading, snapshots
 from tests.support.versions import since
 from tests.transformers.comparing import Raised, outcome, plain
 

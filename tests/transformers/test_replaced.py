@@ -12,7 +12,7 @@ from tokenizers import normalizers
 from transformers import PreTrainedTokenizerFast
 
 import crayon_hf
-from crayon_hf.transformers_face.replaced import decodes_plainly
+from crayon_hf.transformers.replaced import decodes_plainly
 from tests.transformers.comparing import outcome
 
 TEXT = "The quick  brown fox."

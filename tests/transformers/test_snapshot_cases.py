@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, LlamaConfig
 
 import crayon_hf
-from crayon_hf.transformers_face import loading
+from crayon_hf.transformers import loading
 
 TEXT = "w17 w99999 unknown w3"
 

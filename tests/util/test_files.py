@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crayon_hf import CartridgeError, Tokenizer, VocabularyError
-from crayon_hf.conversion.tiktoken import KNOWN_ENCODINGS, KNOWN_FILES, find_published_file
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, KNOWN_FILES, find_published_file
 from crayon_hf.util.files import MOST_BYTES, HeldFile, read_cartridge, read_source
 from tests.support.cartridge_cases import compiled
 from tests.support.cartridge_text import text_source

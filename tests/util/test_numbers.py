@@ -72,7 +72,7 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     line.end()
     assert stream.getvalue() == "\ra long one\rshort     \n"
 
-    from crayon_hf.training.progress import Bar, reporter
+    from crayon_hf.training_data.progress import Bar, reporter
 
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert isinstance(reporter(True), Bar)
@@ -80,7 +80,7 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_stage_that_is_over_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine does not report the end of each stage: the next one says it."""
-    from crayon_hf.training.progress import Bar
+    from crayon_hf.training_data.progress import Bar
 
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     bar = Bar()

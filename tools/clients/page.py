@@ -74,7 +74,7 @@ def page(outcomes: Sequence[Outcome], machine: str, missing: Sequence[str] = ())
 
 def machine(versions: str) -> str:
     """What it was measured on."""
-    from crayon_hf.parity.bench.machine import cpu_model
+    from crayon_hf.parity.speed.machine import cpu_model
 
     return f"{cpu_model()}; Python {platform.python_version()}, {versions} where a client asks for no other."
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from crayon_hf.conversion.terms import from_terms
+from crayon_hf.formats.terms import from_terms
 
 SHORTEST_WORD = 4  # letters; a shorter term is a symbol, unless it is a common word
 COMMON = "the words between them"

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora import storage
 from crayon_hf.errors import JobError
-from crayon_hf.reading.addresses import is_local
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.addresses import is_local
+from crayon_hf.text_readers.documents import InputFile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,8 +26,8 @@ from crayon_hf.corpora.job.state import Counts, State, load
 from crayon_hf.corpora.job.summary import Summary, manifest, sequences_of
 from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import CorpusError, JobError
-from crayon_hf.reading.documents import InputFile, format_of
-from crayon_hf.reading.files import check_files, read_documents
+from crayon_hf.text_readers.documents import InputFile, format_of
+from crayon_hf.text_readers.files import check_files, read_documents
 from crayon_hf.util import validation as checks
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import numpy as np
 from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.state import Counts
 from crayon_hf.corpora.job.task_batches import Batch
-from crayon_hf.reading.batches import joined
+from crayon_hf.text_readers.batches import joined
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from crayon_hf.corpora.job.encoder import DocumentEncoder
-    from crayon_hf.reading.documents import InputFile
+    from crayon_hf.text_readers.documents import InputFile
 
 
 class Encoded(NamedTuple):

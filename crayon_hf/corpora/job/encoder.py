@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.fingerprints import digest_of
-from crayon_hf.loading.resolve import open_tokenizer
 from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer.resolve import open_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np

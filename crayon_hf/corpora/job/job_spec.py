@@ -12,7 +12,7 @@ from crayon_hf.errors import JobError
 if TYPE_CHECKING:
     from crayon_hf.corpora.job.encoder import JobTokenizer
     from crayon_hf.corpora.job.options import Options
-    from crayon_hf.reading.documents import InputFile
+    from crayon_hf.text_readers.documents import InputFile
 
 
 def request_of(files: Sequence[InputFile], options: Options, tokenizer: JobTokenizer) -> dict[str, Any]:

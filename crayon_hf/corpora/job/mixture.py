@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crayon_hf.errors import CorpusError
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util import validation
 
 _MOST = 1000.0

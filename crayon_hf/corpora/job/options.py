@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from crayon_hf.reading.documents import FORMATS as INPUT_FORMATS
-from crayon_hf.reading.documents import Reading
+from crayon_hf.text_readers.documents import FORMATS as INPUT_FORMATS
+from crayon_hf.text_readers.documents import Reading
 from crayon_hf.util import validation
 
 BATCH_BYTES: int = Reading._field_defaults["batch_bytes"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from crayon_hf.corpora.job.mixture import Source, mixed
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 
 GROUP_BYTES = 64 << 20
 

@@ -16,7 +16,7 @@ from crayon_hf.corpora.job.prefetch import overlap
 from crayon_hf.corpora.job.state import PLACE, Checkpoint, Counts, State, load
 from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import JobError, StoreError
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from crayon_hf.util import validation
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def tokenize_shard(
         deduplicate,
     ).checked()  # fmt: skip
     from crayon_hf.corpora.job.encoder import job_tokenizer, plan_encoding
-    from crayon_hf.reading.files import check_files
+    from crayon_hf.text_readers.files import check_files
 
     files, opened = inputs_of(input, options.input_format), job_tokenizer(tokenizer)
     batch_bytes, threads = positive(batch_bytes, "batch_bytes"), validation.unsigned(threads, "threads", 16)
@@ -145,7 +145,7 @@ def tokenize_shard(
 
 def inputs_of(input: Any, format: str | None) -> list[InputFile]:
     """Files that were found, and what addresses stand for, in order."""
-    from crayon_hf.reading.addresses import find_inputs
+    from crayon_hf.text_readers.addresses import find_inputs
 
     if isinstance(input, (str, os.PathLike, InputFile)):
         input = [input]

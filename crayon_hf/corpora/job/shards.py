@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from crayon_hf.corpora.job.packing import Sequences
     from crayon_hf.corpora.storage import Desk
-    from crayon_hf.reading.documents import BadRecord
+    from crayon_hf.text_readers.documents import BadRecord
 
 
 class Shards:

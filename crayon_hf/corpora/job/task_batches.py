@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf.corpora.job.state import Checkpoint
-from crayon_hf.reading.documents import BadRecord, InputFile, Position, Reading
-from crayon_hf.reading.files import read_documents
+from crayon_hf.text_readers.documents import BadRecord, InputFile, Position, Reading
+from crayon_hf.text_readers.files import read_documents
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,7 +22,7 @@ from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.task_threads import TaskThreads
 from crayon_hf.errors import DelegatedWarning, JobError
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 
 START = (
     "import json, sys; setup = json.loads(sys.stdin.buffer.readline()); sys.path[:] = setup['path']; "

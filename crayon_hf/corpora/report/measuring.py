@@ -16,7 +16,7 @@ from crayon_hf.corpora.report.model import Bin, CorpusReport, Lengths, TokenCoun
 from crayon_hf.corpora.report.scripts import shares
 from crayon_hf.corpora.report.shards import blocks_of
 from crayon_hf.errors import CrayonError, JobError
-from crayon_hf.reading.addresses import is_local
+from crayon_hf.text_readers.addresses import is_local
 from crayon_hf.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

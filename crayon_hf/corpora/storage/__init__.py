@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from crayon_hf.corpora.storage.base import Desk, Storage
 from crayon_hf.corpora.storage.local import LOCAL
-from crayon_hf.reading.addresses import is_local, local_path
+from crayon_hf.text_readers.addresses import is_local, local_path
 
 
 def of(path: str) -> Storage:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from ..harness.records import Mode
-from ..harness.references import Vocabulary
-from ..harness.suites import WINDOWS, WINDOWS_OF_PAIRS, Suite
+from ..compare.records import Mode
+from ..compare.references import Vocabulary
+from ..compare.suites import WINDOWS, WINDOWS_OF_PAIRS, Suite
 from ..inputs.texts import CORPUS, UnknownVocabularyError, read_text, shared_directory, text_files
 
 CORPUS_MEGABYTES = 2.0

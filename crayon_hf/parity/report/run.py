@@ -18,11 +18,11 @@ from typing import Any
 from crayon_hf._core import __version__
 from crayon_hf.util.progress import time_left
 
-from ..bench.machine import cpu_model
-from ..bench.processes import all_cores
-from ..harness.suites import Event, Work
-from ..harness.targets import Subject, TargetError, find_target
-from ..harness.workers import Ending, culprit, events_of
+from ..compare.suites import Event, Work
+from ..compare.targets import Subject, TargetError, find_target
+from ..compare.workers import Ending, culprit, events_of
+from ..speed.machine import cpu_model
+from ..speed.processes import all_cores
 from .model import Category, DifferenceShown, FieldValues, Library, Report, Speed, SuiteResult, Target
 from .plan import Group, make_groups
 from .speed import measure_speed

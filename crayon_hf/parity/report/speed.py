@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from tempfile import TemporaryDirectory
 
-from ..bench.inputs import Sizes, make_inputs
-from ..bench.measuring import BenchError, measure
-from ..bench.processes import Engine
-from ..bench.report import Figure
-from ..harness.references import Vocabulary
-from ..harness.suites import Suite
+from ..compare.references import Vocabulary
+from ..compare.suites import Suite
 from ..inputs.texts import read_text, text_files
+from ..speed.figures import Figure
+from ..speed.inputs import Sizes, make_inputs
+from ..speed.measuring import BenchError, measure
+from ..speed.processes import Engine
 from .model import Speed
 from .plan import Group
 

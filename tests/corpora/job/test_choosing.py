@@ -16,7 +16,7 @@ from crayon_hf.corpora.job import choosing
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.shard import tokenize_shard
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
 
 

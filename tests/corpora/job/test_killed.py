@@ -34,9 +34,9 @@ from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job import prefetch
 from crayon_hf.corpora.job import shuffled
 from crayon_hf.corpora.job import workers
-from crayon_hf.reading import files as reading
-from crayon_hf.reading import plain_text
-from crayon_hf.reading import json_lines
+from crayon_hf.text_readers import files as reading
+from crayon_hf.text_readers import plain_text
+from crayon_hf.text_readers import json_lines
 from tests.corpora.job.job_cases import tree
 home, options, TOKENIZER = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 tokenizer = crayon_hf.Tokenizer.from_file(TOKENIZER)

@@ -13,7 +13,7 @@ from crayon_hf import CorpusError, JobError
 from crayon_hf.cli import main
 from crayon_hf.corpora.job.corpus import tokenize_corpus
 from crayon_hf.corpora.job.mixture import Source, mixed, sources_of
-from crayon_hf.reading.documents import InputFile
+from crayon_hf.text_readers.documents import InputFile
 from tests.corpora.job.job_cases import reference_ids, rows_of, tree, write_jsonl
 
 

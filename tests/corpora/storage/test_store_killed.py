@@ -38,7 +38,7 @@ import json, os
 import s3fs, numpy, crayon_hf
 from crayon_hf.corpora.job import best_fit, corpus, encoder, packing, prefetch, shuffled, shards, workers
 from crayon_hf.corpora.storage import store
-from crayon_hf.reading import files, json_lines
+from crayon_hf.text_readers import files, json_lines
 store._PART, packing.WINDOW = int(sys.argv[2]), 256
 tokenizer = crayon_hf.Tokenizer.from_file(sys.argv[1])
 tokenizer.encode("warm")

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from crayon_hf import Tokenizer
-from crayon_hf.parity.components import parts as parts
-from crayon_hf.parity.components.command import VARIANTS
-from crayon_hf.parity.components.models import make_model, model_names
-from crayon_hf.parity.harness.records import Mode, Outcome, attempt
+from crayon_hf.parity.compare.records import Mode, Outcome, attempt
+from parity.components import parts as parts
+from parity.components.command import VARIANTS
+from parity.components.models import make_model, model_names
 from tests.fuzz.edge.choices import Choices, parts_of, text_of
 from tests.fuzz.edge.judging import Defect, compare, is_for_the_library, opened, reference_of
 from tests.fuzz.edge.mutators import VALUES

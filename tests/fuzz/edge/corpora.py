@@ -12,7 +12,7 @@ from crayon_hf.corpora import InputFile, Reading, read_documents
 from crayon_hf.errors import CorpusError
 from tests.fuzz.edge.choices import Choices
 from tests.fuzz.edge.judging import Defect, check_message, directory
-from tests.reading.reading_reference import at_most, contents, json_records, read, text_records
+from tests.text_readers.reading_reference import at_most, contents, json_records, read, text_records
 
 _ENDINGS = (".jsonl", ".txt", ".jsonl", ".txt", ".parquet", ".arrow", ".jsonl.gz", ".txt.bz2", ".jsonl.xz", ".txt.zst")
 _UNPACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}

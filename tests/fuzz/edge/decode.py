@@ -10,8 +10,8 @@ import tokenizers
 
 import crayon_hf
 from crayon_hf import TokenIdError, _core
-from crayon_hf.parity.components.command import quiet_panics
-from crayon_hf.parity.harness.records import Outcome, attempt
+from crayon_hf.parity.compare.records import Outcome, attempt
+from parity.components.command import quiet_panics
 from tests.fuzz.edge import vocabularies
 from tests.fuzz.edge.choices import Choices
 from tests.fuzz.edge.judging import Defect

@@ -22,16 +22,16 @@ from tests.fuzz.targets import named
 
 TARGETS = {target.name: target for target in named(["edge"])}
 INSTRUMENTED = (
-    "crayon_hf.state.components",
-    "crayon_hf.conversion",
-    "crayon_hf.reading",
+    "crayon_hf.tokenizer_json.components",
+    "crayon_hf.formats",
+    "crayon_hf.text_readers",
     "crayon_hf.decode_stream",
     "crayon_hf.fallback",
     "crayon_hf.file_encoding",
     "crayon_hf.hub.front_matter",
     "crayon_hf.util.validation",
-    "crayon_hf.state.truncation_padding",
-    "crayon_hf.state.tokenizer_json",
+    "crayon_hf.tokenizer_json.truncation_padding",
+    "crayon_hf.tokenizer_json.document",
 )
 """What atheris sees the branches of. It has to be said before anything is imported."""
 

@@ -14,8 +14,8 @@ import numpy as np
 
 import crayon_hf
 from crayon_hf import _core
-from crayon_hf.parity.components.command import VARIANTS
-from crayon_hf.parity.harness.records import DEFAULT, attempt
+from crayon_hf.parity.compare.records import DEFAULT, attempt
+from parity.components.command import VARIANTS
 from tests.fuzz.edge import vocabularies
 from tests.fuzz.edge.choices import SEPARATOR, Choices, parts_of, text_of
 from tests.fuzz.edge.judging import Defect, compare
@@ -109,7 +109,7 @@ def _streams(
 
 def seeds() -> Iterator[bytes]:
     """Each vocabulary, and each instruction set, on texts of many kinds."""
-    from crayon_hf.parity.components.texts import HOSTILE
+    from parity.components.texts import HOSTILE
 
     for at in range(len(tuple(vocabularies.small()))):
         texts = [HOSTILE[(at * 3 + i) % len(HOSTILE)].encode("utf-8", "surrogatepass")[:60] for i in range(3)]

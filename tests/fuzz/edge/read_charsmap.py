@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.conversion.charsmap import rules_as_components, rules_of
+from crayon_hf.formats.charsmap import rules_as_components, rules_of
 from tests.fuzz.edge.choices import Choices, text_of
 from tests.fuzz.edge.judging import Defect, converted, dumped, judge_document
 
@@ -50,7 +50,7 @@ def _normalizes(parts: Any, rules: dict[str, str]) -> None:
 
 def seeds() -> Iterator[bytes]:
     """Rules of a few kinds."""
-    from crayon_hf.parity.components.parts import CHARSMAP, charsmap
+    from parity.components.parts import CHARSMAP, charsmap
 
     short = dict(list(CHARSMAP.items())[:6])
     for rules in (CHARSMAP, short, {"e\u0301": "\u00e9"}, {"\u00a0": " ", "\ufb01": "fi"}):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crayon_hf import _core
-from crayon_hf.conversion.crayon_v2 import read_companion
-from crayon_hf.conversion.crayon_v2 import read_crayon_v2 as read
+from crayon_hf.formats.crayon_v2 import read_companion
+from crayon_hf.formats.crayon_v2 import read_crayon_v2 as read
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.choices import SEPARATOR
 from tests.fuzz.edge.judging import converted, dumped, judge_document

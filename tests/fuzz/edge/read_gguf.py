@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from crayon_hf.conversion.gguf import read_gguf as read
+from crayon_hf.formats.gguf import read_gguf as read
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.judging import converted, directory, judge_document
 from tests.fuzz.edge.small_documents import byte_level_alphabet

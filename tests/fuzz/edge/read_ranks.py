@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crayon_hf.conversion.tiktoken import (
+from crayon_hf.formats.tiktoken import (
     CL100K_PATTERN,
     O200K_PATTERN,
     R50K_PATTERN,
@@ -12,9 +12,7 @@ from crayon_hf.conversion.tiktoken import (
     tokenizer_json,
     write_ranks,
 )
-from crayon_hf.conversion.tiktoken import (
-    read_ranks as read,
-)
+from crayon_hf.formats.tiktoken import read_ranks as read
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.choices import SEPARATOR, parts_of, text_of
 from tests.fuzz.edge.judging import PROBES, Defect, converted, judge_document

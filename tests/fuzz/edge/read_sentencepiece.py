@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from crayon_hf.conversion.sentencepiece import read_sentencepiece
+from crayon_hf.formats.sentencepiece import read_sentencepiece
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.judging import PROBES, Defect, converted, judge_document
 
@@ -70,6 +70,6 @@ def _model(kind: int, changes: int) -> bytes:
 def _charsmap() -> bytes:
     import base64
 
-    from crayon_hf.parity.components.parts import charsmap
+    from parity.components.parts import charsmap
 
     return base64.b64decode(charsmap({"\u00a0": " ", "\ufb01": "fi", "\u2460": "1"}))

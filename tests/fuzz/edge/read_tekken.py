@@ -6,9 +6,9 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from crayon_hf.conversion.tekken import BUILT_IN_TOKENS
-from crayon_hf.conversion.tekken import read_tekken as read
-from crayon_hf.conversion.tiktoken import CL100K_PATTERN, O200K_PATTERN
+from crayon_hf.formats.tekken import BUILT_IN_TOKENS
+from crayon_hf.formats.tekken import read_tekken as read
+from crayon_hf.formats.tiktoken import CL100K_PATTERN, O200K_PATTERN
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.judging import converted, dumped, judge_document
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from crayon_hf.conversion import convert
+from crayon_hf.formats import convert
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.choices import SEPARATOR, Choices, parts_of
 from tests.fuzz.edge.judging import converted, directory, dumped, judge_document

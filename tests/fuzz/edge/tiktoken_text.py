@@ -9,9 +9,9 @@ from typing import Any
 
 import crayon_hf
 from crayon_hf import _core
-from crayon_hf.conversion.tiktoken import CL100K_PATTERN, O200K_PATTERN, R50K_PATTERN, write_ranks
-from crayon_hf.parity.components.models import make_model
-from crayon_hf.parity.harness.records import DEFAULT, OurTiktokenSide, TiktokenSide
+from crayon_hf.formats.tiktoken import CL100K_PATTERN, O200K_PATTERN, R50K_PATTERN, write_ranks
+from crayon_hf.parity.compare.records import DEFAULT, OurTiktokenSide, TiktokenSide
+from parity.components.models import make_model
 from tests.fuzz.edge.choices import Choices, parts_of, text_of
 from tests.fuzz.edge.judging import check, directory
 
@@ -42,7 +42,7 @@ def _ranks() -> dict[bytes, int]:
 
 
 def _characters() -> dict[int, str]:
-    from crayon_hf.parity.harness.references import byte_level_alphabet
+    from crayon_hf.parity.compare.references import byte_level_alphabet
 
     return byte_level_alphabet()
 
@@ -76,7 +76,7 @@ def _reference(pattern: int) -> Any:
 
 def seeds() -> Iterator[bytes]:
     """Each pattern on each instruction set."""
-    from crayon_hf.parity.components.texts import HOSTILE
+    from parity.components.texts import HOSTILE
 
     for at in range(9):
         texts = [HOSTILE[(at * 2 + i) % len(HOSTILE)].encode("utf-8", "surrogatepass")[:60] for i in range(2)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import crayon_hf
-from crayon_hf.parity.harness.records import Mode, Outcome
+from crayon_hf.parity.compare.records import Mode, Outcome
 from tests.fuzz.edge import mutators
 from tests.fuzz.edge.choices import SEPARATOR, text_of
 from tests.fuzz.edge.judging import (
@@ -96,7 +96,7 @@ def mutate(data: bytes, rng: mutators.Random) -> bytes | None:  # type: ignore[n
 
 def seeds() -> Iterator[bytes]:
     """Each kind of model, and each kind of component."""
-    from crayon_hf.parity.components import parts as parts
+    from parity.components import parts as parts
 
     documents = list(small_documents())
     yield from (dumped(document) + SEPARATOR + b"Hello <s> a\xc3\xa9 l" for document in documents)

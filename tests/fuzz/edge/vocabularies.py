@@ -1,6 +1,6 @@
 """Small vocabularies for texts: every published pretokenizer family and every kind of model, on every instruction set.
 
-They are made of the models of ``crayon_hf.parity.components.models``, which are the same in every process. Where
+They are made of the models of ``parity.components.models``, which are the same in every process. Where
 ``CRAYON_SHARED`` is set the published ones are there, too.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import crayon_hf
 from crayon_hf import _core
-from crayon_hf.parity.components.models import make_model
+from parity.components.models import make_model
 from tests.fuzz.edge.choices import Choices
 from tests.fuzz.edge.judging import dumped, opened
 from tests.fuzz.edge.small_documents import Document, added, document
@@ -59,7 +59,7 @@ def small() -> Iterator[tuple[str, Document]]:
     for scheme in ("always", "first", "never"):
         space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": scheme != "first"}
         yield f"metaspace {scheme}", _document("bpe-spaces, fuse_unk", pre_tokenizer=space, decoder=space)
-    from crayon_hf.parity.components.parts import CHARSMAP, charsmap
+    from parity.components.parts import CHARSMAP, charsmap
 
     space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
     rules = {"type": "Precompiled", "precompiled_charsmap": charsmap(CHARSMAP)}

@@ -42,7 +42,7 @@ def tasks(kit: Kit) -> Tasks:
         **{f"JUPYTER_{name}_DIR": str(kit.work / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")},
     }
     if kit.ours:
-        from crayon_hf.installing import startup
+        from crayon_hf.patching import startup
 
         os.environ |= startup.variables("all", os.environ)
     import nbformat

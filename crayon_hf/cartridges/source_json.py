@@ -1,0 +1,131 @@
+"""Where the ``tokenizer.json`` of a tokenizer is, and how a cartridge is made of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.cartridges import cache
+from crayon_hf.errors import SourceMissingError, UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json.document import dump, parsed
+from crayon_hf.util.damage import damage_of
+from crayon_hf.util.files import HeldFile
+
+_EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
+
+EMPTY = "an empty vocabulary"
+"""Why a tokenizer that is about to be trained is not native."""
+
+REFERENCE_METADATA = '{"reference":"tokenizers"}'
+"""The metadata of a cartridge whose ids are those of the ``tokenizers`` library."""
+
+
+class Source:
+    """A ``tokenizer.json``: its bytes, or the path where they are. Read only when it is needed.
+
+    A file is held open, so that a tokenizer goes on when its files are removed or replaced.
+    """
+
+    __slots__ = ("_again", "_digest", "_where")
+
+    def __init__(
+        self, where: str | bytes | None, digest: str | None = None, again: Callable[[], bytes] | None = None
+    ) -> None:
+        """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone."""
+        self._where = HeldFile(where) if isinstance(where, str) else where
+        self._digest = digest
+        self._again = again
+
+    @property
+    def exists(self) -> bool:
+        """False where the reference has no ``tokenizer.json`` at all."""
+        return self._where is not None
+
+    @property
+    def path(self) -> str | None:
+        """Where the file is, or was."""
+        return self._where.path if isinstance(self._where, HeldFile) else None
+
+    def read(self) -> bytes:
+        """The bytes. SourceMissingError when they are not there, or not those of this tokenizer."""
+        if isinstance(self._where, bytes):
+            return self._where
+        if self._where is None:
+            raise SourceMissingError("there is no tokenizer.json")
+        try:
+            data = self._where.read()
+        except FileNotFoundError as error:
+            data = self._made_again()
+            if not data:
+                message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
+                raise SourceMissingError(message) from error
+        if sha256(data).hexdigest() != self._digest:
+            raise SourceMissingError(f"{self._where.path} is not the file this cartridge was compiled from")
+        return data
+
+    def document(self) -> dict[str, Any]:
+        """The parsed JSON, as `tokenizer_json.parsed` reads it."""
+        return parsed(self.read())
+
+    def _made_again(self) -> bytes:
+        try:
+            return b"" if self._again is None else self._again()
+        except OSError:
+            return b""
+
+
+def reference_of(metadata: str) -> str:
+    """Which library's output is right, from the metadata of a cartridge."""
+    import json  # some milliseconds that opening a cached cartridge need not wait for
+
+    reference: str = json.loads(metadata).get("reference", "tokenizers")
+    return reference
+
+
+def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
+    """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
+    if _EMPTY.search(data) and _has_no_tokens(data):
+        raise UnsupportedError(EMPTY)
+    flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
+    try:
+        return _core.compile_tokenizer_json(data, metadata, flavor)
+    except UnsupportedError:
+        raise
+    except VocabularyError as error:
+        damage = damage_of(data)
+        if damage is None:
+            raise
+        raise VocabularyError(f"the tokenizer.json {damage}") from error
+
+
+def json_to_train(data: bytes) -> dict[str, Any]:
+    """The document of a BPE without any token, which training can fill. UnsupportedError where only the library can.
+
+    VocabularyError for what the compiler refuses of it.
+    """
+    document = parsed(data)
+    model = document["model"]
+    if model.get("type") != "BPE":
+        raise UnsupportedError(EMPTY)
+    trained = model | {"vocab": {"a": 0}, "merges": []}
+    affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # which are the trainer's
+    compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
+    return document
+
+
+def _has_no_tokens(data: bytes) -> bool:
+    import json
+
+    try:
+        document = json.loads(data)
+        return not document["model"]["vocab"] and not document.get("added_tokens")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False  # what is wrong with it, the compiler says
+
+
+def json_recipe(metadata: str = REFERENCE_METADATA) -> cache.Recipe:
+    """How a ``tokenizer.json`` becomes a cartridge."""
+    return cache.Recipe(f"tokenizer.json/{metadata}", lambda data: cache.Compiled(compile_json(data, metadata)))

@@ -1,0 +1,76 @@
+"""``parity --greedy``: how often longest match gives the exact ids, and how fast."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from crayon_hf.cli.output import print_line
+from crayon_hf.cli.tokenizers import open_named
+from crayon_hf.errors import CrayonError
+from crayon_hf.util.files import write_atomic
+
+BESIDE = ("tokenizers", "llama.cpp")
+"""Whose speed ``parity --greedy`` can measure beside ours."""
+
+
+def parity_of_greedy(arguments: argparse.Namespace) -> int:
+    """How often longest match gives the exact ids, and how fast."""
+    with TemporaryDirectory(prefix="crayon-parity-") as directory:
+        return _greedy(arguments, directory)
+
+
+def _greedy(arguments: argparse.Namespace, directory: str) -> int:
+    from crayon_hf.parity import greedy
+    from crayon_hf.parity.inputs.texts import find_text, read_text
+    from crayon_hf.parity.speed.machine import machine_lines
+
+    texts, limit = _texts(arguments, directory)
+    exact, other = (open_named(arguments.target, mode) for mode in ("exact", "greedy"))
+    contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
+    for name in filter(None, arguments.beside.split(",")):
+        if name not in BESIDE:
+            raise CrayonError(f"--beside {name}: expected one of {', '.join(BESIDE)}")
+        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.target)
+    results = []
+    for spec in texts:
+        path = find_text(spec)
+        text = read_text(path, limit).decode()
+        if not text:
+            raise CrayonError(f"{path} is empty: there is nothing to compare")
+        results.append(greedy.agreement(exact, other, text, path.name.split(".")[0]))
+        rounds = greedy.ROUNDS if arguments.rounds is None else arguments.rounds
+        if rounds:
+            results[-1].speeds = greedy.measure(contestants, text, rounds)
+    plain = json.dumps({"machine": machine_lines({}), "texts": [result.to_json() for result in results]})
+    if arguments.json == "-":
+        print_line(plain)
+    else:
+        if arguments.json:
+            write_atomic(arguments.json, plain.encode() + b"\n")
+        print_line("\n".join([*machine_lines({})[:2], "", greedy.table(results)]))
+    return 0
+
+
+def _texts(arguments: argparse.Namespace, directory: str) -> tuple[list[str], int | None]:
+    """The texts to measure on, and at most how many bytes of each."""
+    from crayon_hf.parity.inputs.texts import CORPUS, find_text
+
+    for text in arguments.text:
+        find_text(text)
+    limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
+    if arguments.text or os.environ.get("CRAYON_SHARED"):
+        return list(arguments.text or CORPUS), limit
+    return [_some_text(directory)], limit
+
+
+def _some_text(directory: str) -> str:
+    """A few megabytes that are on every machine: the sources of Python's library."""
+    path = os.path.join(directory, "python-library.txt")
+    with open(path, "wb") as out:
+        for source in sorted(Path(os.__file__).parent.glob("*.py")):
+            out.write(source.read_bytes().decode("utf-8", "replace").encode())
+    return path

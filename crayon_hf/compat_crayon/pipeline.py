@@ -1,0 +1,185 @@
+"""`Pipeline`: normalize, encode and format texts in threads, one stage handing to the next."""
+
+from __future__ import annotations
+
+import queue
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+from crayon_hf.compat_crayon.stages import Failed, Stage, Stages, StageStatistics
+from crayon_hf.errors import CrayonError, PipelineClosedError
+
+__all__ = ["Failed", "Pipeline", "PipelineTimeoutError", "StageStatistics"]
+
+
+class PipelineTimeoutError(CrayonError, TimeoutError, queue.Empty):
+    """There was no room, or no result, in time. CRAYON raises ``queue.Empty``, so it is that as well."""
+
+
+class Pipeline:
+    """Three stages in threads: ``normalize(text)``, the tokenizer, ``format(key, encoded)``.
+
+    >>> with Pipeline(tokenizer) as pipeline:  # doctest: +SKIP
+    ...     for result in pipeline.map(texts):
+    ...         ...
+
+    `submit` waits while too many items are in progress. An error is the result of its item, a `Failed`; other items go
+    on. Threads start with the first item and end with `close` or `cancel`.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        normalize: Callable[[str], str] | None = None,
+        format: Callable[[Any, Any], Any] | None = None,
+        depth: int = 4,
+        workers: int = 1,
+        ordered: bool = True,
+    ) -> None:
+        """`tokenizer` has `encode` (as a `Tokenizer`), or `tokenize` (as a `CrayonVocab`), or is called with a text.
+
+        What it gives goes to `format`; by default that makes a dict of ``id``, ``input_ids`` and ``length``. `workers`
+        threads encode. `depth` is how many items may wait before each stage, and how many results for whoever fetches
+        them. Results come in the order of the texts, unless
+        `ordered` is False.
+        """
+        encode = getattr(tokenizer, "encode", None) or getattr(tokenizer, "tokenize", None) or tokenizer
+        for name, value in (("tokenizer", encode), ("normalize", normalize), ("format", format)):
+            if not callable(value) and (value is not None or name == "tokenizer"):
+                raise TypeError(f"{name} is {type(value).__name__}, expected a function")
+        for name, count in (("depth", depth), ("workers", workers)):
+            if type(count) is not int:
+                raise TypeError(f"{name} is {type(count).__name__}, expected int")
+            if count < 1:
+                raise ValueError(f"{name} is {count}, expected 1 or more")
+        stages = [
+            Stage("encode", lambda _, text: encode(text), workers),
+            Stage("format", _record if format is None else format, sorts=ordered),
+        ]
+        if normalize is not None:
+            stages.insert(0, Stage("normalize", lambda _, text: normalize(text)))
+        self._stages = Stages(stages, depth)
+        self._is_mapping = False
+        # The threads know the stages, not this: when nobody has it any more they are told to end.
+        weakref.finalize(self, self._stages.stop).atexit = False
+
+    # -- items
+
+    def submit(self, key: Hashable, text: str, timeout: float | None = None) -> None:
+        """Give a text to the first stage; its result has the `key`. Waits while the queues are full.
+
+        PipelineTimeoutError when that takes longer than `timeout` seconds.
+        """
+        self._check_no_map()
+        if not self._stages.put(key, text, timeout):
+            raise PipelineTimeoutError(f"no room for an item within {timeout} seconds: fetch results")
+
+    def get_result(self, timeout: float | None = 10.0) -> Any:
+        """The next result: what `format` gave, or a `Failed`.
+
+        PipelineTimeoutError if none comes in time, PipelineClosedError if there are no more.
+        """
+        self._check_no_map()
+        try:
+            return self._stages.get(timeout)
+        except TimeoutError:
+            raise PipelineTimeoutError(f"no result within {timeout} seconds") from None
+
+    def results(self) -> Iterator[Any]:
+        """All results, until the pipeline is closed and none are left."""
+        try:
+            while True:
+                yield self.get_result(None)
+        except PipelineClosedError:
+            return
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.results()
+
+    def map(self, texts: Iterable[str]) -> Iterator[Any]:
+        """The result of each text; its key is its index. Reads from `texts` only as much as there is room for.
+
+        The pipeline must be idle otherwise. Results that are not fetched in the end are dropped.
+        """
+        self._check_idle()
+        return self._map(texts)
+
+    def _map(self, texts: Iterable[str]) -> Iterator[Any]:
+        self._check_idle()
+        self._is_mapping = True
+        waiting = 0
+        try:
+            for key, text in enumerate(texts):
+                while not self._stages.put(key, text, 0):
+                    yield self._stages.get(None)
+                    waiting -= 1
+                waiting += 1
+            while waiting:
+                yield self._stages.get(None)
+                waiting -= 1
+        finally:
+            self._is_mapping = False
+            if waiting:
+                self._stages.forget()
+
+    def _check_idle(self) -> None:
+        self._check_no_map()
+        if not self._stages.is_idle:
+            raise RuntimeError("map needs a pipeline for itself: fetch the results of what was submitted first")
+
+    def _check_no_map(self) -> None:
+        if self._is_mapping:
+            raise RuntimeError("a map is using this pipeline: finish it first")
+
+    # -- life
+
+    @property
+    def is_closed(self) -> bool:
+        """True when nothing can be submitted any more."""
+        return self._stages.is_closed
+
+    def close(self) -> None:
+        """Finish the submitted items, accept no more, and end the threads. Remaining results can still be fetched."""
+        self._stages.close()
+
+    def cancel(self) -> list[Any]:
+        """Finish the items that threads are working on, and end the threads. Returns the keys of the others."""
+        return self._stages.cancel()
+
+    def stats(self) -> dict[str, StageStatistics]:
+        """For each stage: how many items it finished, how many failed, and its seconds of work."""
+        return self._stages.statistics()
+
+    def __enter__(self) -> Pipeline:
+        self.start_pipeline()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None:
+            self.cancel()
+            return
+        try:
+            self.close()
+        except BaseException:  # an interrupt while it waited
+            self.cancel()
+            raise
+
+    # -- CRAYON's names
+
+    def start_pipeline(self) -> None:
+        """Start the threads, which the first item would do as well."""
+        self._stages.start()
+
+    def stop_pipeline(self) -> None:
+        """`close`."""
+        self.close()
+
+    def submit_text(self, text_id: Hashable, text: str) -> None:
+        """`submit`, without a limit of time."""
+        self.submit(text_id, text)
+
+
+def _record(key: Any, encoded: Any) -> dict[str, Any]:
+    ids = getattr(encoded, "ids", encoded)
+    return {"id": key, "input_ids": ids, "length": len(ids)}

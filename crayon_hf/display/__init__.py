@@ -1,0 +1,12 @@
+"""How tokens are shown to people: in a terminal, in a notebook, on a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def encoding_html(encoding: Any) -> str:
+    """The tokens of an `Encoding` in colour, with ids and offsets on hover: what a notebook shows of one."""
+    from crayon_hf.display.html import of_encoding
+
+    return of_encoding(encoding)

@@ -1,0 +1,169 @@
+"""Tokens as HTML: in colours that are readable on light and on dark ground, each with its id and offsets on hover.
+
+A fragment brings its style along and needs nothing else: no script, no font, no network. All that comes from a text or
+a vocabulary is escaped, and what cannot be seen is written out. A long text is cut, and the cut says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import islice
+from typing import Any
+
+from crayon_hf.display.cells import Cell, cells_of_bytes, cells_of_text, hexadecimal, plain
+from crayon_hf.display.tokens import Token
+from crayon_hf.util.byte_level import BYTE_LEVEL
+
+MOST_TOKENS = 1000
+"""So many are shown."""
+
+_MOST_CELLS = 120
+"""So many characters of one token."""
+_MOST_BYTES = 16
+_GROUNDS = 6
+
+STYLE = """
+.crayon-hf{--c0:#bfdcf7;--c1:#f7dfb0;--c2:#c3e8bd;--c3:#efcdee;--c4:#eeeaa4;--c5:#d5d3f5;--cs:#d3d3d3;--ink:#16181d;
+--mark:#6b3f0c;font:14px/1.9 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere;
+white-space:pre-wrap;margin:.3em 0;max-width:100%}
+.crayon-hf b{font-weight:600}.crayon-hf i{font-style:normal;opacity:.7}
+.crayon-hf span{color:var(--ink);border-radius:3px;padding:2px 0;unicode-bidi:isolate;cursor:default}
+.crayon-hf span u{text-decoration:none;color:var(--mark)}
+.crayon-hf .c0{background:var(--c0)}.crayon-hf .c1{background:var(--c1)}.crayon-hf .c2{background:var(--c2)}
+.crayon-hf .c3{background:var(--c3)}.crayon-hf .c4{background:var(--c4)}.crayon-hf .c5{background:var(--c5)}
+.crayon-hf .cs{background:var(--cs)}.crayon-hf .cd{text-decoration:underline 2px #d11}
+.crayon-hf span:hover{outline:2px solid #2a7de1}
+"""
+_DARK = (
+    "--c0:#1d4468;--c1:#5f4510;--c2:#245a2b;--c3:#5c2f5b;--c4:#55510f;--c5:#403d78;--cs:#4b4b4b;--ink:#f3f4f6;"
+    "--mark:#f6c272"
+)
+# Which ground there is, notebooks say each in its own way; a page goes by what the user set for all pages, but for the
+# classic notebook and nbconvert's page of it, which are never dark.
+_LIGHT = "[data-jp-theme-light=true] *,.vscode-light *,#notebook-container *"
+_DARK_STYLE = (
+    f"@media (prefers-color-scheme:dark){{.crayon-hf:not({_LIGHT}){{{_DARK}}}}}\n"
+    f"[data-jp-theme-light=false] .crayon-hf,.vscode-dark .crayon-hf,html[theme=dark] .crayon-hf{{{_DARK}}}\n"
+)
+
+
+def of_encoding(encoding: Any) -> str:
+    """An `Encoding`, which has no text: its tokens, with the spelling of bytes undone where it is surely that."""
+    total, more = len(encoding), len(getattr(encoding, "overflowing", ()))
+    rest = f", and {more} overflowing" if more else ""
+    return fragment(list(_tokens_of(encoding)), f"{_count(total)}{rest}", total)
+
+
+def of_tokenizer(name: str, facts: Mapping[str, str], sample: Sequence[Token]) -> str:
+    """A tokenizer: its facts, and a text in its tokens."""
+    rows = " · ".join(f"<i>{escape(key)}</i> {escape(plain_text(value))}" for key, value in facts.items())
+    shown = f"\n{''.join(_spans(sample, ()))}" if sample else ""
+    return f'{_style()}<div class="crayon-hf"><b>{escape(plain_text(name))}</b>  {rows}{shown}</div>'
+
+
+def fragment(
+    tokens: Sequence[Token], title: str, total: int | None = None, differing: Collection[int] = (), unit: str = "chars"
+) -> str:
+    """A title and tokens, `MOST_TOKENS` at most; `total` is how many there are, by default those.
+
+    `differing` are the places of those to be marked; `unit` is what offsets count.
+    """
+    total = len(tokens) if total is None else total
+    left = total - min(len(tokens), MOST_TOKENS)
+    rest = f"<i> … and {left:,} more</i>" if left > 0 else ""
+    body = "".join(_spans(tokens, differing, unit))
+    return f'{_style()}<div class="crayon-hf"><b>{escape(title)}</b>\n{body}{rest}</div>'
+
+
+def page(title: str, fragments: Iterable[str]) -> str:
+    """A whole page for a browser."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n<meta name="color-scheme" content="light dark">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape(plain_text(title))}</title>\n<style>:root{{color-scheme:light dark}}body{{margin:2em}}</style>"
+        "</head>\n<body>\n" + "\n".join(fragments) + "\n</body></html>\n"
+    )
+
+
+def plain_text(text: str) -> str:
+    """A text in which all that is not seen is written out, but for spaces."""
+    return " ".join(map(plain, text.split(" ")))
+
+
+def short_path(path: str) -> str:
+    """Where a tokenizer is from, in a word or two: a name of the Hub as it is, of a path its end."""
+    if not os.path.isabs(path):
+        return path
+    parent, name = os.path.split(os.path.normpath(path))
+    return os.path.join(os.path.basename(parent), name) if name.startswith("tokenizer.") else name
+
+
+def _style() -> str:
+    return f"<style>{STYLE}{_DARK_STYLE}</style>"
+
+
+def _count(number: int) -> str:
+    return f"{number:,} token{'' if number == 1 else 's'}"
+
+
+def _spans(tokens: Sequence[Token], differing: Collection[int], unit: str = "chars") -> Iterator[str]:
+    for number, token in enumerate(islice(tokens, MOST_TOKENS)):
+        if token.gap:
+            yield "\n" if "\n" in token.gap else " "
+        special = token.is_added or token.is_inserted
+        ground = "cs" if special else f"c{number % _GROUNDS}"
+        classes = f"{ground} cd" if number in differing else ground
+        yield f'<span class="{classes}" title="{_hover(token, unit)}">{_text(token)}</span>'
+        yield "<wbr>"
+
+
+def _hover(token: Token, unit: str) -> str:
+    shown = plain(token.token[:_MOST_CELLS]) + ("…" if len(token.token) > _MOST_CELLS else "")
+    lines = [f"id {token.id}", f"token {shown}"]
+    if token.data:
+        more = f" … ({len(token.data)})" if len(token.data) > _MOST_BYTES else ""
+        lines.append(f"bytes {hexadecimal(token.data[:_MOST_BYTES])}{more}")
+    lines.append("added around the text" if token.is_inserted else f"{unit} {token.start}-{token.end}")
+    return escape("\n".join(lines)).replace("\n", "&#10;")
+
+
+def _text(token: Token) -> str:
+    cells = cells_of_bytes(token.shown) if isinstance(token.shown, bytes) else cells_of_text(token.shown)
+    shown = list(islice(cells, _MOST_CELLS + 1))
+    text = "".join(map(_cell, shown[:_MOST_CELLS]))
+    return (text + "<u>…</u>" if len(shown) > _MOST_CELLS else text) or "<u>∅</u>"
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    return (f"<u>{text}</u>" if cell.is_mark else text) + ("<br>" if cell.ends_line else "")
+
+
+# -- an Encoding
+
+
+_BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+
+
+def _tokens_of(encoding: Any) -> Iterator[Token]:
+    rows = list(
+        islice(
+            zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.special_tokens_mask, strict=True), MOST_TOKENS
+        )
+    )
+    spelled = _is_byte_level([token for _, token, _, special in rows if not special])
+    for id, token, (start, end), special in rows:
+        data = token.encode("utf-8", "surrogatepass")
+        shown: str | bytes = token
+        if spelled and not special and all(char in _BYTES for char in token):
+            shown = data = bytes(_BYTES[char] for char in token)
+        yield Token(id, token, data, start, end, False, bool(special) and start == end, shown)
+
+
+def _is_byte_level(tokens: Sequence[str]) -> bool:
+    """Whether tokens are spelled in the alphabet of bytes: nothing else is in them, and something that only it has."""
+    chars = set("".join(tokens))
+    return all(char in _BYTES for char in chars) and any(_BYTES[char] != ord(char) for char in chars)

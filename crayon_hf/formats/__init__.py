@@ -1,0 +1,127 @@
+"""Readers of other vocabulary formats. Each gives a ``tokenizer.json``, the one form that the compiler reads.
+
+`convert` takes any source, whatever its name, `write` makes a directory of the result that transformers opens, and
+`crayon_hf.formats.export` is the way back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crayon_hf.formats.converted import Converted, Progress
+    from crayon_hf.formats.recognise import Kind
+
+__all__ = ["REVISIONS", "convert", "read", "write"]
+
+REVISIONS = {"CRAYON_V2": 1, "GGUF": 1, "SENTENCEPIECE": 1, "TEKKEN": 1, "VOCAB_JSON": 1, "WORDPIECE": 1}
+"""Part of the key under which results are cached: raise that of a `Kind` when the same source of it gives another
+tokenizer.json. Rank files have theirs in `tiktoken`."""
+
+_CARRIED = ("chat_template", "model_max_length")
+"""What a tokenizer_config.json says that is true whatever file beside it has the vocabulary."""
+
+
+def convert(
+    source: Any,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Converted:
+    """The vocabulary of a file or a directory, of a tiktoken encoding by its name, or of a ``tiktoken.Encoding``.
+
+    What a file is, its content says. `pattern`, `special_tokens` and `name` (of the encoding whose pattern and special
+    tokens are used) are for rank files, which do not say them.
+
+    docs/sources.md has examples.
+    """
+    from crayon_hf.formats.recognise import recognise
+    from crayon_hf.formats.tiktoken_objects import is_encoding_name, read_encoding
+
+    options = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    if not isinstance(source, (str, os.PathLike)) or (not os.path.exists(source) and is_encoding_name(source)):
+        return read_encoding(source, **given)
+    return read(recognise(source), os.fspath(source), progress=progress, **given)
+
+
+def read(
+    kind: Kind, path: str, data: bytes | None = None, *, progress: Progress | None = None, **options: Any
+) -> Converted:
+    """A source whose kind is known. `data` is what the file contains, if somebody has read it."""
+    from crayon_hf.errors import VocabularyError
+    from crayon_hf.formats import huggingface
+    from crayon_hf.formats.recognise import Kind, look_into, vocab_and_merges
+    from crayon_hf.formats.sidecar_files import files_beside
+    from crayon_hf.util.files import read_source
+
+    if kind is Kind.DIRECTORY:
+        kind, file = look_into(path)
+        converted = read(kind, file, progress=progress, **options)
+        if kind in (Kind.TOKENIZER_JSON, Kind.VOCAB_JSON, Kind.WORDPIECE):
+            return converted
+        beside = files_beside(file).config
+        return converted._replace(config={key: beside[key] for key in _CARRIED if key in beside} | converted.config)
+    if kind is Kind.GGUF:  # never read whole
+        from crayon_hf.formats.gguf import read_gguf
+
+        _refuse(options, kind, path)
+        return read_gguf(path, progress=progress)
+    if kind is Kind.CARTRIDGE:
+        from crayon_hf.formats.repository import read_cartridge
+
+        _refuse(options, kind, path)
+        return read_cartridge(path)
+    data = read_source(path) if data is None else data
+    if kind is Kind.TIKTOKEN:
+        from crayon_hf.formats.tiktoken_objects import read_rank_file
+
+        return read_rank_file(data, **options)
+    _refuse(options, kind, path)
+    if kind is Kind.TOKENIZER_JSON:
+        return huggingface.read_tokenizer_json(data, files_beside(path))
+    if kind in (Kind.VOCAB_JSON, Kind.MERGES):
+        vocab, merges = vocab_and_merges(path, kind)
+        files = (data, read_source(merges)) if kind is Kind.VOCAB_JSON else (read_source(vocab), data)
+        return huggingface.read_vocab_and_merges(*files, files_beside(path))
+    if kind is Kind.WORDPIECE:
+        return huggingface.read_wordpiece(data, files_beside(path))
+    if kind is Kind.SENTENCEPIECE:
+        from crayon_hf.formats.sentencepiece import read_sentencepiece
+
+        return read_sentencepiece(data, progress=progress)
+    if kind is Kind.TEKKEN:
+        from crayon_hf.formats.tekken import read_tekken
+
+        return read_tekken(data, progress=progress)
+    if kind is Kind.CRAYON_V2:
+        from crayon_hf.formats.crayon_v2 import companion_of, read_companion, read_crayon_v2
+
+        companion = companion_of(path)
+        return read_crayon_v2(data, None if companion is None else read_companion(read_source(companion)))
+    raise VocabularyError(f"{path} is {kind}, which is not supported")
+
+
+def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool = True) -> list[str]:
+    """Make a directory that transformers opens, and crayon_hf without compiling anything; the paths of its files.
+
+    ``tokenizer.json``, ``tokenizer_config.json`` and ``tokenizer.dat`` appear together, or not at all. What else is in
+    the directory stays, and so do settings of a tokenizer_config.json that the vocabulary says nothing about.
+
+    docs/sources.md has examples.
+    """
+    from crayon_hf.formats.repository import write as write_repository
+
+    written: list[str] = write_repository(converted, directory, cartridge)
+    return written
+
+
+def _refuse(options: Mapping[str, Any], kind: Kind, path: str) -> None:
+    from crayon_hf.errors import VocabularyError
+
+    if options:
+        raise VocabularyError(f"{path} is {kind.value}: {', '.join(options)} is for tiktoken rank files")

@@ -1,0 +1,137 @@
+"""CRAYON's version 2 cartridges (``.dat``, and beside it a ``.json`` with the tokens' strings) to ``tokenizer.json``.
+
+CRAYON cuts a text into the longest tokens of its vocabulary, over bytes. Stock ``tokenizers`` does the same with the
+result: one WordPiece word that has no limit and no prefix, spelled in the byte-level alphabet. CRAYON destroys a byte
+that begins no token (it gives id 1, which is some other token); here such bytes get ids of their own after the last
+one, so that every text comes back. How many ids there were before them is in the metadata, for those who want CRAYON's
+own answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.formats.converted import Converted, written
+from crayon_hf.util.byte_level import spell
+
+UNKNOWN = 1
+"""The id that CRAYON gives for a byte that it does not know."""
+
+_MOST_IDS = 1 << 24
+_NO_LIMIT = 2**53 - 1  # the largest count that every reader of JSON takes
+
+
+def read_crayon_v2(data: bytes, tokens: Sequence[str] | None) -> Converted:
+    """The vocabulary of a version 2 cartridge. `tokens` are the strings beside it, by their ids (`read_companion`).
+
+    They are checked against the keys of the cartridge, and say how many ids there are. An id without a key stays a
+    hole, since CRAYON never gives it: the string is a duplicate, or it begins with NUL, which CRAYON's compiler drops.
+    """
+    keys = [(key, id) for key, id in _core.list_double_array(*_core.read_cartridge_v2(data)) if key]
+    if not keys:
+        raise VocabularyError("the version 2 cartridge has no tokens")
+    by_id: dict[int, bytes] = {}
+    for key, id in keys:
+        if by_id.setdefault(id, key) != key:
+            raise UnsupportedError(f"tokens {by_id[id]!r} and {key!r}, which have the same id ({id})")
+    if tokens is not None:
+        _check(by_id, tokens)
+    count = max(max(by_id) + 1, len(tokens or ()))
+    if count > _MOST_IDS:
+        raise UnsupportedError(f"an id of {count - 1}, too large: tokenizers would go through all ids up to it")
+    single = {key[0] for key in by_id.values() if len(key) == 1}
+    missing = [bytes([byte]) for byte in range(256) if byte not in single]
+    by_id |= dict(enumerate(missing, count))
+    vocab = {spell(by_id[id]): id for id in sorted(by_id)}
+    unknown = spell(by_id.get(UNKNOWN, by_id[min(by_id)]))  # never used: there is a token for every byte
+    return Converted(longest_match(vocab, unknown), {}, "xerv-crayon", metadata=MappingProxyType({"tokens": count}))
+
+
+def read_companion(data: bytes) -> list[str]:
+    """The strings in the ``.json`` beside a cartridge, by id: a list, or an object with ``vocab``, strings to ids."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise VocabularyError(f"the .json beside the version 2 cartridge is not JSON: {error}") from error
+    tokens = _from_object(value["vocab"]) if isinstance(value, dict) and "vocab" in value else value
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise VocabularyError("the .json beside the version 2 cartridge is not a list of strings")
+    return tokens
+
+
+def companion_of(path: str) -> str | None:
+    """The path of the ``.json`` beside a cartridge, if it is there."""
+    beside = os.path.splitext(path)[0] + ".json"
+    return beside if beside != path and os.path.isfile(beside) else None
+
+
+def bytes_of(string: str) -> bytes | None:
+    """The bytes that a string of a companion stands for, or None.
+
+    CRAYON's strings are text. Ours may be tokens that are not UTF-8: their bytes are written as the lone surrogates
+    U+DC80 to U+DCFF, as Python's ``surrogateescape`` does.
+    """
+    try:
+        return string.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return None
+
+
+def _from_object(vocab: Any) -> list[str]:
+    if not isinstance(vocab, dict) or not all(type(id) is int and 0 <= id < 2**31 for id in vocab.values()):
+        raise VocabularyError('the .json beside the version 2 cartridge has a "vocab" that does not map strings to ids')
+    size = max(vocab.values(), default=-1) + 1
+    if size > _MOST_IDS:
+        raise VocabularyError(f"the .json beside the version 2 cartridge has {len(vocab)} tokens and an id {size - 1}")
+    tokens = [""] * size
+    for string, id in vocab.items():
+        tokens[id] = string
+    return tokens
+
+
+def _check(by_id: dict[int, bytes], tokens: Sequence[str]) -> None:
+    for id, key in sorted(by_id.items()):
+        if id >= len(tokens):
+            raise VocabularyError(
+                f"the .json beside the version 2 cartridge has {len(tokens)} tokens, and {key!r} has id {id}"
+            )
+        if bytes_of(tokens[id]) != key:
+            raise VocabularyError(
+                f"the .json beside the version 2 cartridge belongs to another vocabulary: id {id} is {tokens[id]!r} "
+                f"there, and {key!r} in the cartridge"
+            )
+
+
+def longest_match(vocab: dict[str, int], unknown: str) -> bytes:
+    """The ``tokenizer.json`` of longest match over byte-level tokens, every byte among them (so none is `unknown`)."""
+    document: bytes = written(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [],
+            "normalizer": None,
+            "pre_tokenizer": {
+                "type": "ByteLevel",
+                "add_prefix_space": False,
+                "trim_offsets": True,
+                "use_regex": False,
+            },
+            "post_processor": None,
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {
+                "type": "WordPiece",
+                "unk_token": unknown,
+                "continuing_subword_prefix": "",
+                "max_input_chars_per_word": _NO_LIMIT,
+                "vocab": vocab,
+            },
+        }
+    )
+    return document

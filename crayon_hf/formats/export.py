@@ -1,0 +1,245 @@
+"""Writes a vocabulary as ``tokenizer.json``, as tiktoken's ranks, or as a version 2 cartridge of CRAYON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf import _core
+from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.formats.converted import Converted
+from crayon_hf.formats.repository import as_the_library_writes
+from crayon_hf.tokenizer_json.document import ids_of
+from crayon_hf.util.byte_level import BYTE_LEVEL
+
+if TYPE_CHECKING:
+    from crayon_hf.tokenizer import Tokenizer
+
+_BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+
+
+class Ranks(NamedTuple):
+    """What tiktoken needs."""
+
+    data: bytes
+    """The rank file."""
+    pattern: str | None
+    """The pattern that splits text; None where no pattern alone does what the tokenizer does before its model."""
+    special_tokens: dict[str, int]
+
+
+class CrayonV2(NamedTuple):
+    """What CRAYON needs."""
+
+    cartridge: bytes
+    companion: bytes
+    """The ``.json`` beside it: the strings by their ids. Bytes that are not UTF-8 are lone surrogates in them."""
+    keys: int
+    """How many tokens CRAYON can give."""
+
+
+def to_tokenizer_json(vocabulary: Converted | Tokenizer) -> bytes:
+    """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
+    if isinstance(vocabulary, Converted):
+        written: bytes = as_the_library_writes(vocabulary.tokenizer_json)
+        return written
+    return vocabulary.to_str(pretty=True).encode()
+
+
+def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
+    """The ranks of a byte-level BPE vocabulary, when tiktoken does the same with them.
+
+    tiktoken joins what has a rank, lowest rank first, and takes a whole piece that has one as it is. UnsupportedError
+    when that is not what the merges of the vocabulary do.
+    """
+    from crayon_hf.formats.tiktoken import write_ranks
+
+    document = _document(_converted(vocabulary))
+    model, added = document["model"], _added_tokens(document)
+    if model.get("type", "BPE") != "BPE" or not _is_byte_level(document):
+        raise UnsupportedError("only a byte-level BPE vocabulary has ranks")
+    for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
+        if model.get(option):
+            raise UnsupportedError(f"the vocabulary has {option}, which tiktoken does not have")
+    vocab = ids_of(model)
+    ordinary = {token: id for token, id in vocab.items() if token and added.get(token) != id}
+    ranks = {_from_byte_level(token): id for token, id in ordinary.items()}
+    _check_ids(ordinary)
+    order = sorted(ranks, key=lambda token: ranks[token])
+    _check_merges(order, model)
+    return Ranks(write_ranks(ranks), _pattern(document), added)
+
+
+def to_crayon_v2(vocabulary: Converted | Tokenizer) -> CrayonV2:
+    """The tokens of the model as a longest-match cartridge, over bytes.
+
+    The model's tokens are spelled as the model sees text: where a normalizer or a pre-tokenizer writes ``▁`` for a
+    space, so do they. Added tokens are strings in the companion alone, since CRAYON has no special tokens.
+    """
+    converted = _converted(vocabulary)
+    document = _document(converted)
+    known = converted.metadata.get("tokens") if converted.reference == "xerv-crayon" else None
+    keys = {key: id for key, id in _keys(document).items() if known is None or id < known}
+    trie = _core.build_double_array(sorted(keys.items()))
+    strings = {id: content for content, id in _added_tokens(document).items()}
+    strings |= {id: key.decode("utf-8", "surrogateescape") for key, id in keys.items()}
+    size = max([max(strings, default=-1) + 1, known or 0])
+    companion = json.dumps([strings.get(id, "") for id in range(size)])
+    return CrayonV2(_core.write_cartridge_v2(*trie), companion.encode(), len(keys))
+
+
+def count_tokens(converted: Converted) -> int:
+    """How many tokens a vocabulary has, with the added ones."""
+    document = _document(converted)
+    return len({**ids_of(document["model"]), **_added_tokens(document)})
+
+
+def _converted(vocabulary: Converted | Tokenizer) -> Converted:
+    if isinstance(vocabulary, Converted):
+        return vocabulary
+    metadata = json.loads(vocabulary._current_engine().metadata)
+    reference = metadata.pop("reference", "tokenizers")
+    return Converted(vocabulary.to_str().encode(), {}, reference, None, MappingProxyType(metadata))
+
+
+def _document(converted: Converted) -> dict[str, Any]:
+    try:
+        document = json.loads(converted.tokenizer_json)
+        if "type" not in document["model"]:  # an old file: the library knows what it is
+            document = json.loads(to_tokenizer_json(converted))
+        if "vocab" not in document["model"]:
+            raise KeyError("vocab")
+        ids = [*ids_of(document["model"]).values(), *_added_tokens(document).values()]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise VocabularyError(f"the tokenizer.json is malformed: {error!r}") from error
+    if not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+        raise VocabularyError("the tokenizer.json has ids that are not integers")
+    result: dict[str, Any] = document
+    return result
+
+
+def _added_tokens(document: Mapping[str, Any]) -> dict[str, int]:
+    return {token["content"]: token["id"] for token in document.get("added_tokens") or []}
+
+
+def _is_byte_level(document: Mapping[str, Any]) -> bool:
+    """True when the last step before the model spells bytes."""
+    return bool(_steps(document)) and _steps(document)[-1].get("type") == "ByteLevel"
+
+
+def _steps(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The pre-tokenizers one by one."""
+    steps, waiting = [], [document.get("pre_tokenizer")]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict) and part.get("type") == "Sequence":
+            waiting += reversed(part.get("pretokenizers") or [])
+        elif isinstance(part, dict):
+            steps.append(part)
+    return steps
+
+
+def _from_byte_level(token: str) -> bytes:
+    try:
+        return bytes([_BYTES[char] for char in token])
+    except KeyError as error:
+        raise UnsupportedError(f"token {token!r} does not spell bytes: {error.args[0]!r} stands for no byte") from None
+
+
+# -- tiktoken
+
+
+def _check_ids(ids: Mapping[Any, int]) -> None:
+    """UnsupportedError for two tokens with the same id."""
+    seen: dict[int, Any] = {}
+    for token, id in ids.items():
+        if seen.setdefault(id, token) != token:
+            raise UnsupportedError(f"tokens {seen[id]!r} and {token!r} have the same id, {id}")
+
+
+def _check_merges(order: list[bytes], model: Mapping[str, Any]) -> None:
+    """Prove that the merges do what the ranks do.
+
+    By the argument in ``rank_merges.h`` tiktoken makes a token by one pair alone, whatever the text. Merges that have
+    that pair for every token, and that come in the order of what they make, pick the same pair at every step: others
+    that they may have for a token (as lists of all ways to split one do) never are of the lowest rank.
+    """
+    try:
+        joined = _core.merges_from_ranks(order)
+    except VocabularyError as error:
+        raise UnsupportedError(f"tiktoken needs a token for each byte: {error}") from error
+    rank = {token: i for i, token in enumerate(order)}
+    merges = [_pair(merge) for merge in model.get("merges") or []]
+    highest = 0
+    for left, right in merges:
+        made = rank.get(left + right, -1)
+        if made < highest:
+            after = f"which {order[highest]!r} is before, though its id is higher" if made >= 0 else "which has no id"
+            raise UnsupportedError(f"the merges are not in the order of the ids: one makes {left + right!r}, {after}")
+        highest = made
+    known = set(merges)
+    for first, second, product in joined:
+        if (order[first], order[second]) not in known:
+            pair = f"{order[first]!r} and {order[second]!r}"
+            raise UnsupportedError(f"tiktoken would join {pair} to {order[product]!r}, but no merge does")
+    if not model.get("ignore_merges"):
+        reached = {product for _, _, product in joined}
+        whole = next((token for i, token in enumerate(order) if len(token) > 1 and i not in reached), None)
+        if whole is not None:
+            raise UnsupportedError(f"no merge makes the token {whole!r}, but tiktoken would give it for a whole piece")
+
+
+def _pair(merge: Any) -> tuple[bytes, bytes]:
+    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    return _from_byte_level(left), _from_byte_level(right)
+
+
+def _pattern(document: Mapping[str, Any]) -> str | None:
+    """A pattern that tiktoken reads as the vocabulary's own is meant."""
+    *steps, last = _steps(document)
+    if document.get("normalizer") or last.get("add_prefix_space", True):
+        return None
+    if last.get("use_regex", True):
+        family = None if steps else "gpt2"
+    elif len(steps) == 1 and steps[0].get("type") == "Split":
+        how = steps[0].get("behavior"), bool(steps[0].get("invert"))
+        pattern = steps[0].get("pattern")
+        text = pattern.get("Regex") if isinstance(pattern, dict) else None
+        if not text or how != ("Isolated", False):
+            return None
+        if _core.is_read_alike(text):
+            return str(text)
+        family = _core.family_of_pattern(text, "oniguruma")
+    else:
+        family = None
+    if family is None:
+        return None
+    spelled: str = _core.canonical_pattern(family)
+    return spelled if _core.family_of_pattern(spelled, "rust_regex") == family else None
+
+
+# -- version 2
+
+
+def _keys(document: Mapping[str, Any]) -> dict[bytes, int]:
+    model, added = document["model"], _added_tokens(document)
+    kind = model.get("type", "BPE")
+    if kind == "WordLevel":
+        raise UnsupportedError("a WordLevel vocabulary has whole words, which no longest match gives")
+    for option in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(option):
+            raise UnsupportedError(
+                f"the vocabulary has {option} {model[option]!r}: the meaning of a token depends on its place"
+            )
+    is_byte_level = _is_byte_level(document)
+    keys: dict[bytes, int] = {}
+    for token, id in ids_of(model).items():
+        if is_byte_level and added.get(token) == id:
+            continue  # it is spelled as it is, not in the alphabet
+        key = _from_byte_level(token) if is_byte_level else token.encode()
+        if key:
+            keys[key] = id
+    _check_ids(keys)
+    return keys

@@ -1,0 +1,246 @@
+"""Pieces with scores and kinds, as SentencePiece models and GGUF files hold them, to ``tokenizer.json``.
+
+The result gives the ids of ``SentencePieceProcessor.encode`` and the text of ``decode``, in stock ``tokenizers`` and
+here. What that takes:
+
+- *Control pieces, the unknown piece and byte pieces* are in the vocabulary, but no text becomes one. They are not among
+  the added tokens: those are looked for in every text.
+- *User-defined pieces* are always found, wherever they are. They are not added tokens either, since the text beside an
+  added token is normalized by itself, and would get a prefix of its own. A BPE model has them cut out by a ``Split``
+  and looks each pretoken up before it merges (``ignore_merges``). That would find the other kinds, too, and pieces that
+  merging never makes: a text that is nothing but such a piece is cut once more (`_cuts`).
+- *Merges* are made from the pieces (`piece_merges`).
+- *Scores of a Unigram model* are chosen so that only normal and user-defined pieces are found (`piece_scores`).
+
+SentencePiece adds scores in single precision, ``tokenizers`` in double: where two ways to cut a text have one score but
+for rounding, such as ``a aa`` and ``aa a``, SentencePiece takes one or the other, depending on all that comes before;
+here it is always the same one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.errors import UnsupportedError, VocabularyError
+from crayon_hf.formats import piece_models, piece_texts
+from crayon_hf.formats.converted import Progress
+from crayon_hf.formats.literals import any_of, literal
+from crayon_hf.formats.piece_types import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    SPACE,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    Component,
+    Piece,
+    PieceOptions,
+    replace,
+)
+
+__all__ = [
+    "BYTE",
+    "CONTROL",
+    "NORMAL",
+    "UNKNOWN",
+    "UNUSED",
+    "USER_DEFINED",
+    "Piece",
+    "PieceOptions",
+    "config_of",
+    "document_of",
+]
+
+Document = dict[str, Any]
+_FOUND = (NORMAL, USER_DEFINED)
+_UNSEEN = "\ufdd7"
+"""A noncharacter, which no model has seen."""
+
+
+def document_of(
+    pieces: Sequence[Piece],
+    model: str,
+    options: PieceOptions = PieceOptions(),  # noqa: B008 (immutable)
+    progress: Progress | None = None,
+) -> Document:
+    """The ``tokenizer.json`` of a model of pieces: ``"bpe"``, ``"unigram"`` or ``"char"`` (single characters only).
+
+    VocabularyError when the pieces contradict each other, UnsupportedError when no ``tokenizer.json`` says what
+    SentencePiece does with them.
+    """
+    _check(pieces, options)
+    user_defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    normalizers = piece_texts.normalizers(options, user_defined)
+    splits: list[Component] = []
+    if model == "unigram":
+        body = piece_models.unigram(pieces, options.byte_fallback)
+        unseen = _unknown_all_over(pieces, fused=not options.byte_fallback)
+        if options.byte_fallback and unseen:
+            splits = [_split(_between(unseen))]
+        if options.escape_whitespaces and piece_models.words_are_apart(pieces):
+            splits.append({"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "never", "split": True})
+    elif model in ("bpe", "char"):
+        body = piece_models.bpe(pieces, options.byte_fallback, merging=model == "bpe", progress=progress)
+        unseen = {}
+        if body["ignore_merges"]:
+            cuts, unseen = _cuts(pieces, body)
+            splits = [_split(pattern) for pattern in (any_of(user_defined), cuts) if pattern]
+    else:
+        raise UnsupportedError(f"a SentencePiece model of type {model!r}")
+    if unseen and not options.byte_fallback:
+        # One more unknown character in a run of them: the run is one unknown piece as before, and no other.
+        normalizers.append(replace(_between(unseen), _UNSEEN, regex=True))
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": _added(pieces) if options.control_in_text else [],
+        "normalizer": piece_texts.sequence("normalizers", normalizers),
+        "pre_tokenizer": piece_texts.sequence("pretokenizers", splits),
+        "post_processor": piece_texts.around(
+            _named(pieces, options.bos_id) if options.add_bos else None,
+            _named(pieces, options.eos_id) if options.add_eos else None,
+        ),
+        "decoder": piece_texts.decoder(pieces, options),
+        "model": body,
+    }
+
+
+def config_of(pieces: Sequence[Piece], options: PieceOptions) -> dict[str, Any]:
+    """The ``tokenizer_config.json`` that goes with it."""
+    config: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "add_bos_token": options.add_bos,
+        "add_eos_token": options.add_eos,
+        "clean_up_tokenization_spaces": False,
+    }
+    unknown = next((id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN), -1)
+    for name, id in (("bos", options.bos_id), ("eos", options.eos_id), ("unk", unknown), ("pad", options.pad_id)):
+        if 0 <= id < len(pieces):
+            config[f"{name}_token"] = pieces[id].text
+    return config
+
+
+def _check(pieces: Sequence[Piece], options: PieceOptions) -> None:
+    seen: dict[str, int] = {}
+    for id, (text, score, kind) in enumerate(pieces):
+        if not text or "\0" in text:
+            raise VocabularyError(f"piece {id} {'has a NUL character' if text else 'is empty'}")
+        if seen.setdefault(text, id) != id:
+            raise VocabularyError(f"pieces {seen[text]} and {id} are both {text!r}")
+        if not NORMAL <= kind <= BYTE:
+            raise VocabularyError(f"piece {id} ({text!r}) is of an unknown kind ({kind})")
+        if not math.isfinite(score):
+            raise VocabularyError(f"piece {id} ({text!r}) has the score {score}")
+        if len(text) == 1 and kind not in _FOUND:
+            raise UnsupportedError(f"piece {text!r}, a single character that no text becomes")
+        if kind == BYTE and text not in _BYTES:
+            raise VocabularyError(f"piece {id} ({text!r}) is marked as a byte, but is not of the form <0xNN>")
+    unknown = [id for id, piece in enumerate(pieces) if piece.kind == UNKNOWN]
+    if len(unknown) > 1:
+        raise VocabularyError(f"pieces {unknown[0]} and {unknown[1]} are both the unknown piece")
+    if options.byte_fallback and not seen.keys() >= _BYTES:
+        raise VocabularyError("unknown characters are to become bytes, but there are not 256 byte pieces")
+
+
+_BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
+
+
+def _named(pieces: Sequence[Piece], id: int) -> tuple[str, int]:
+    if not 0 <= id < len(pieces):
+        raise VocabularyError(f"piece {id} is to be put beside every text, but there are only {len(pieces)} pieces")
+    return pieces[id].text, id
+
+
+def _added(pieces: Sequence[Piece]) -> list[Component]:
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return [
+        {"id": id, "content": piece.text, **flags}
+        for id, piece in enumerate(pieces)
+        if piece.kind in (CONTROL, UNKNOWN)
+    ]
+
+
+def _split(pattern: str) -> Component:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def _cuts(pieces: Sequence[Piece], model: dict[str, Any]) -> tuple[str | None, dict[str, list[str]]]:
+    """Where to cut a pretoken that is a piece which merging does not make: between the ids that it gets.
+
+    A pattern of what comes before such a place, and the two parts of pieces that are nothing but unknown characters,
+    which have none.
+    """
+    merging = _core.TextModel(json.dumps({**model, "ignore_merges": False}))
+    vocab: dict[str, int] = model["vocab"]
+    tokens = {piece.text: merging.tokenize(piece.text) for piece in pieces}
+    found = {text for text, own in tokens.items() if [token[0] for token in own] == [vocab[text]]}
+    lost = vocab.keys() - found
+    cut: dict[str, list[str]] = {}
+    unseen: dict[str, list[str]] = {}
+    for text, _, kind in pieces:
+        if kind == USER_DEFINED or text not in lost:
+            continue
+        if len(tokens[text]) == 1:
+            unseen.setdefault(text[0], []).append(text[1:])
+            continue
+        encoded = text.encode()
+        places = {end for *_, (_, end) in tokens[text]} & {start for *_, (start, _) in tokens[text]}
+        for place in sorted(places):
+            before, after = encoded[:place].decode(), encoded[place:].decode()
+            if before not in lost and after not in lost:
+                cut.setdefault(before, []).append(after)
+                break
+        else:
+            raise UnsupportedError(f"piece {text!r}, which would be found beside a user-defined piece")
+    ways = [rf"{literal(before)}(?={any_of(after)}\z)" for before, after in sorted(cut.items())]
+    return rf"\A(?:{'|'.join(ways)})" if ways else None, unseen
+
+
+def _unknown_all_over(pieces: Sequence[Piece], fused: bool) -> dict[str, list[str]]:
+    """The two parts of pieces that no text becomes, and whose characters are unknown: ``tokenizers`` looks up a run.
+
+    No piece that is found reaches over the place between them. `fused`: a character that is put there is one more of a
+    run, so that on one side no piece comes up to it.
+    """
+    found = {piece.text for piece in pieces if piece.kind in _FOUND}
+    # A piece inside such a text is found, and there is no run.
+    lost = [piece.text for piece in pieces if piece.kind not in _FOUND and not _has_inside(piece.text, found)]
+    chars = set("".join(lost))
+    near = [piece for piece in found if not chars.isdisjoint(piece)]
+    parts: dict[str, list[str]] = {}
+    for text in lost:
+        for at in range(1, len(text)):
+            over, before, after = (
+                any(_covers(piece, text, *span) for piece in near)
+                for span in ((at - 1, at + 1), (at - 1, at), (at, at + 1))
+            )
+            if not over and not (fused and before and after):
+                parts.setdefault(text[:at], []).append(text[at:])
+                break
+        else:
+            raise UnsupportedError(f"piece {text!r}, whose characters are no pieces, but parts of some that overlap it")
+    return parts
+
+
+def _between(parts: dict[str, list[str]]) -> str:
+    return "|".join(rf"(?<={literal(start)})(?={any_of(ends)})" for start, ends in parts.items())
+
+
+def _has_inside(text: str, found: Collection[str]) -> bool:
+    return any(text[a:b] in found for a, b in itertools.combinations(range(len(text) + 1), 2))
+
+
+def _covers(piece: str, text: str, begin: int, end: int) -> bool:
+    """True if the piece can stand over these characters of the text, and go on beyond the text."""
+    for shift in range(1 - len(piece), len(text)):
+        low, high = max(0, shift), min(len(text), shift + len(piece))
+        if low <= begin and end <= high and text[low:high] == piece[low - shift : high - shift]:
+            return True
+    return False

@@ -1,0 +1,149 @@
+"""A converted vocabulary as files: a directory that transformers opens, or a cartridge."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import Source, compile_json
+from crayon_hf.errors import VocabularyError
+from crayon_hf.formats.converted import Converted
+from crayon_hf.formats.sidecar_files import read_object
+from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.util.files import write_atomic
+
+JSON, CONFIG, CARTRIDGE = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat"
+
+_DEFAULTS = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+_SPECIAL = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
+_PLAIN_TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {},
+}
+
+
+def write(converted: Converted, directory: str | os.PathLike[str], cartridge: bool) -> list[str]:
+    """See `crayon_hf.formats.write`."""
+    folder = os.fspath(directory)
+    config = {**_DEFAULTS, **read_object(os.path.join(folder, CONFIG)), **converted.config}
+    source = as_transformers_saves(converted.tokenizer_json, config)
+    files = {JSON: source, CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n"}
+    if cartridge:
+        files[CARTRIDGE] = cartridge_of(converted, source)
+    write_together(folder, files, removed=() if cartridge else (CARTRIDGE,))
+    return [os.path.join(folder, name) for name in files]
+
+
+def cartridge_of(converted: Converted, source: bytes | None = None) -> bytes:
+    """The cartridge of `source`, by default of the ``tokenizer.json`` as it is."""
+    return compile_json(converted.tokenizer_json if source is None else source, metadata_of(converted))
+
+
+def metadata_of(converted: Converted) -> str:
+    """What the cartridge says about where it comes from."""
+    name = {} if converted.name is None else {"name": converted.name}
+    return json.dumps({"reference": converted.reference} | name | dict(converted.metadata), separators=(",", ":"))
+
+
+def read_cartridge(path: str) -> Converted:
+    """A version 3 cartridge: the ``tokenizer.json`` beside it, and what its metadata says."""
+    path = os.path.abspath(path)
+    engine = cache.open_cartridge(path)
+    source = Source(f"{path.removesuffix('.dat')}.json", engine.source_digest)
+    metadata: dict[str, Any] = json.loads(engine.metadata)
+    reference, name = metadata.pop("reference", "tokenizers"), metadata.pop("name", None)
+    return Converted(source.read(), {}, reference, name, MappingProxyType(metadata))
+
+
+def as_transformers_saves(data: bytes, config: Mapping[str, Any]) -> bytes:
+    """A ``tokenizer.json``, byte for byte as transformers saves it once it has opened it beside that config.
+
+    So every way to open the two files gives the same tokenizer, and its cartridge is found to be the right one. The
+    special tokens that the config names become added tokens: they are found in texts, and left out by `decode`.
+    Transformers puts a template that adds nothing where there is no post-processor. The scores of a Unigram model are
+    what the library reads, spelled so that it reads them again; the few that it cannot read become their neighbours.
+    """
+    document = _parsed(_core.json_normalize(data).encode() if b'"Unigram"' in data else data)
+    try:
+        added = [*(document.get("added_tokens") or []), *_named_tokens(document, config)]
+        document["added_tokens"] = sorted(added, key=lambda token: token["id"])
+        if document.get("post_processor") is None:
+            document["post_processor"] = _PLAIN_TEMPLATE
+        if isinstance(vocab := document["model"].get("vocab"), list):
+            scores = _core.settle_scores([score for _, score in vocab])
+            document["model"]["vocab"] = [[piece, score] for (piece, _), score in zip(vocab, scores, strict=True)]
+            return tokenizer_json.dump(document).encode()
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
+    return _written(document)
+
+
+def _named_tokens(document: Mapping[str, Any], config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The special tokens of a config that the vocabulary has and that are no added tokens yet."""
+    vocab = document["model"].get("vocab")
+    ids = {row[0]: id for id, row in enumerate(vocab)} if isinstance(vocab, list) else vocab or {}
+    known = {token["content"] for token in document.get("added_tokens") or []}
+    named: dict[str, dict[str, Any]] = {}
+    for value in (config.get(f"{name}_token") for name in _SPECIAL):
+        token = value if isinstance(value, Mapping) else {"content": value}
+        if isinstance(content := token.get("content"), str) and content in ids and content not in known:
+            flags = {name: bool(token.get(name, False)) for name in _FLAGS}
+            named.setdefault(content, {"id": ids[content], "content": content, **flags, "special": True})
+    return sorted(named.values(), key=lambda token: token["id"])
+
+
+def as_the_library_writes(data: bytes) -> bytes:
+    """The same ``tokenizer.json`` as the ``tokenizers`` library writes it, indented."""
+    return _written(_parsed(data))
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise VocabularyError(f"the tokenizer.json is not JSON: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+        raise VocabularyError("the tokenizer.json has no model")
+    return document
+
+
+def _written(document: dict[str, Any]) -> bytes:
+    try:
+        return tokenizer_json.write({"added_tokens": []} | document, pretty=True)
+    except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
+        raise VocabularyError(f"the tokenizer.json is malformed: {error}") from error
+
+
+def write_together(folder: str, files: Mapping[str, bytes], removed: tuple[str, ...] = ()) -> None:
+    """Write files into a directory, which is made if it is not there: all of them, or none."""
+    os.makedirs(folder, exist_ok=True)
+    for name in (*files, *removed):
+        if os.path.isdir(path := os.path.join(folder, name)):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    stage = os.path.join(folder, f".{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    try:
+        os.mkdir(stage)
+        for name, data in files.items():
+            write_atomic(os.path.join(stage, name), data)
+        for name in removed:
+            if os.path.lexists(os.path.join(folder, name)):
+                os.unlink(os.path.join(folder, name))
+        for name in files:
+            os.replace(os.path.join(stage, name), os.path.realpath(os.path.join(folder, name)))
+        os.rmdir(stage)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # if nothing else is in it
+        raise

@@ -1,0 +1,232 @@
+"""What is to be published: the tokenizer files of a source, and its cartridge. Nothing here writes to the Hub."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from crayon_hf import _core
+from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
+from crayon_hf.errors import CartridgeError, CrayonError, HubError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.hub_access import client
+from crayon_hf.util.files import read_source
+
+JSON, CONFIG, CARTRIDGE, README = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat", "README.md"
+MODEL_CONFIG = "config.json"
+
+_FILES = (
+    JSON,
+    CONFIG,
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tekken.json",
+    "chat_template.jinja",
+)
+_TEMPLATES = "additional_chat_templates/"
+
+
+class Staged(NamedTuple):
+    """What a source comes to."""
+
+    files: dict[str, bytes]
+    """Tokenizer files by their names in the repository; ``tokenizer.json`` is always there."""
+    config: Mapping[str, Any]
+    """What a tokenizer_config.json has to say where the source has none."""
+    metadata: str
+    """Of the cartridge: which library's output is right, and so on."""
+    card: str | None
+    """The README.md of the source."""
+    base: str | None
+    """What the tokenizer is called where it comes from; None where only the user knows."""
+    hub_id: str | None
+    """The repository that it comes from."""
+    revision: str = "main"
+    """Of that."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the tokenizer.json."""
+        return sha256(self.files[JSON]).hexdigest()
+
+    def compiled(self) -> bytes:
+        """The cartridge of exactly this tokenizer.json. UnsupportedError for what is not native."""
+        try:
+            return compile_json(self.files[JSON], self.metadata)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"cannot be published: the engine does not support it: {error}") from error
+
+
+def is_tokenizer_file(name: str) -> bool:
+    """Whether a file of a directory is published with its tokenizer. Never weights, and nothing that is not known."""
+    folder, _, file = name.rpartition("/")
+    if folder:
+        return f"{folder}/" == _TEMPLATES and file.endswith(".jinja")
+    return name in _FILES or name.endswith(".tiktoken")
+
+
+def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> Staged:
+    """A directory or a file of any kind that `crayon_hf.formats` reads, else the name of a profile or of a tiktoken
+    encoding, else a repository of the Hub, ``user/name`` or ``user/name@revision``.
+
+    What exists under that path is taken first. VocabularyError and others for what is no tokenizer.
+    """
+    name = os.fspath(source)
+    if os.path.isdir(name):
+        return _directory(name, own=True)
+    if os.path.exists(name):
+        return _converted(name)
+    if isinstance(source, str):
+        if (profile := _profile(name)) is not None:
+            return profile
+        if _is_encoding(name):
+            return _converted(name)._replace(base=f"{name} (tiktoken)")
+        if (place := _place(name)) is not None:
+            return stage_repository(place, client.listing(place, token), token)
+    raise CrayonError(
+        f"{name}: there is no such file, directory or profile, and it is not the name of a repository (user/name)"
+    )
+
+
+def stage_repository(
+    place: client.Place, files: client.Listing, token: str | bool | None = None, own: bool = False
+) -> Staged:
+    """The tokenizer files of a repository at one commit. `own` says that its cartridge is believed what it is for."""
+    wanted = files_to_read(files)
+    if not wanted:
+        raise HubError(f"{place}: the repository has no tokenizer: give the one to publish (--from)")
+    folder = client.fetch(place, files, wanted, token)
+    staged = _directory(folder, own)
+    return staged._replace(
+        files={name: data for name, data in staged.files.items() if name in wanted or name == JSON},
+        base=place.repo,
+        hub_id=place.repo,
+        revision=place.revision or "main",
+    )
+
+
+def files_to_read(files: client.Listing) -> list[str]:
+    """The files of a repository that its tokenizer is made of, and its card; none when it has no tokenizer."""
+    wanted = [name for name in files.files if is_tokenizer_file(name) or _is_read(name)]
+    return wanted if any(is_tokenizer_file(name) and name != CONFIG for name in wanted) else []
+
+
+def _is_read(name: str) -> bool:
+    """What of a repository is looked at, though it is not published as it is."""
+    return name in (README, CARTRIDGE, MODEL_CONFIG) or ("/" not in name and name.endswith(".model"))
+
+
+def _place(name: str) -> client.Place | None:
+    try:
+        return client.parse(name)
+    except ValueError:
+        return None
+
+
+def _is_encoding(name: str) -> bool:
+    from crayon_hf.formats.tiktoken_objects import is_encoding_name
+
+    return bool(is_encoding_name(name))
+
+
+def _profile(name: str) -> Staged | None:
+    from crayon_hf.cartridges.search_path import find_profile
+
+    try:
+        found = find_profile(name)
+    except (ProfileNotFoundError, ValueError):
+        return None
+    file = found.cartridge or found.source
+    assert file is not None
+    return _converted(os.fspath(file))._replace(base=f"the profile {name}")
+
+
+def _converted(path: str) -> Staged:
+    """A file, or the name of an encoding, as ``crayon-hf convert`` takes it."""
+    from crayon_hf.formats import convert
+    from crayon_hf.formats.recognise import Kind, recognise
+    from crayon_hf.formats.repository import as_transformers_saves, metadata_of
+
+    converted = convert(path)
+    kind = recognise(path) if os.path.exists(path) else None
+    is_whole = kind in (Kind.TOKENIZER_JSON, Kind.CARTRIDGE)  # somebody's tokenizer.json stays what it is
+    data = converted.tokenizer_json if is_whole else as_transformers_saves(converted.tokenizer_json, converted.config)
+    return Staged({JSON: data}, converted.config, metadata_of(converted), None, None, None)
+
+
+def _directory(folder: str, own: bool) -> Staged:
+    files = {name: _contents(folder, name) for name in _names(folder) if is_tokenizer_file(name)}
+    if JSON in files:
+        from crayon_hf.formats import convert
+
+        config = convert(folder).config
+        metadata = (_metadata_beside(folder, files[JSON]) if own else None) or REFERENCE_METADATA
+        staged = Staged(files, config, metadata, None, None, None)
+    else:
+        staged = _converted(folder)
+        staged = staged._replace(files={**files, **staged.files})
+    if "chat_template.jinja" in files:
+        config = {key: value for key, value in staged.config.items() if key != "chat_template"}
+        staged = staged._replace(config=config)
+    return staged._replace(card=_card(folder))
+
+
+def _names(folder: str) -> Iterator[str]:
+    for prefix in ("", _TEMPLATES):
+        place = os.path.join(folder, prefix)
+        for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
+            if os.path.isfile(os.path.join(place, name)):
+                yield prefix + name
+
+
+def _contents(folder: str, name: str) -> bytes:
+    return read_source(os.path.join(folder, name))
+
+
+def _card(folder: str) -> str | None:
+    """The card of a source, for its metadata; None when it is no text."""
+    path = os.path.join(folder, README)
+    try:
+        return _contents(folder, README).decode() if os.path.isfile(path) else None
+    except UnicodeDecodeError:
+        return None
+
+
+def as_text(data: bytes, name: str = README) -> str:
+    """A card as text. CrayonError if it is not UTF-8, since changing it would lose something."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CrayonError(f"{name} is not UTF-8: byte {error.start}: repair it first") from error
+
+
+def _metadata_beside(folder: str, source: bytes) -> str | None:
+    """The metadata of the cartridge beside a tokenizer.json, if it is of that: whose ids are right is said there."""
+    path = os.path.join(folder, CARTRIDGE)
+    if not os.path.isfile(path):
+        return None
+    try:
+        engine = _core.Engine.open(path, verify=True)
+    except (CartridgeError, OSError):
+        return None
+    return engine.metadata if engine.source_digest == sha256(source).hexdigest() else None
+
+
+def config_file(config: Mapping[str, Any], existing: bytes | None) -> bytes:
+    """A tokenizer_config.json as ``crayon-hf convert`` writes it over one that is there."""
+    from crayon_hf.formats.repository import _DEFAULTS
+
+    try:
+        has = json.loads(existing or b"{}")
+    except ValueError:
+        has = {}
+    settings = {**_DEFAULTS, **(has if isinstance(has, dict) else {}), **config}
+    return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"

@@ -1,5 +1,0 @@
-"""Speed and memory beside other engines: ``python -m crayon_hf.parity.bench``, ``crayon-hf bench``.
-
-Every figure comes from a process of its own, so that caches are cold in the first pass; ids are compared before
-anything is timed; rounds are interleaved, so that a slow minute of the machine hits all engines alike.
-"""

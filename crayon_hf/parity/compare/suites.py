@@ -1,0 +1,248 @@
+"""Suites: which inputs, in which mode; and the worker that compares them in a process of its own.
+
+The worker speaks JSON lines, so that the process which started it knows how far it came even when it crashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..inputs.byte_strings import generate_bytes
+from ..inputs.strings import generate
+from ..inputs.texts import text_documents
+from ..inputs.token_strings import generate_of_tokens
+from .comparison import Comparison, FastPaths, ReferenceDigests, batches, pairs, singles
+from .records import DEFAULT, Item, Mode, OurBytesSide, SameBytesSide, Side, has_surrogates
+from .references import Vocabulary
+
+WINDOWS = (
+    Mode(max_length=16, stride=4, pad="right", pad_multiple=8),
+    Mode(max_length=16, stride=4, direction="left", pad="left"),
+    Mode(max_length=9, stride=5, strategy="only_first", direction="left"),
+    Mode(pad="left", pad_length=12, pad_id=1),
+    Mode(words=True, max_length=10, stride=3),
+    Mode(add_special_tokens=False, max_length=13, strategy="longest_first", pad="right", pad_multiple=5),
+    Mode(pad="right"),
+    Mode(max_length=64, stride=8, special_as_text=True),
+)
+"""Truncation from both sides, with stride and overflow, and padding on both sides, each on a share of the inputs."""
+WINDOWS_OF_PAIRS = (*WINDOWS, Mode(max_length=16, stride=2, strategy="only_second", pad="left", pad_multiple=4))
+
+WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
+"""Longer texts are cut for these modes: a pair has as many windows as both sides multiplied, in each of its windows."""
+
+RECORDS_VERSION = 3
+"""Part of the key of kept reference results: raise it when a record holds something else for the same input."""
+
+GENERATED = ("strings", "tokens", "bytes")
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Inputs from one source, in one mode."""
+
+    source: str
+    """``strings``, ``tokens``, ``bytes``, or the name or path of a text."""
+    strings: int = 0
+    seed: int = 1
+    limit: int | None = None
+    """At most this many bytes of a text."""
+    paired: bool = False
+    mode: Mode = DEFAULT
+    every: int = 1
+    """Only each n-th input, beginning with number ``first``: how several modes share the inputs of one source."""
+    first: int = 0
+    title: str = ""
+    """What a text is called in reports; empty for the name of its file."""
+
+    @property
+    def name(self) -> str:
+        """Its name in reports: the source, then what is not the default."""
+        labels = [label for label in ("pairs" if self.paired else "", self.mode.label) if label]
+        source = self.source if self.source in GENERATED else self.title or Path(self.source).name.split(".")[0]
+        return "/".join([source, *labels])
+
+    def inputs(self, vocabulary: Vocabulary) -> Iterator[tuple[str, Item]]:
+        """Category and item of each input; the category of a text is its name."""
+        if self.source == "strings":
+            texts = generate(self.strings, self.seed, specials=vocabulary.specials())
+        elif self.source == "tokens":
+            texts = generate_of_tokens(vocabulary.token_bytes(), self.strings, self.seed)
+        elif self.source == "bytes":
+            texts = ((name, data.decode("latin-1")) for name, data in generate_bytes(self.strings, self.seed))
+        else:
+            texts = text_documents(self.source, self.limit)
+        if vocabulary.kind == "sentencepiece":  # lone surrogates are no texts for it
+            texts = ((category, text) for category, text in texts if not has_surrogates((text,)))
+        if self.mode.windows:
+            most = WINDOW_CHARACTERS_OF_PAIRS if self.paired else WINDOW_CHARACTERS
+            texts = ((category, text[:most]) for category, text in texts)
+        return islice(pairs(texts) if self.paired else singles(texts), self.first, None, self.every)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one worker does: one vocabulary, one instruction set, several suites."""
+
+    vocabulary: Vocabulary
+    suites: tuple[Suite, ...]
+    cpu: str = ""
+    """The instruction set that was asked for through ``CRAYON_CPU``; empty for the best."""
+    reference_cache: str = ""
+    ours: str = ""
+    """``module:function`` that opens what is compared, given the vocabulary; empty for ``crayon_hf.Tokenizer``."""
+    reports: int = 5
+    threads: int = 1
+    allow_delegated: bool = False
+    careful_from: int = -1
+    """If not negative: take the batch that begins with this input one by one, and say before each who tries what."""
+
+    def to_json(self) -> str:
+        """For the standard input of a worker."""
+        return json.dumps(asdict(self), default=str)
+
+    @staticmethod
+    def from_json(text: str) -> Work:
+        """The inverse of ``to_json``."""
+        values = json.loads(text)
+        vocabulary = values.pop("vocabulary")
+        vocabulary["path"] = Path(vocabulary["path"])
+        suites = tuple(Suite(**{**suite, "mode": Mode(**suite["mode"])}) for suite in values.pop("suites"))
+        return Work(vocabulary=Vocabulary(**vocabulary), suites=suites, **values)
+
+    def opener(self) -> Callable[[], Any]:
+        """What opens our tokenizer."""
+        if not self.ours:
+            return self.vocabulary.open_ours
+        module, _, function = self.ours.partition(":")
+        opener = getattr(import_module(module), function)
+        return lambda: opener(self.vocabulary)
+
+
+def run_work(work: Work, emit: Callable[[Event], None]) -> None:
+    """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``, and ``trying`` with care."""
+    vocabulary = work.vocabulary
+    opener = work.opener()
+    opened = opener()
+    tokenizer = getattr(opened, "backend_tokenizer", opened)  # of a tokenizer of transformers
+    report = tokenizer.engine_report() if hasattr(tokenizer, "engine_report") else {}
+    facts = {"source_digest": getattr(tokenizer, "source_digest", None), "vocab_size": 0}
+    state = getattr(tokenizer, "_state", None)
+    is_changed = state is not None and state.is_modified  # then other components go with its tables
+    facts |= {"cartridge": None if is_changed else report.get("cartridge"), "refused": report.get("refused")}
+    if hasattr(tokenizer, "get_vocab_size"):
+        facts["vocab_size"] = tokenizer.get_vocab_size()
+    emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or "", **facts})
+    if report.get("engine") == "delegated" and not work.allow_delegated:
+        emit(
+            {"event": "refused", "reason": f"delegated to the reference, which proves nothing: {report.get('reason')}"}
+        )
+        return
+    if work.cpu and report and report["cpu"] != work.cpu:
+        emit({"event": "refused", "reason": f"asked for {work.cpu}, but {report['cpu']} is in use"})
+        return
+    ours = vocabulary.our_side(opener)
+    kept: list[Side] = []
+
+    def reference() -> Side:
+        if not kept:
+            kept.append(vocabulary.reference_side(work.threads))
+        return kept[0]
+
+    is_fast = vocabulary.has_fast_paths and hasattr(opened, "encode_ragged")
+    info = tokenizer.engine_info() if hasattr(tokenizer, "engine_info") else {}
+    for suite in work.suites:
+        if suite.source == "bytes" and info.get("tokens", "bytes") != "bytes":
+            emit({"event": "skipped", "suite": suite.name, "reason": "its tokens are texts: bytes do not come back"})
+            continue
+        digests = None
+        of_bytes = suite.source == "bytes"
+        if work.reference_cache and not of_bytes:
+            digests = ReferenceDigests(Path(work.reference_cache) / _cache_name(vocabulary, suite))
+        comparison = Comparison(
+            OurBytesSide(opened) if of_bytes else ours,
+            SameBytesSide if of_bytes else reference,
+            suite.mode,
+            FastPaths(opened) if is_fast and not of_bytes else None,
+            digests,
+            on_batch=partial(_at, emit, suite.name),
+        )
+        if work.careful_from >= 0:
+            _try_each(comparison, suite.inputs(vocabulary), work.careful_from, emit)
+            continue
+        result = comparison.run(suite.inputs(vocabulary), work.reports)
+        emit(
+            {
+                "event": "suite",
+                "suite": suite.name,
+                "inputs": dict(result.inputs),
+                "differing": dict(result.differing),
+                "characters": result.characters,
+                "seconds": round(result.seconds, 3),
+                "differences": [difference.to_json() for difference in result.differences],
+                "report": [line for difference in result.differences for line in difference.lines()],
+            }
+        )
+
+
+def _try_each(
+    comparison: Comparison, inputs: Iterator[tuple[str, Item]], first: int, emit: Callable[[Event], None]
+) -> None:
+    """The batch that begins with input `first`, one input after the other: the last one tried is what ended us."""
+    reached = 0
+    for batch in batches(inputs):
+        if reached >= first:
+            for _, item in batch:
+                for side, name in ((comparison.ours, "ours"), (comparison.reference, "the reference")):
+                    emit({"event": "trying", "side": name, "input": ", ".join(ascii(text) for text in item)})
+                    side.outcomes([item], comparison.mode)
+                    if name == "ours" and comparison.fast_paths is not None:
+                        comparison.differences_of(item)
+            return
+        reached += len(batch)
+
+
+def _at(emit: Callable[[Event], None], suite: str, first: int) -> None:
+    emit({"event": "at", "suite": suite, "first": first})
+
+
+def _cache_name(vocabulary: Vocabulary, suite: Suite) -> str:
+    facts = [
+        RECORDS_VERSION,
+        vocabulary.digest(),
+        vocabulary.reference_version,
+        vocabulary.encoding,
+        vocabulary.pattern,
+    ]
+    key = hashlib.sha256(json.dumps([facts, asdict(suite)]).encode()).hexdigest()[:20]
+    return f"{vocabulary.name}-{suite.name.replace('/', '-')}-{key}.digests"
+
+
+def main() -> int:
+    """The worker: one Work on standard input, events on standard output."""
+    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    work = Work.from_json(sys.stdin.read())
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints is not an event
+
+    def emit(event: Event) -> None:
+        output.write(json.dumps(event) + "\n")
+        output.flush()
+
+    run_work(work, emit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,282 @@
+"""What a report is about: from what a user calls a vocabulary to what both sides open."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.search_path import find_profile
+from crayon_hf.cartridges.source_json import reference_of
+from crayon_hf.errors import CrayonError, HubError, MissingExtraError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.formats import convert
+from crayon_hf.formats.recognise import Kind, look_into, recognise
+from crayon_hf.formats.repository import CARTRIDGE, JSON
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, identify
+
+from ..inputs.texts import UnknownVocabularyError, shared_directory
+from .references import Vocabulary, check_fields, published_encodings
+
+REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
+_OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")
+"""Besides ``*.model``, what ``AutoTokenizer`` opens a directory by."""
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
+
+
+class TargetError(CrayonError, ValueError):
+    """A target that cannot be found, or that cannot be compared with the reference that was asked for."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A target and how it is compared."""
+
+    name: str
+    kind: str
+    """What the source is and what is made of it, as people call it."""
+    vocabulary: Vocabulary
+    cartridge: Path | None = None
+    """The user's own cartridge that ours opens, which a certificate can be written into."""
+    notes: tuple[str, ...] = ()
+
+
+def find_target(target: str, against: str, directory: str) -> Subject:
+    """What `target` is, against `against` or, where that is empty, the vocabulary's own reference.
+
+    A target is what `crayon-hf convert` reads, a profile, a name below ``$CRAYON_SHARED/vocab``, a tiktoken encoding or
+    a repository of the Hub. What has to be made for a reference is put into `directory`. TargetError otherwise.
+    """
+    if against and against not in REFERENCES:
+        raise TargetError(f"--against {against}: expected one of {', '.join(REFERENCES)}")
+    try:
+        name, path = _locate(target, directory)
+        subject = _Resolver(name, path, against, directory).subject()
+        _check_installed(name, subject.vocabulary.kind)
+        return subject
+    except (TargetError, MissingExtraError):
+        raise
+    except (CrayonError, UnknownVocabularyError, OSError) as error:
+        raise TargetError(str(error)) from error
+
+
+def _locate(target: str, directory: str) -> tuple[str, str]:
+    """The name of a target, and its file or directory."""
+    if os.path.exists(target):
+        return _called(target), target
+    if "/" not in target and os.sep not in target:
+        try:
+            profile = find_profile(target)
+            return target, str(profile.cartridge or profile.source)
+        except ProfileNotFoundError:
+            pass
+        shared = shared_directory()
+        if shared is not None and (shared / "vocab" / target).is_dir():
+            return target, str(shared / "vocab" / target)
+        if target in KNOWN_ENCODINGS:
+            return target, _published(target, directory)
+    elif _HUB_ID.fullmatch(target) and not target.endswith((".json", ".dat", ".model", ".gguf", ".tiktoken")):
+        return target, _downloaded(target)
+    raise TargetError(
+        f"no vocabulary {target!r}: it is not a file, a directory, a profile, a tiktoken encoding or a repository of "
+        "the Hub (user/name)" + ("" if shared_directory() else "; CRAYON_SHARED, which has others, is not set")
+    )
+
+
+def _check_installed(name: str, reference: str) -> None:
+    try:
+        is_there = find_spec(reference) is not None
+    except ValueError:  # an import that is blocked
+        is_there = False
+    if not is_there:
+        extra = f"'crayon-hf[{reference}]'" if reference in ("tiktoken", "transformers") else reference
+        raise MissingExtraError(
+            f"the reference of {name} is {reference}, which is not installed: pip install {extra}"
+            + (", or --against tokenizers" if reference == "tiktoken" else "")
+        )
+    if reference == "tokenizers":
+        check_fields(f"the comparison of {name}")
+
+
+def _called(path: str) -> str:
+    whole = Path(os.path.abspath(path))
+    if whole.is_dir() or whole.stem not in ("tokenizer", "tekken", "vocab", "merges", "spiece", "model"):
+        return whole.name if whole.is_dir() else whole.stem
+    return whole.parent.name or whole.stem
+
+
+def _published(name: str, directory: str) -> str:
+    from crayon_hf.formats.tiktoken import fetch_published_file, find_published_file
+
+    found: str | None = find_published_file(name)
+    if found is not None:
+        return found
+    path = os.path.join(directory, f"{KNOWN_ENCODINGS[name].file}.tiktoken")
+    Path(path).write_bytes(fetch_published_file(name))
+    return path
+
+
+def _downloaded(target: str) -> str:
+    """The directory with the tokenizer files of a repository of the Hub, which are of one commit, and checked."""
+    from crayon_hf.hub_access import client, staging
+
+    try:
+        place = client.parse(target)
+        listing = client.listing(place)
+        if names := staging.files_to_read(listing):
+            return client.fetch(place, listing, names)
+    except (HubError, ImportError, ValueError) as error:
+        raise TargetError(f"{target} is not a file, and cannot be fetched from the Hub: {error}") from error
+    raise TargetError(f"{target}: the repository has no tokenizer")
+
+
+class _Resolver:
+    """One target, once it is known where it is."""
+
+    def __init__(self, name: str, path: str, against: str, directory: str) -> None:
+        self.name, self.path, self.against, self.directory = name, path, against, directory
+        self.kind = recognise(path)
+        self.file = path
+        if self.kind is Kind.DIRECTORY:
+            self.kind, self.file = look_into(path)
+        self.folder = path if os.path.isdir(path) else None
+
+    def subject(self) -> Subject:
+        if self.kind is Kind.CARTRIDGE:
+            return self._cartridge()
+        if self.kind is Kind.TIKTOKEN:
+            own, words = "tiktoken", "a tiktoken rank file"
+        elif self.kind is Kind.SENTENCEPIECE:
+            own, words = "sentencepiece", "a SentencePiece model"
+        else:
+            own, words = "tokenizers", self.kind.value
+        if self.folder:
+            words = f"a directory with {words}"
+        against = self.against or own
+        if against == "transformers":
+            return self._transformers(words, own)
+        if against == own == "tiktoken":
+            _check_installed(self.name, "tiktoken")
+            return Subject(self.name, words, self._ranks())
+        if against == own == "sentencepiece":
+            return Subject(self.name, words, self._pieces())
+        if against == "tokenizers":
+            return self._tokenizers(words)
+        fits = [own, *(["tokenizers"] if own != "tokenizers" else []), *(["transformers"] if self.folder else [])]
+        raise TargetError(
+            f"{self.name} is {words}, which {against} does not read: --against {' or '.join(fits)} compares it"
+        )
+
+    # -- one for each reference
+
+    def _tokenizers(self, words: str) -> Subject:
+        if self.kind is Kind.TOKENIZER_JSON:
+            cartridge = self._beside(self.file)
+            if cartridge is not None:
+                words = f"{words}, its cartridge {CARTRIDGE}"
+            opened = "" if cartridge is None else str(cartridge)
+            vocabulary = Vocabulary(self.name, "tokenizers", Path(os.path.abspath(self.file)), ours=opened)
+            return Subject(self.name, words, vocabulary, cartridge)
+        json = self._converted()
+        if self.kind is Kind.TIKTOKEN:
+            # As a rank file it would mean tiktoken's Unicode tables.
+            return Subject(self.name, f"{words}, converted for both sides", Vocabulary(self.name, "tokenizers", json))
+        vocabulary = Vocabulary(self.name, "tokenizers", json, ours=os.path.abspath(self.file))
+        return Subject(self.name, f"{words}; the reference opens the tokenizer.json converted from it", vocabulary)
+
+    def _transformers(self, words: str, own: str) -> Subject:
+        if self.folder is None:
+            raise TargetError(
+                f"{self.name} is {words}, and transformers opens directories: give its directory "
+                f"(crayon-hf convert makes one), or --against {own}"
+            )
+        names = os.listdir(self.folder)
+        if not any(name in _OF_TRANSFORMERS or name.endswith(".model") for name in names):
+            raise TargetError(
+                f"{self.path} has nothing that AutoTokenizer opens, only {words.removeprefix('a directory with ')}: "
+                f"crayon-hf convert makes a directory of it, or --against {own}"
+            )
+        json = os.path.join(self.folder, JSON)
+        if not os.path.isfile(json):
+            json = str(self._converted())
+        cartridge = self._beside(json) if self.folder in json else None
+        path = Path(os.path.abspath(self.folder))
+        vocabulary = Vocabulary(self.name, "transformers", path, json=os.path.abspath(json))
+        return Subject(self.name, words, vocabulary, cartridge)
+
+    def _ranks(self) -> Vocabulary:
+        path = Path(os.path.abspath(self.file))
+        facts = identify(cache.source_digest(str(path)), name=self._encoding())
+        name = facts.name or path.stem
+        if name in published_encodings():
+            return Vocabulary(name, "tiktoken", path, encoding=name)
+        return Vocabulary(name, "tiktoken", path, pattern=facts.pattern, special_tokens=dict(facts.special_tokens))
+
+    def _encoding(self) -> str | None:
+        return self.name if self.name in KNOWN_ENCODINGS else None
+
+    def _pieces(self) -> Vocabulary:
+        path = os.path.abspath(self.file)
+        return Vocabulary(self.name, "sentencepiece", Path(path), ours=path, json=str(self._converted()))
+
+    def _cartridge(self) -> Subject:
+        """A cartridge: what it says is compared with the reference that it names."""
+        path = os.path.abspath(self.file)
+        engine = cache.open_cartridge(path)
+        json = path.removesuffix(".dat") + ".json"
+        if not os.path.isfile(json) or cache.source_digest(json) != engine.source_digest:
+            raise TargetError(f"{path}: {json}, which it was compiled from, is missing or has changed")
+        reference = reference_of(engine.metadata)
+        own = "tiktoken" if reference == "tiktoken" else "tokenizers"
+        against = self.against or own
+        if against != own:
+            more = "; its directory can be compared with transformers" if against == "transformers" else ""
+            raise TargetError(
+                f"{self.name} is a cartridge whose ids are those of {reference}: --against {own} compares it{more}"
+            )
+        if own == "tokenizers":
+            vocabulary = Vocabulary(self.name, "tokenizers", Path(json), ours=path)
+        else:
+            _check_installed(self.name, "tiktoken")
+            vocabulary = self._ranks_of(path)
+        return Subject(self.name, "a cartridge, and the tokenizer.json beside it", vocabulary, Path(path))
+
+    def _ranks_of(self, cartridge: str) -> Vocabulary:
+        """tiktoken's view of a cartridge that was made from a rank file."""
+        from crayon_hf.formats.export import to_tiktoken
+
+        converted = convert(cartridge)
+        try:
+            ranks = to_tiktoken(converted)
+        except UnsupportedError as error:
+            raise TargetError(f"{cartridge}: no ranks for tiktoken: {error}") from error
+        if ranks.pattern is None:
+            raise TargetError(f"{cartridge}: tiktoken has no pattern that cuts text as this cartridge does")
+        path = Path(self.directory) / f"{converted.name or self.name}.tiktoken"
+        path.write_bytes(ranks.data)
+        given: dict[str, Any] = {"pattern": ranks.pattern, "special_tokens": ranks.special_tokens}
+        known = KNOWN_ENCODINGS.get(converted.name or "")
+        if known is not None and known.special_tokens == ranks.special_tokens and known.pattern == ranks.pattern:
+            given = {"encoding": converted.name}
+        return Vocabulary(converted.name or self.name, "tiktoken", path, ours=cartridge, **given)
+
+    # -- files
+
+    def _converted(self) -> Path:
+        """The tokenizer.json that our conversion makes of the file."""
+        path = Path(self.directory) / f"{Path(self.name).name}.json"
+        path.write_bytes(convert(self.file).tokenizer_json)
+        return path
+
+    def _beside(self, json: str) -> Path | None:
+        """The cartridge in the directory that was asked for. TargetError when it is not of this tokenizer.json."""
+        cartridge = Path(os.path.abspath(json)).with_name(CARTRIDGE)
+        if self.folder is None or os.path.basename(json) != JSON or not cartridge.is_file():
+            return None
+        engine = cache.open_cartridge(str(cartridge))
+        if engine.source_digest != cache.source_digest(json):
+            raise TargetError(f"{cartridge} was compiled from another file than {json}: run crayon-hf convert again")
+        return cartridge

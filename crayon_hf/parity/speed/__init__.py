@@ -1,0 +1,1 @@
+"""Speed of tokenizers in fresh processes, for the reports of parity and the benchmark."""

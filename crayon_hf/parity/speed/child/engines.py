@@ -1,0 +1,308 @@
+"""The contestants: how each engine opens a vocabulary, and its calls, with its own means to set threads."""
+
+from __future__ import annotations
+
+import base64
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+__all__ = ["ENGINES", "Call", "CannotOpenError", "Contestant", "make"]
+
+Documents = list[str]
+
+
+class CannotOpenError(Exception):
+    """An engine that cannot open a vocabulary; the message says why."""
+
+
+class Call(NamedTuple):
+    """One way to ask an engine for the ids of many documents."""
+
+    name: str
+    gives: str
+    run: Callable[[Documents], Any]
+    rows: Callable[[Any], Iterable[bytes]]
+    """The ids of each document as 32-bit numbers, of what ``run`` returned; never timed."""
+
+
+class Contestant(NamedTuple):
+    """An engine with a vocabulary open."""
+
+    best: Call
+    """Its own interface: the fastest of its batch calls."""
+    lists: Call | None
+    """The same as lists of ints, where there is such a call."""
+    short: Callable[[str], Sequence[int]]
+    decode_name: str
+    decode: Callable[[list[list[int]]], Sequence[str | bytes]]
+
+
+def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
+    """Open a vocabulary. ``files`` is what ``..vocabularies`` prepared; ``module:function`` stands in for an engine."""
+    if files.get("stand_in"):
+        module, _, function = files["stand_in"].partition(":")
+        opened = getattr(import_module(module), function)(_argument(engine, files))
+        return _crayon(opened, threads) if engine == "crayon" else _plain(opened, function, threads)
+    return ENGINES[engine][1](files, threads)
+
+
+def _argument(engine: str, files: dict[str, Any]) -> Any:
+    """Ours is made from a Vocabulary, as everywhere in the parity harness; a peer gets the path."""
+    if engine != "crayon":
+        return files["json"]
+    from pathlib import Path
+
+    plain = files["vocabulary"]
+    return import_module("crayon_hf.parity.compare.references").Vocabulary(**{**plain, "path": Path(plain["path"])})
+
+
+# -- rows: what a call returned, as bytes of 32-bit ids, document by document
+
+
+def _cut(flat: Any, ends: Iterable[int]) -> Iterable[bytes]:
+    view = memoryview(flat).cast("B")
+    start = 0
+    for end in ends:
+        yield bytes(view[4 * start : 4 * end])
+        start = end
+
+
+def _rows_of_lists(rows: Iterable[Sequence[int]]) -> Iterable[bytes]:
+    return (array("I", row).tobytes() for row in rows)
+
+
+def _rows_of_encodings(rows: Iterable[Any]) -> Iterable[bytes]:
+    return (array("I", row.ids).tobytes() for row in rows)
+
+
+def _rows_of_ragged(result: Any) -> Iterable[bytes]:
+    ids, splits = result
+    return _cut(ids.astype("uint32").tobytes(), splits.tolist()[1:])
+
+
+# -- the engines
+
+
+def _crayon(opened: Any, threads: int) -> Contestant:
+    def ragged(docs: Documents) -> Any:
+        return opened.encode_ragged(docs, add_special_tokens=False, threads=threads)
+
+    def lists(docs: Documents) -> Any:
+        return [e.ids for e in opened.encode_batch_fast(docs, add_special_tokens=False, threads=threads)]
+
+    def decode(ids: list[list[int]]) -> Any:
+        try:
+            return opened.decode_batch(ids, skip_special_tokens=False, threads=threads)
+        except TypeError:  # a stand-in
+            return opened.decode_batch(ids, skip_special_tokens=False)
+
+    return Contestant(
+        Call("encode_ragged", "two arrays", ragged, _rows_of_ragged),
+        Call("encode_batch_fast, ids", "lists", lists, _rows_of_lists),
+        lambda text: opened.encode(text, add_special_tokens=False).ids,
+        "decode_batch",
+        decode,
+    )
+
+
+def _open_crayon(files: dict[str, Any], threads: int) -> Contestant:
+    crayon_hf = import_module("crayon_hf")
+    if files.get("directory"):
+        return _auto("crayon_hf", files["directory"])
+    ranks = files.get("rank_file")
+    if files.get("ours"):
+        opened = crayon_hf.Tokenizer.from_file(files["ours"])
+    elif not ranks:
+        opened = crayon_hf.Tokenizer.from_file(files["model"] or files["json"])
+    elif ranks["encoding"]:
+        opened = crayon_hf.Tokenizer.from_tiktoken(ranks["path"], name=ranks["encoding"])
+    else:
+        opened = crayon_hf.Tokenizer.from_tiktoken(
+            ranks["path"], pattern=ranks["pattern"], special_tokens=ranks["special_tokens"]
+        )
+    return _crayon(opened, threads)
+
+
+def _open_tokenizers(files: dict[str, Any], threads: int) -> Contestant:
+    opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
+    if not hasattr(opened, "encode_batch_fast"):  # 1.0 is what is installed
+        return _open_prerelease(files, threads)
+    call = Call(
+        "encode_batch_fast, ids",
+        "lists",
+        lambda docs: [e.ids for e in opened.encode_batch_fast(docs, add_special_tokens=False)],
+        _rows_of_lists,
+    )
+    return Contestant(
+        call,
+        call,
+        lambda text: opened.encode(text, add_special_tokens=False).ids,
+        "decode_batch",
+        lambda ids: opened.decode_batch(ids, skip_special_tokens=False),
+    )
+
+
+def _open_prerelease(files: dict[str, Any], threads: int) -> Contestant:
+    opened = import_module("tokenizers").Tokenizer.from_file(files["json"])  # threads: RAYON_NUM_THREADS
+
+    def encode(docs: Documents) -> Any:
+        return opened.encode_batch(docs, add_special_tokens=False)
+
+    return Contestant(
+        Call("encode_batch", "Encodings", encode, _rows_of_encodings),
+        Call("encode_batch, ids", "lists", lambda docs: [e.ids for e in encode(docs)], _rows_of_lists),
+        lambda text: opened.encode(text, add_special_tokens=False).ids,
+        "decode, one by one",
+        lambda ids: [opened.decode(each, skip_special_tokens=False) for each in ids],
+    )
+
+
+def _auto(package: str, directory: str) -> Contestant:
+    """An AutoTokenizer: calling it is its interface, stock and ours alike."""
+    opened = import_module(package).AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    call = Call(
+        "tokenizer(texts)",
+        "lists",
+        lambda docs: opened(docs, add_special_tokens=False)["input_ids"],
+        _rows_of_lists,
+    )
+    return Contestant(
+        call,
+        call,
+        lambda text: opened(text, add_special_tokens=False)["input_ids"],
+        "batch_decode",
+        lambda ids: opened.batch_decode(ids, skip_special_tokens=False),
+    )
+
+
+def _open_transformers(files: dict[str, Any], threads: int) -> Contestant:
+    if not files.get("directory"):
+        raise CannotOpenError("transformers opens directories")
+    return _auto("transformers", files["directory"])  # threads: RAYON_NUM_THREADS
+
+
+def _open_sentencepiece(files: dict[str, Any], threads: int) -> Contestant:
+    if not files["model"]:
+        raise CannotOpenError("sentencepiece opens its own models")
+    opened = import_module("sentencepiece").SentencePieceProcessor(model_file=files["model"])
+    call = Call("encode", "lists", lambda docs: opened.encode(docs, num_threads=threads), _rows_of_lists)
+    return Contestant(call, call, opened.encode, "decode", lambda ids: opened.decode(ids))
+
+
+def _open_tiktoken(files: dict[str, Any], threads: int) -> Contestant:
+    if isinstance(files["tiktoken"], str):
+        raise CannotOpenError(files["tiktoken"])
+    pieces = dict(files["tiktoken"])
+    with open(pieces.pop("ranks"), "rb") as stream:
+        lines = (line.split() for line in stream.read().splitlines() if line)
+        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    opened = import_module("tiktoken").Encoding(mergeable_ranks=ranks, **pieces)
+    call = Call(
+        "encode_ordinary_batch",
+        "lists",
+        lambda docs: opened.encode_ordinary_batch(docs, num_threads=threads),
+        _rows_of_lists,
+    )
+    return Contestant(
+        call,
+        call,
+        opened.encode_ordinary,
+        "decode_batch",
+        lambda ids: opened.decode_batch(ids, num_threads=threads),
+    )
+
+
+def _open_gigatoken(files: dict[str, Any], threads: int) -> Contestant:
+    tokenizer, ranks = import_module("gigatoken").Tokenizer, files["rank_file"]
+    if files["model"]:
+        opened = tokenizer.from_sentencepiece(files["model"])
+    elif ranks and ranks["encoding"]:
+        opened = tokenizer.from_tiktoken(ranks["path"])
+    else:
+        opened = tokenizer(files["json"])
+    parallel = threads > 1  # how many: RAYON_NUM_THREADS
+
+    def rows(result: Any) -> Iterable[bytes]:
+        awkward = import_module("awkward")
+        flat = awkward.to_numpy(awkward.flatten(result)).astype("uint32")
+        return _cut(flat.tobytes(), accumulate(awkward.to_numpy(awkward.num(result)).tolist()))
+
+    return Contestant(
+        Call("encode_batch", "an awkward Array", lambda docs: opened.encode_batch(docs, parallel=parallel), rows),
+        Call(
+            "encode_batch_list", "lists", lambda docs: opened.encode_batch_list(docs, parallel=parallel), _rows_of_lists
+        ),
+        opened.encode,
+        "decode, one by one",
+        lambda ids: [opened.decode(each) for each in ids],
+    )
+
+
+def _open_fastokens(files: dict[str, Any], threads: int) -> Contestant:
+    tokenizer, ranks = import_module("fastokens").Tokenizer, files["rank_file"]  # threads: RAYON_NUM_THREADS
+    if ranks and ranks["encoding"]:
+        opened = tokenizer.from_tiktoken(ranks["path"], encoding=ranks["encoding"])
+    else:
+        opened = tokenizer.from_file(files["json"])
+
+    def rows(result: Any) -> Iterable[bytes]:
+        ids, offsets = result
+        return _cut(ids, memoryview(offsets).cast("Q").tolist()[1:])
+
+    return Contestant(
+        Call("encode_batch_flat", "two buffers", opened.encode_batch_flat, rows),
+        Call("encode_batch, ids", "lists", lambda docs: [e.ids for e in opened.encode_batch(docs)], _rows_of_lists),
+        lambda text: opened.encode(text).ids,
+        "decode_batch",
+        opened.decode_batch,
+    )
+
+
+def _open_tokie(files: dict[str, Any], threads: int) -> Contestant:
+    opened = import_module("tokie").Tokenizer.from_json(files["json"])  # threads: RAYON_NUM_THREADS
+
+    def rows(result: Any) -> Iterable[bytes]:
+        ids, lengths = result
+        return _cut(ids.astype("uint32").tobytes(), accumulate(lengths.tolist()))
+
+    return Contestant(
+        Call(
+            "encode_batch_flat",
+            "two arrays",
+            lambda docs: opened.encode_batch_flat(docs, add_special_tokens=False),
+            rows,
+        ),
+        Call(
+            "encode_batch, ids",
+            "lists",
+            lambda docs: [e.ids for e in opened.encode_batch(docs, add_special_tokens=False)],
+            _rows_of_lists,
+        ),
+        lambda text: opened.encode(text, add_special_tokens=False).ids,
+        "decode_batch",
+        opened.decode_batch,
+    )
+
+
+def _plain(encode: Any, name: str, threads: int) -> Contestant:
+    """A stand-in for a peer: a function from documents to lists of ids."""
+    call = Call(name, "lists", encode, _rows_of_lists)
+    decode = getattr(encode, "decode", None) or (lambda ids: ["" for _ in ids])
+    return Contestant(call, call, lambda text: encode([text])[0], "decode", decode)
+
+
+# By name: what is installed to have it, and how it is opened.
+ENGINES: dict[str, tuple[str, Callable[[dict[str, Any], int], Contestant]]] = {
+    "crayon": ("crayon-hf", _open_crayon),
+    "tokenizers": ("tokenizers", _open_tokenizers),
+    "tiktoken": ("tiktoken", _open_tiktoken),
+    "transformers": ("transformers", _open_transformers),
+    "sentencepiece": ("sentencepiece", _open_sentencepiece),
+    "gigatoken": ("gigatoken", _open_gigatoken),
+    "fastokens": ("fastokens", _open_fastokens),
+    "tokie": ("tokie", _open_tokie),
+    "prerelease": ("tokenizers", _open_prerelease),
+}

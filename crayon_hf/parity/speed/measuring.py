@@ -1,0 +1,253 @@
+"""One vocabulary: ids are compared, then rounds are run, the engines in another order each time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from crayon_hf.util.progress import time_left
+
+from ..compare.references import Vocabulary
+from .figures import Cell, Figure, Report, Standing, Trial, ratio
+from .inputs import HOSTILE, Inputs
+from .processes import Engine, Outcome, run_job
+from .scenarios import HOSTILE_LIMIT, Job, figures_of, plan
+from .vocabularies import prepare
+
+__all__ = ["BenchError", "measure"]
+
+NEAR = 0.7
+"""A peer that was not this near to the best one in the first round is not measured again in that cell."""
+
+HOPELESS = 0.25
+"""A peer that was not even this near with one thread is not measured there with more of them."""
+
+IDS_LIMIT = 120.0
+PEER_SECONDS = 0.5
+"""How long a peer gets all-new words for its memory; ours gets all of them."""
+
+Progress = Callable[[str], None]
+
+
+class BenchError(RuntimeError):
+    """Nothing to measure, or nothing to compare with."""
+
+
+def measure(
+    vocabulary: Vocabulary,
+    engines: Sequence[Engine],
+    inputs: Inputs,
+    scenarios: Sequence[str],
+    threads: Sequence[int],
+    rounds: int,
+    *,
+    until: float | None = None,
+    progress: Progress = lambda _: None,
+) -> Report:
+    """Measure one vocabulary; no round begins that is likely to end after ``until`` (by ``time.monotonic``)."""
+    report = Report(vocabulary.name, vocabulary.reference_version)
+    with TemporaryDirectory(prefix="crayon-bench-vocabulary-") as directory:
+        progress(f"{vocabulary.name}: ids")
+        files = prepare(vocabulary, directory)
+        ids = _compare(vocabulary, engines, files, inputs, scenarios, threads, report, directory)
+        if not report.same_ids:
+            return report
+        running = [engine for engine in engines if not report.standings[engine.name].cannot_open]
+        jobs = plan(scenarios, inputs, threads, ids)
+        _rounds(running, files, jobs, inputs, scenarios, rounds, report, until, progress)
+        if "memory" in scenarios and rounds:
+            for engine in running:
+                progress(f"{vocabulary.name}: memory, {engine.name}")
+                report.memory[engine.name] = _memory(engine, files, inputs, report)
+    return report
+
+
+# -- ids
+
+
+def _compare(
+    vocabulary: Vocabulary,
+    engines: Sequence[Engine],
+    files: dict[str, Any],
+    inputs: Inputs,
+    scenarios: Sequence[str],
+    threads: Sequence[int],
+    report: Report,
+    directory: str,
+) -> str:
+    """Fill in the standings; returns the file of ids to decode, empty when there are none."""
+    kept = os.path.join(directory, "ids.json")
+    steps: list[dict[str, Any]] = []
+    for text in inputs.texts.values():
+        limit = HOSTILE_LIMIT if text.name in HOSTILE else IDS_LIMIT
+        step = {
+            "kind": "ids",
+            "name": text.name,
+            "path": text.compared,
+            "limit": limit,
+            "single": text.name[:5] == "short",
+        }
+        steps.append({**step, "keep": kept} if text.name == "decoded" else step)
+    if "decode" in scenarios:
+        steps.append({"kind": "decoded", "name": "decode", "path": kept, "limit": IDS_LIMIT})
+
+    def hashes(engine: Engine, call: str, steps: list[dict[str, Any]]) -> tuple[Outcome, dict[str, bytes]]:
+        """The outcome, and by step the hashes of its documents."""
+        to = {step["name"]: os.path.join(directory, f"{engine.name}-{call}-{i}") for i, step in enumerate(steps)}
+        marked = [{**step, "to": to[step["name"]]} for step in steps]
+        outcome = run_job(engine, files, marked, max(threads), call=call)
+        done = {name for name, result in outcome.steps.items() if "documents" in result}
+        return outcome, {name: Path(to[name]).read_bytes() for name in done}
+
+    judge = next((e for e in engines if e.name == vocabulary.kind and not e.stand_in), Engine(vocabulary.kind))
+    outcome, expected = hashes(judge, "best", steps)
+    missing = [step["name"] for step in steps if step["name"] not in expected]
+    if outcome.cannot_open or (missing and not set(missing) <= set(HOSTILE)):
+        raise BenchError(f"{report.vocabulary}: no ids to compare with: {outcome.cannot_open or outcome.steps}")
+    for name, text in inputs.texts.items():
+        tokens = outcome.steps[name].get("tokens", 0)
+        report.texts[name] = {"bytes": text.bytes, "documents": text.compared_documents, "tokens": tokens}
+    for engine in engines:
+        standing = report.standings[engine.name] = Standing(engine.name)
+        again = [{key: value for key, value in step.items() if key != "keep"} for step in steps]
+        tried, found = (outcome, expected) if engine is judge else hashes(engine, "best", again)
+        _judge(standing, tried, found, expected, "")
+        lists = inputs.corpus[:1]
+        if "lists" in scenarios and lists and not standing.cannot_open:
+            tried, found = hashes(engine, "lists", [step for step in again if step["name"] in lists])
+            _judge(standing, tried, found, {name: expected[name] for name in lists}, ", as lists")
+        if engine.name == "crayon":
+            report.same_ids = not (standing.cannot_open or standing.differing or standing.failed)
+    report.notes = [note for standing in report.standings.values() for note in _notes(standing, report.reference)]
+    return kept if "decode" in expected else ""
+
+
+def _judge(
+    standing: Standing, outcome: Outcome, found: dict[str, bytes], expected: dict[str, bytes], suffix: str
+) -> None:
+    standing.version = outcome.opened.get("version", standing.version)
+    standing.cannot_open, standing.missing = outcome.cannot_open, outcome.missing
+    for name, right in expected.items():
+        if name in found:
+            # Another number of documents is wrong in at least so many.
+            wrong = abs(len(right) - len(found[name])) // 8
+            wrong += sum(a != b for a, b in zip(_eights(right), _eights(found[name]), strict=False))
+            if wrong:
+                standing.differing[name + suffix] = wrong
+        elif name in outcome.steps:
+            result = outcome.steps[name]
+            standing.failed[name + suffix] = f"over {result['over']:g} s" if "over" in result else result["failed"]
+
+
+def _eights(data: bytes) -> Iterable[bytes]:
+    return (data[at : at + 8] for at in range(0, len(data), 8))
+
+
+def _notes(standing: Standing, reference: str) -> list[str]:
+    if standing.cannot_open:
+        return [f"{standing.engine}: not measured: {standing.cannot_open}"]
+    reasons = dict.fromkeys(standing.failed.values())
+    failed = {why: ", ".join(name for name, each in standing.failed.items() if each == why) for why in reasons}
+    notes = [f"{standing.engine}: no ids ({why}): {names}" for why, names in failed.items()]
+    if standing.differing:
+        each = ", ".join(f"{name} {count}" for name, count in standing.differing.items())
+        notes.append(f"{standing.engine}: not the ids of {reference}; documents that differ: {each}")
+    return notes
+
+
+# -- rounds
+
+
+def _rounds(
+    engines: Sequence[Engine],
+    files: dict[str, Any],
+    jobs: Sequence[Job],
+    inputs: Inputs,
+    scenarios: Sequence[str],
+    rounds: int,
+    report: Report,
+    until: float | None,
+    progress: Progress,
+) -> None:
+    figures: dict[tuple[Cell, str], Figure] = {}
+    far: set[tuple[int, str]] = set()
+    hopeless: set[tuple[str, str]] = set()
+    started, steps_done, steps_all = time.monotonic(), 0, rounds * len(jobs) * len(engines)
+    for done in range(rounds):
+        begun = time.monotonic()
+        for number, job in enumerate(jobs):
+            turn = (done + number) % max(1, len(engines))
+            for engine in [*engines[turn:], *engines[:turn]]:
+                steps_done += 1
+                if (id(job), engine.name) in far or (job.name, engine.name) in hopeless or (done and job.once):
+                    continue
+                progress(
+                    f"{report.vocabulary}: round {done + 1} of {rounds}, {job.name}, threads {job.threads}, "
+                    f"{engine.name} ({steps_done} of {steps_all}{time_left(started, steps_done, steps_all)})"
+                )
+                steps = _steps(job, report.standings[engine.name])
+                outcome = run_job(engine, files, steps, job.threads, call=job.call)
+                if outcome.cannot_open:
+                    report.notes.append(f"{engine.name}: {job.name}: {outcome.cannot_open}")
+                for figure in figures_of(job, engine.name, outcome, inputs, scenarios):
+                    key = ((figure.scenario, figure.text, figure.threads), engine.name)
+                    known = figures.setdefault(key, figure)
+                    if known is not figure:
+                        known.rounds += figure.rounds
+                        known.cpu += figure.cpu
+                        known.note = known.note or figure.note
+            if not done:
+                hopeless |= {(job.name, e.name) for e in engines if _far(job, e.name, figures, HOPELESS)}
+        if not done:
+            far = {(id(job), e.name) for job in jobs for e in engines if _far(job, e.name, figures, NEAR)}
+        # Later rounds are without the slow ones, at least by so much shorter.
+        needed = (time.monotonic() - begun) * (0.6 if not done and far else 1)
+        if done + 1 < rounds and until is not None and time.monotonic() + needed > until:
+            report.notes.append(f"{done + 1} of {rounds} rounds: there was no time for more")
+            break
+    report.figures = list(figures.values())
+
+
+def _steps(job: Job, standing: Standing) -> list[dict[str, Any]]:
+    """Without those that an engine was too slow for, or failed at, when ids were compared."""
+    return [step for step in job.steps if step["name"] not in standing.failed]
+
+
+def _far(job: Job, engine: str, figures: dict[tuple[Cell, str], Figure], near: float) -> bool:
+    """Whether a peer is far from the best one in every cell of a job."""
+    if engine == "crayon":
+        return False
+    mine = [
+        (cell, figure)
+        for (cell, name), figure in figures.items()
+        if name == engine and _belongs(cell, job) and figure.rounds
+    ]
+    for cell, figure in mine:
+        peers = [f for (c, name), f in figures.items() if c == cell and name != "crayon" and f.rounds]
+        if min(ratio(figure.rounds, peer.rounds, figure.unit) for peer in peers) >= near:
+            return False
+    return True
+
+
+def _belongs(cell: Cell, job: Job) -> bool:
+    return cell[2] == job.threads and any(cell[:2] == pair for cells in job.fills.values() for pair in cells)
+
+
+def _memory(engine: Engine, files: dict[str, Any], inputs: Inputs, report: Report) -> Trial:
+    seconds = 0 if engine.name == "crayon" else PEER_SECONDS
+    step = {"kind": "memory", "name": "memory", "path": inputs.words_path, "bytes": inputs.words_bytes}
+    outcome = run_job(engine, files, [{**step, "seconds": seconds, "extra": True, "limit": 300.0}], 1)
+    result = outcome.steps.get("memory", {})
+    if "after" not in result:
+        why = outcome.cannot_open or result.get("failed") or f"over {result.get('over')} s"
+        report.notes.append(f"{engine.name}: memory: {why}")
+    return Trial(
+        engine.name,
+        outcome.opened.get("memory") or {},
+        [each for each in result.get("after", []) if each],
+        result.get("extra") or {},
+    )

@@ -1,0 +1,133 @@
+"""Which processes the scenarios need, what each of them does, and which cells its steps fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .figures import Figure
+from .inputs import HOSTILE, PROSE, Inputs
+from .processes import Outcome
+
+__all__ = ["SHORT_LAPS", "STEADY", "STEADY_AFTER", "Job", "figures_of", "plan"]
+
+STEADY_AFTER, STEADY = 5, 5
+"""Passes over a text before its steady state, and in it."""
+SHORT_LAPS = 60
+STEP_LIMIT = 60.0
+HOSTILE_LIMIT = 5.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one fresh process measures; each step fills the cells of ``fills``."""
+
+    name: str
+    threads: int
+    steps: tuple[dict[str, Any], ...]
+    call: str = "best"
+    once: bool = False
+    """In the first round only."""
+    fills: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """By step: scenario and text of its cells; the first pass fills the first, those of the steady state the second."""
+
+
+def plan(scenarios: Sequence[str], inputs: Inputs, threads: Sequence[int], ids: str = "") -> list[Job]:
+    """The processes of one round for each engine. ``ids`` is the file of ids to decode."""
+    jobs = []
+    for count in threads:
+        if {"first", "repeated"} & set(scenarios):
+            repeats = STEADY_AFTER + STEADY - 1 if "repeated" in scenarios else 0
+            for name in inputs.corpus:
+                step = _passes(inputs, name, repeats)
+                jobs.append(Job(name, count, (step,), fills={name: (("first", name), ("repeated", name))}))
+        if "first-large" in scenarios:
+            for name in inputs.large:
+                step = _passes(inputs, name, 0)
+                jobs.append(Job(name, count, (step,), fills={name: (("first-large", name),)}))
+        jobs += _together(scenarios, inputs, count, ids, count == min(threads))
+        if "lines" in scenarios and count == max(threads):
+            jobs.append(
+                Job("lines", count, (_passes(inputs, "lines", 0),), once=True, fills={"lines": (("lines", "lines"),)})
+            )
+    if "lists" in scenarios and inputs.corpus:
+        name = inputs.corpus[0]
+        jobs.append(
+            Job(
+                "lists",
+                min(threads),
+                (_passes(inputs, name, 0),),
+                call="lists",
+                once=True,
+                fills={name: (("lists", name),)},
+            )
+        )
+    if "open" in scenarios and not jobs:
+        jobs.append(Job("open", min(threads), ()))
+    return jobs
+
+
+def _together(scenarios: Sequence[str], inputs: Inputs, count: int, ids: str, alone: bool) -> list[Job]:
+    """One process for what needs no fresh caches: the long document comes first, new words are new anyway."""
+    steps: list[dict[str, Any]] = []
+    fills: dict[str, tuple[tuple[str, str], ...]] = {}
+    for scenario, name in (("long-document", "one document"), ("new-words", "new words")):
+        if scenario in scenarios:
+            steps.append(_passes(inputs, name, 0))
+            fills[name] = ((scenario, name),)
+    if "decode" in scenarios and ids:
+        steps.append({"kind": "decode", "name": "decode", "path": ids, "limit": STEP_LIMIT})
+        fills["decode"] = (("decode", "decoded"),)
+    if "short" in scenarios and alone:
+        name = "short strings"
+        path = inputs.texts[name].path
+        steps.append({"kind": "short", "name": name, "path": path, "laps": SHORT_LAPS, "limit": STEP_LIMIT})
+        fills[name] = (("short", name),)
+    jobs = [Job("together", count, tuple(steps), fills=fills)] if steps else []
+    if "hostile" in scenarios and alone:
+        hostile = tuple({**_passes(inputs, name, 0), "limit": HOSTILE_LIMIT} for name in (PROSE, *HOSTILE))
+        fills = {name: (("hostile", name),) for name in (PROSE, *HOSTILE)}
+        jobs.append(Job("hostile", count, hostile, once=True, fills=fills))
+    return jobs
+
+
+def _passes(inputs: Inputs, name: str, repeats: int) -> dict[str, Any]:
+    path = inputs.texts[name].path
+    return {"kind": "passes", "name": name, "path": path, "repeats": repeats, "limit": STEP_LIMIT}
+
+
+def figures_of(job: Job, engine: str, outcome: Outcome, inputs: Inputs, scenarios: Sequence[str]) -> list[Figure]:
+    """The cells that a process filled."""
+    opened = outcome.opened
+    if not opened:
+        return []
+    found = []
+    for step, cells in job.fills.items():
+        result = outcome.steps.get(step)
+        if result is None:
+            continue
+        decoding = step == "decode"
+        call, gives = (opened["decode"], "texts") if decoding else (opened["call"], opened["gives"])
+        note = f"over {result['over']:g} s" if "over" in result else result.get("failed", "")
+        for index, (scenario, text) in enumerate(cells):
+            if scenario not in scenarios:
+                continue
+            unit = "\u00b5s" if scenario == "short" else "MB/s"
+            figure = Figure(scenario, text, job.threads, engine, call, gives, unit, note=note)
+            if not note:
+                take = slice(STEADY_AFTER, None) if index else slice(0, 1)
+                size = inputs.texts[text].bytes
+                figure.rounds = [_value(each, size, unit) for each in result["wall"][take]]
+                figure.cpu = [_value(each, size, unit) for each in result["cpu"][take]]
+            if note or figure.rounds:
+                found.append(figure)
+    if "open" in scenarios:
+        found.append(
+            Figure("open", "first in a process", 1, engine, "open", "a tokenizer", "ms", [opened["open_ms"]], [])
+        )
+    return found
+
+
+def _value(seconds: float, size: int, unit: str) -> float:
+    return seconds * 1e6 if unit != "MB/s" else size / 1e6 / max(seconds, 1e-9)

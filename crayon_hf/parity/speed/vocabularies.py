@@ -1,0 +1,125 @@
+"""What each engine opens for a vocabulary: the tokenizer.json, a rank file with its pattern, or why there is none."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..compare.references import Vocabulary, byte_level_alphabet, find, tiktoken_gpt2_pattern, tiktoken_pieces
+from ..inputs.texts import UnknownVocabularyError, shared_directory
+
+__all__ = ["NINE", "find_any", "prepare"]
+
+NINE = ("gpt2", "llama3", "qwen", "cl100k_base", "o200k_base", "llama2", "mistral", "bert-cased", "t5-small")
+"""The vocabularies that are measured by default."""
+
+# Published as a SentencePiece model, which only our conversion and gigatoken read.
+_MODELS = {"mistral": "mistral-v3/tokenizer.model"}
+
+
+def find_any(spec: str, directory: str) -> Vocabulary:
+    """A vocabulary by name or path; of a file that only our conversion reads, the tokenizer.json it makes."""
+    path = Path(spec)
+    shared = shared_directory()
+    if spec in _MODELS and not path.exists() and shared is not None:
+        path = shared / "vocab" / _MODELS[spec]
+    if path.suffix != ".model":
+        return find(spec)
+    if not path.is_file():
+        raise UnknownVocabularyError(f"no vocabulary {spec!r}: there is no file {path}")
+    import crayon_hf
+
+    name = spec if spec in _MODELS else path.stem
+    converted = Path(directory) / f"{name}.json"
+    crayon_hf.Tokenizer.from_file(str(path)).save(str(converted))
+    return Vocabulary(name, "tokenizers", converted, model=str(path))
+
+
+def prepare(vocabulary: Vocabulary, directory: str) -> dict[str, Any]:
+    """The files of a vocabulary, as the measuring processes want them; what must be made is put into ``directory``."""
+    files: dict[str, Any] = {
+        "json": vocabulary.json or str(vocabulary.path),
+        "model": str(vocabulary.path) if vocabulary.kind == "sentencepiece" else vocabulary.model,
+        "directory": str(vocabulary.path) if vocabulary.kind == "transformers" else "",
+        "ours": vocabulary.ours,
+        "rank_file": None,
+        "vocabulary": _plain(vocabulary),
+    }
+    if vocabulary.kind == "tokenizers":
+        files["tiktoken"] = _tiktoken_of_json(vocabulary, directory)
+    if vocabulary.kind != "tiktoken":
+        return files
+    # tokenizers and its like read no rank files: they get the tokenizer.json that our conversion makes of one.
+    path = os.path.join(directory, f"{vocabulary.name}.json")
+    vocabulary.open_ours().save(path)
+    files["json"] = path
+    special_tokens, pattern = dict(vocabulary.special_tokens), vocabulary.pattern
+    if pattern is None:
+        pieces = tiktoken_pieces(vocabulary.encoding, vocabulary.path)
+        special_tokens, pattern = pieces["special_tokens"], pieces["pat_str"]
+    files["tiktoken"] = {
+        "name": vocabulary.name,
+        "pat_str": pattern,
+        "ranks": str(vocabulary.path),
+        "special_tokens": special_tokens,
+    }
+    files["rank_file"] = {
+        "path": str(vocabulary.path),
+        "encoding": vocabulary.encoding,
+        "pattern": vocabulary.pattern,
+        "special_tokens": dict(vocabulary.special_tokens),
+    }
+    return files
+
+
+def _plain(vocabulary: Vocabulary) -> dict[str, Any]:
+    return {**asdict(vocabulary), "path": str(vocabulary.path)}
+
+
+def _tiktoken_of_json(vocabulary: Vocabulary, directory: str) -> dict[str, Any] | str:
+    """A tiktoken.Encoding of a byte-level tokenizer.json, the id of each token taken for its rank; or why not.
+
+    This is right where ids are in order of merging and pieces are looked up whole first; the benchmark compares ids
+    before it believes it.
+    """
+    if find_spec("tiktoken") is None:
+        return "tiktoken is not installed"
+    document = json.loads(vocabulary.path.read_bytes())
+    model = document["model"]
+    if model.get("type", "BPE") != "BPE" or "merges" not in model:
+        return "tiktoken runs BPE only"
+    steps = _steps(document.get("pre_tokenizer"), "pretokenizers")
+    if not any(step["type"] == "ByteLevel" for step in steps):
+        return "tiktoken runs byte-level vocabularies only"
+    patterns = [step["pattern"]["Regex"] for step in steps if step["type"] == "Split" and "Regex" in step["pattern"]]
+    bytes_of = {char: bytes([byte]) for byte, char in byte_level_alphabet().items()}
+    added = {entry["content"] for entry in document.get("added_tokens") or []}
+    ranks = {
+        b"".join(bytes_of[char] for char in token): id
+        for token, id in model["vocab"].items()
+        if token not in added and all(char in bytes_of for char in token)
+    }
+    path = os.path.join(directory, f"{vocabulary.name}.tiktoken")
+    with open(path, "wb") as out:
+        out.write(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+    return {
+        "name": vocabulary.name,
+        "pat_str": "|".join(patterns or [tiktoken_gpt2_pattern()]),
+        "ranks": path,
+        "special_tokens": {},
+    }
+
+
+def _steps(component: Any, key: str) -> list[dict[str, Any]]:
+    if component is None:
+        return []
+    return (
+        [step for part in component[key] for step in _steps(part, key)]
+        if component["type"] == "Sequence"
+        else [component]
+    )

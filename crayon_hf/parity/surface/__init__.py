@@ -1,2 +1,0 @@
-"""Every public call of `tokenizers`, transformers' fast tokenizers and `tiktoken`, timed beside ours:
-``python -m crayon_hf.parity.surface``."""

@@ -1,0 +1,74 @@
+"""`install`: other libraries open tokenizers of crayon_hf, without a change of the program.
+
+Importing this package imports none of those libraries, nor does `install`: what is not imported yet is changed when it
+is.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from crayon_hf.patching import patch_tiktoken as of_tiktoken
+from crayon_hf.patching import patch_tokenizers as of_tokenizers
+from crayon_hf.patching import patch_transformers as of_transformers
+from crayon_hf.util.replacing import Replacement
+
+__all__ = ["install", "installed", "uninstall"]
+
+_PLACES: dict[str, dict[str, Replacement]] = {
+    "transformers": of_transformers.PLACES,
+    "tokenizers": of_tokenizers.PLACES,
+    "tiktoken": of_tiktoken.PLACES,
+}
+_lock = threading.RLock()
+
+
+def install(*, transformers: bool = True, tokenizers: bool = False, tiktoken: bool = False) -> None:
+    """Make other libraries open tokenizers of crayon_hf, everywhere in this process, until `uninstall`.
+
+    `transformers` covers ``AutoTokenizer``, ``AutoProcessor`` and pipelines, and ``from_pretrained`` and the
+    constructor of every fast class. Slow tokenizers stay as they are. ``tokenizers.decoders.DecodeStream`` then takes
+    tokenizers of both libraries.
+
+    With `tokenizers`, ``tokenizers.Tokenizer.from_file``, ``from_str``, ``from_buffer`` and ``from_pretrained`` return
+    a `crayon_hf.Tokenizer`, which is not an instance of the library's class.
+
+    With `tiktoken`, ``get_encoding``, ``encoding_for_model`` and ``Encoding(...)`` return a ``tiktoken.Encoding`` that
+    encodes with crayon_hf's engine. Slow tokenizers that hold one, like Kimi's, use it, too.
+
+    Call it before or after the libraries are imported; it imports none of them. It also reaches classes that were
+    imported by name before. Calling it again adds to what is covered. `installed` lists what is covered.
+
+    >>> import crayon_hf
+    >>> crayon_hf.install(tiktoken=True)
+    >>> from transformers import AutoTokenizer  # gives ours
+    """
+    wanted = {"transformers": transformers, "tokenizers": tokenizers, "tiktoken": tiktoken}
+    with _lock:
+        for library in (name for name in wanted if wanted[name]):
+            for place in _PLACES[library].values():
+                place.put()
+
+
+def uninstall() -> None:
+    """Undo `install`. Open tokenizers stay as they are.
+
+    >>> crayon_hf.install(transformers=False, tiktoken=True)
+    >>> crayon_hf.uninstall()
+    >>> crayon_hf.installed()
+    {}
+    """
+    with _lock:
+        for places in _PLACES.values():
+            for place in places.values():
+                place.take_back()
+
+
+def installed() -> dict[str, str]:
+    """The names that `install` replaces, and the state of each.
+
+    The state is ``"in place"``, waiting for the import of the library, or replaced by something else. docs/drop-in.md
+    has an example.
+    """
+    with _lock:
+        return {name: place.state() for places in _PLACES.values() for name, place in places.items() if place.is_wanted}

@@ -1,0 +1,26 @@
+"""`install` in model servers: the entry point of their plugins, which they call in each process that they start.
+
+vLLM finds it in the group ``vllm.general_plugins``, SGLang in ``sglang.srt.plugins``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from crayon_hf.patching import install
+from crayon_hf.patching.startup import LIBRARIES, libraries
+
+
+def register() -> None:
+    """Make what the server opens a tokenizer with give ours: `install` in the libraries of ``CRAYON_INSTALL``.
+
+    Without that variable it is transformers; ``CRAYON_INSTALL=0`` changes nothing. A name that is not known is a
+    ValueError, which ends the server's start. Nothing is imported, and a second call changes nothing.
+
+    >>> register()
+    """
+    wanted = libraries(os.environ.get("CRAYON_INSTALL"))
+    if wanted:
+        install(**{name: name in wanted for name in LIBRARIES})
+        logging.getLogger("crayon_hf").info("installed in %s", ", ".join(wanted))

@@ -1,0 +1,220 @@
+"""Inputs as users name them: files, directories, globs, addresses of fsspec."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from crayon_hf.errors import CorpusError, MissingExtraError
+from crayon_hf.text_readers.documents import InputFile, format_of
+from crayon_hf.util import validation as checks
+from crayon_hf.util.extras import needed
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
+_LOCAL = ("file://", "local://")
+_MARKS = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "content_md5",
+    "sha256",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "created",
+)
+_MAGIC = re.compile(r"[*?[]")
+
+
+def find_inputs(inputs: Sequence[str | os.PathLike[str]], format: str | None = None) -> list[InputFile]:
+    """The files that `inputs` name, in the order of `inputs`, those of one input sorted by name.
+
+    An input is a file; a directory: all files in it and below whose endings are known (with a `format`: all) but for
+    hidden ones; a pattern (``*``, ``?``, ``[...]``, ``**``), of which directories that match are taken as such unless
+    ``**`` is in it; or an address of fsspec (``s3://``, ``memory://``, ``file://``...) of one of these. A name that
+    exists is no pattern. A file that two inputs name is read twice.
+
+    CorpusError: an input that is not there, cannot be read, or names no file.
+    """
+    if isinstance(inputs, (str, bytes, os.PathLike)):
+        inputs = [os.fsdecode(inputs)]
+    found: list[InputFile] = []
+    for item in inputs:
+        if not isinstance(item, (str, os.PathLike)):
+            raise TypeError(f"an input is {checks.kind(item)}, expected a path or an address")
+        address = os.fsdecode(item)
+        files = _local_files(address, format) if is_local(address) else _remote_files(address, format)
+        if not files:
+            rest = " with an ending that is known; if a format is said, all files are taken" if format is None else ""
+            raise CorpusError(f"{address}: no file there{rest}")
+        found += files
+    if not found:
+        raise CorpusError("no input is given")
+    return found
+
+
+def is_local(address: str) -> bool:
+    """False for an address that fsspec reads."""
+    match = _ADDRESS.match(address)
+    return match is None or address.startswith(_LOCAL) or (match[1] == "::" and os.path.exists(address))
+
+
+def local_path(address: str) -> str:
+    """The path of a local address."""
+    return next((address[len(prefix) :] for prefix in _LOCAL if address.startswith(prefix)), address)
+
+
+def mark_of_status(status: os.stat_result) -> str:
+    """The mark of a local file."""
+    return str(status.st_mtime_ns)
+
+
+def _local_files(address: str, format: str | None) -> list[InputFile]:
+    path = local_path(address)
+    try:
+        if os.path.isdir(path):
+            return _below(path, format)
+        if os.path.lexists(path) or not _MAGIC.search(path):
+            return [_file(path)]
+        files = []
+        for name in sorted(glob.glob(path, recursive=True)):
+            if not os.path.isdir(name):
+                files.append(_file(name))
+            elif "**" not in path:
+                files += _below(name, format)
+        return files
+    except OSError as error:
+        raise CorpusError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def _file(path: str) -> InputFile:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise CorpusError(f"{path} is not a regular file: the input is read more than once")
+    open(path, "rb").close()  # whether it may be read is known before anything is
+    return InputFile(path, status.st_size, mark_of_status(status))
+
+
+def _below(directory: str, format: str | None) -> list[InputFile]:
+    names: list[str] = []
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    above: dict[str, set[tuple[int, int]]] = {}
+    for place, directories, files in os.walk(directory, onerror=refuse, followlinks=True):
+        status = os.stat(place)
+        ways = above.pop(place, set()) | {(status.st_dev, status.st_ino)}
+        kept = []
+        for name in directories:
+            path = os.path.join(place, name)
+            status = os.stat(path)
+            if not name.startswith(".") and (status.st_dev, status.st_ino) not in ways:  # a link to what it is in
+                above[path] = ways
+                kept.append(name)
+        directories[:] = kept
+        names += (os.path.join(place, name) for name in _known(files, format))
+    return [_file(name) for name in sorted(names)]
+
+
+def _known(names: Iterable[str], format: str | None) -> Iterator[str]:
+    """Of the files of one directory those to read."""
+    names = list(names)
+    notes = {"dataset_info.json", "state.json"} if any(name.endswith(".arrow") for name in names) else set()
+    for name in names:
+        base = name.rsplit("/", 1)[-1]
+        if not base.startswith(".") and base not in notes and (format is not None or format_of(base)[0] is not None):
+            yield name
+
+
+def _remote_files(address: str, format: str | None) -> list[InputFile]:
+    system, path = _system(address)
+    try:
+        if _MAGIC.search(path) and not system.exists(path):
+            found = system.glob(path, detail=True)
+        else:
+            information = system.info(path)
+            if information["type"] != "directory":
+                return [_remote_file(address, information)]
+            found = system.find(path, detail=True)
+            found = {name: found[name] for name in _known(found, format)}
+    except Exception as error:  # every driver has its own
+        raise CorpusError(f"{address}: {_said(error)}") from error
+    return [
+        _remote_file(_address(system, name, address), information)
+        for name, information in sorted(found.items())
+        if information["type"] != "directory"
+    ]
+
+
+def _remote_file(address: str, information: dict[str, Any]) -> InputFile:
+    size = information.get("size")
+    mark = next((mark for name in _MARKS if (mark := _mark(information, name))), "")
+    return InputFile(address, -1 if size is None else int(size), mark)
+
+
+def _mark(information: dict[str, Any], name: str) -> str:
+    """``name=value``; empty where there is none."""
+    value = information.get(name)
+    if value is None:
+        return ""
+    if hasattr(value, "timestamp"):  # some give a time in a list, and the same as a number alone
+        value = value.timestamp()
+    return f"{name}={value}"
+
+
+def _address(system: Any, name: str, given: str) -> str:
+    """The address of a file of `system`; `given` is that of the directory or pattern it was found by."""
+    first, *others = given.split("::")
+    if not others:
+        return str(system.unstrip_protocol(name))
+    chain = [first, *others]
+    index = next((i for i, part in enumerate(chain) if "://" in part), 0)
+    protocol = chain[index].split("://")[0]
+    chain[index] = f"{protocol}://{name.split('://')[-1]}"
+    return "::".join(chain)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "not there"
+    return f"{getattr(error, 'strerror', None) or error}" or type(error).__name__
+
+
+def _system(address: str) -> tuple[Any, str]:
+    with needed(f"{address}: an address", "corpora"):
+        from fsspec.core import url_to_fs
+    try:
+        system, path = url_to_fs(address)
+        return system, path
+    except ImportError as error:
+        message = f"{address}: the driver of this kind of address is missing: {error}"
+        raise MissingExtraError(message, name=error.name) from error
+    except ValueError as error:
+        raise CorpusError(f"{address}: {error}") from error
+    except Exception as error:
+        raise CorpusError(f"{address}: {type(error).__name__}: {error}") from error
+
+
+class Remote:
+    """A file of fsspec."""
+
+    def __init__(self, address: str) -> None:
+        """CorpusError when nothing reads addresses of that kind."""
+        self.address = address
+        self._system, self._path = _system(address)  # some close their files when they go themselves
+
+    def open(self) -> Any:
+        """The file, open."""
+        return self._system.open(self._path, "rb")
+
+    def now(self, mark: str) -> InputFile:
+        """It as it is now, with the kind of mark that `mark` is, if there is one."""
+        self._system.invalidate_cache()
+        information = self._system.info(self._path)
+        return _remote_file(self.address, information)._replace(mark=_mark(information, mark.split("=")[0]) or mark)

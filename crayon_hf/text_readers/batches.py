@@ -1,0 +1,148 @@
+"""A batch of documents of spans, of texts that replace some of them, and of bad records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf._core import utf8_errors
+from crayon_hf.text_readers.documents import BadRecord, Documents, Position, Reading
+from crayon_hf.text_readers.template import Template
+
+Spans = npt.NDArray[np.int64]
+
+MOST_RECORDS = 1 << 18
+"""In a batch, about, however short they are: each costs some numbers, here and wherever it goes."""
+MOST_UNUSUAL = 1 << 14
+"""Records of a batch that Python has objects for: bad ones, and texts that do not lie in the view."""
+
+
+class Batch:
+    """The records of a batch in order: record i is ``view[begins[i]:ends[i]]``, until something else is said of it."""
+
+    def __init__(self, reading: Reading, address: str, what: Literal["line", "row", "document"], first: int) -> None:
+        """The first record's number is `first`, from 1."""
+        self._reading, self._address, self._what, self._first = reading, address, what, first
+        self._texts: dict[int, bytes] = {}
+        self._left_out: list[int] = []
+        self._bad: list[tuple[int, str]] = []
+
+    def text(self, record: int, text: bytes) -> None:
+        """The text of a record that does not lie in the view."""
+        self._texts[record] = text
+
+    def blank(self, records: Sequence[int]) -> None:
+        """What is no record at all."""
+        self._left_out += records
+
+    def bad(self, record: int, reason: str, replacement: bytes = b"") -> None:
+        """A bad record, in order; BadRecordError when that is to stop."""
+        if self._reading.bad_records == "stop":
+            raise BadRecord(self._address, self._first + record, self._what, reason, 0).error()
+        self._bad.append((record, reason))
+        if self._reading.bad_records == "replace":
+            self._texts[record] = replacement
+        else:
+            self._left_out.append(record)
+
+    def documents(self, view: memoryview, begins: Spans, ends: Spans, position: Position, size: int) -> Documents:
+        """The batch. Texts are laid behind `view`."""
+        if self._texts:
+            begins, ends = begins.copy(), ends.copy()
+            at = len(view)
+            for record, text in self._texts.items():
+                begins[record], ends[record] = at, at + len(text)
+                at += len(text)
+            view = memoryview(b"".join((view, *self._texts.values())))
+        bad: list[BadRecord] = []
+        if self._left_out or self._bad:
+            kept = np.ones(len(begins), bool)
+            kept[self._left_out] = False
+            places = np.cumsum(kept) - kept
+            bad = [
+                BadRecord(self._address, self._first + record, self._what, reason, int(places[record]))
+                for record, reason in self._bad
+            ]
+            begins, ends = begins[kept], ends[kept]
+        return Documents(view, begins, ends, bad, position, size)
+
+
+def assembled(
+    template: Template, views: Sequence[memoryview], begins: Sequence[Spans], ends: Sequence[Spans]
+) -> tuple[memoryview, Spans, Spans]:
+    """The texts that a template makes of columns, each of them a view with spans: one view with spans."""
+    count = len(begins[0])
+    sizes = np.zeros(count, np.int64)
+    parts = []
+    for piece in template.pieces:
+        if isinstance(piece, int):
+            view = views[piece]
+            spans = zip(begins[piece].tolist(), ends[piece].tolist(), strict=True)
+            parts.append([view[begin:end] for begin, end in spans])
+            sizes += ends[piece] - begins[piece]
+        else:
+            parts.append([memoryview(piece)] * count)
+            sizes += len(piece)
+    last = np.cumsum(sizes)
+    data = memoryview(b"".join([part for row in zip(*parts, strict=True) for part in row]))
+    return data, last - sizes, last
+
+
+def wrong_texts(
+    columns: Sequence[tuple[str, memoryview, Spans, Spans]],
+    sizes: Spans,
+    null: Spans | None,
+    reading: Reading,
+    template: Template | None = None,
+) -> Iterator[tuple[int, str, bytes]]:
+    """The records of some columns (name, view, begins, ends) that are no text, in order: which, why, its replacement.
+
+    `sizes` are those of the texts, `null` the column that is null in each record, or -1. The name of a column that has
+    none is ``""``.
+    """
+    long = sizes > reading.max_document_bytes
+    wrong = [utf8_errors(view, begins, ends, reading.threads) for _, view, begins, ends in columns]
+    bad = long if null is None else long | (null >= 0)
+    for places in wrong:
+        bad = bad | (places >= 0)
+    for i in np.flatnonzero(bad).tolist():
+        if null is not None and null[i] >= 0:
+            yield i, f"{columns[null[i]][0]!r} is null, expected str", b""
+            continue
+        if long[i]:
+            yield i, too_long(int(sizes[i]), reading), b""
+            continue
+        column = next(j for j, places in enumerate(wrong) if places[i] >= 0)
+        name = f"{columns[column][0]!r} " if columns[column][0] else ""
+        texts = [
+            bytes(view[begins[i] : ends[i]]).decode("utf-8", "replace").encode() for _, view, begins, ends in columns
+        ]
+        text = texts[0] if template is None else template.text(texts)
+        yield i, f"{name}is not UTF-8: invalid byte at offset {wrong[column][i]}", text
+
+
+def too_long(size: int, reading: Reading) -> str:
+    """The reason for a record of `size` bytes."""
+    return f"has {size} bytes, more than max_document_bytes ({reading.max_document_bytes})"
+
+
+def joined(parts: Sequence[tuple[memoryview, Spans, Spans]]) -> tuple[memoryview, Spans, Spans]:
+    """Views with spans as one view with spans; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    views, begins, ends, size = [], [], [], 0
+    for view, first, last in parts:
+        low, high = (int(first.min()), int(last.max())) if len(first) else (0, 0)
+        texts = int((last - first).sum())
+        if high - low > texts + (texts >> 1):  # a large dictionary, of which little is used
+            view = memoryview(b"".join([view[b:e] for b, e in zip(first.tolist(), last.tolist(), strict=True)]))
+            last = np.cumsum(last - first)
+            first, low, high = last - np.diff(last, prepend=0), 0, len(view)
+        views.append(view[low:high])
+        begins.append(first - low + size)
+        ends.append(last - low + size)
+        size += high - low
+    return memoryview(b"".join(views)), np.concatenate(begins), np.concatenate(ends)

@@ -1,0 +1,141 @@
+"""Packed files, unpacked on the way: .gz, .bz2, .xz, .lzma, .zst. What is cut off or damaged is an error."""
+
+from __future__ import annotations
+
+import io
+from typing import IO, Any
+
+from crayon_hf.errors import CorpusError
+from crayon_hf.text_readers import gzip_members
+from crayon_hf.text_readers.packed_parts import InParts
+from crayon_hf.text_readers.zstandard_frames import Frames
+from crayon_hf.util.extras import needed
+
+PACKINGS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+_READ = 1 << 17
+_MOST = 1 << 20
+"""Bytes that are unpacked at once, at most: the little that is packed may be gigabytes."""
+_MANY = 4
+"""Threads. Fewer have more to do than one that unpacks .zst, and unpacking ahead takes more of their time."""
+
+
+def unpacking(raw: IO[bytes], packing: str, address: str, threads: int = 1) -> io.RawIOBase:
+    """What `raw` contains, all its members or frames one after the other; `packing` is one of PACKINGS.
+
+    Reading it raises CorpusError, which names `address`, where the file is damaged, ends in the middle, or goes on with
+    something else. (Python's own readers end there in silence when a bz2 or xz file goes on with something else.)
+
+    Up to `threads` threads unpack blocks of BGZF, and frames of .zst, ahead. `close` the file: then they are gone.
+    """
+    if packing == ".zst":
+        with needed(f"{address}: reading .zst", "corpora"):
+            import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        if threads < _MANY:
+            return _Zstandard(raw, address, pyarrow)
+        return InParts(raw, Frames(pyarrow, lambda rest: _Zstandard(rest, address, pyarrow)), threads)
+    if packing == ".gz" and threads > 1:
+        blocks = gzip_members.Blocks(lambda rest, is_begun: _Unpacked(rest, packing, address, is_begun))
+        return InParts(raw, blocks, threads)
+    return _Unpacked(raw, packing, address)
+
+
+def _damaged(address: str, packing: str, error: object) -> CorpusError:
+    return CorpusError(f"{address}: damaged {packing} file: {error}")
+
+
+class _Unpacked(io.RawIOBase):
+    """Members by decompressors with the interface of the standard library's, one after the other."""
+
+    def __init__(self, raw: IO[bytes], packing: str, address: str, is_begun: bool = False) -> None:
+        """`is_begun` where members are before."""
+        self._raw, self._packing, self._address = raw, packing, address
+        self._member: Any = None
+        self._is_begun = is_begun
+        self._input = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with memoryview(buffer) as whole, whole.cast("B") as view:
+            while len(view):
+                if self._member is None and not self._next():
+                    return 0
+                data = self._unpack(min(len(view), _MOST))
+                if data:
+                    view[: len(data)] = data
+                    return len(data)
+        return 0
+
+    def _next(self) -> bool:
+        """Begin the next member; False at the end of the file."""
+        while not self._input:
+            self._input = self._raw.read(_READ)
+            if not self._input:
+                if self._is_begun:
+                    return False
+                raise _damaged(self._address, self._packing, "it is empty")
+            if self._is_begun and self._packing != ".bz2":  # zeros may be behind a member, to fill a block
+                self._input = self._input.lstrip(b"\0")
+        while len(self._input) < gzip_members.HEADER and (more := self._raw.read(_READ)):
+            self._input += more
+        self._member, self._is_begun = _decompressor(self._packing, self._input), True
+        return True
+
+    def _unpack(self, most: int) -> bytes:
+        member = self._member
+        if not self._input and getattr(member, "needs_input", True):
+            self._input = self._raw.read(_READ)
+            if not self._input:
+                raise _damaged(self._address, self._packing, "it ends in the middle")
+        try:
+            data: bytes = member.decompress(self._input, most)
+        except OSError as error:  # bz2
+            raise _damaged(self._address, self._packing, error) from error
+        except Exception as error:
+            if gzip_members.is_damage(error) or type(error).__name__ == "LZMAError":
+                raise _damaged(self._address, self._packing, error) from error
+            raise
+        if member.eof:
+            self._member, self._input = None, member.unused_data
+            if self._packing != ".bz2":
+                self._input = self._input.lstrip(b"\0")
+        else:
+            self._input = getattr(member, "unconsumed_tail", b"")
+        return data
+
+
+def _decompressor(packing: str, header: bytes) -> Any:
+    if packing == ".gz":
+        return gzip_members.decompressor(header)
+    if packing == ".bz2":
+        import bz2
+
+        return bz2.BZ2Decompressor()
+    import lzma
+
+    return lzma.LZMADecompressor()
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames by pyarrow, which tells an end in the middle from an end. (``zstandard``'s reader does not.)"""
+
+    def __init__(self, raw: IO[bytes], address: str, pyarrow: Any) -> None:
+        self._raw, self._address = raw, address
+        self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
+        self._begun = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            read = int(self._file.readinto(buffer))
+        except OSError as error:
+            if error.errno is not None:
+                raise  # of the disk, or the network
+            raise _damaged(self._address, ".zst", error) from error
+        if not self._begun and not read and len(buffer) and not self._raw.tell():
+            raise _damaged(self._address, ".zst", "it is empty")
+        self._begun = True
+        return read

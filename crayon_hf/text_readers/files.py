@@ -1,0 +1,94 @@
+"""A file of documents, read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crayon_hf.errors import CorpusError
+from crayon_hf.text_readers.documents import DEFAULT_COLUMN, Documents, InputFile, Position, Reading, format_of
+from crayon_hf.text_readers.stored import Stored
+
+_SMALL = 1 << 16
+
+
+def read_documents(file: InputFile, reading: Reading, start: Position | None = None) -> Iterator[Documents]:
+    """The documents of `file` in order, in batches; from `start` on they are those that reading it all gives there.
+
+    Memory: a few times `reading.batch_bytes`, or for a longer document what it takes (up to `max_document_bytes`).
+
+    A local Arrow file is mapped: if it is cut off meanwhile, the system may end the process (SIGBUS).
+
+    CorpusError, which names the file: it cannot be read or unpacked, has no such column, or has changed since it was
+    found. BadRecordError, one of these: a bad record, with ``bad_records="stop"``.
+    """
+    reading.check()
+    kind, packing = _kind(file, reading)
+    return _read(file, reading, start or Position(), kind, packing)
+
+
+def check_files(files: Sequence[InputFile], reading: Reading) -> None:
+    """Whether `reading` goes with all these files together, by their names alone: before anything is read.
+
+    CorpusError for a file that `read_documents` would refuse by its name, and where a setting is for none of them: a
+    separator without a text file, a column (other than "text") with text files alone. ValueError as `Reading.check`.
+    MissingExtraError where ``pyarrow`` is needed, and is not installed.
+    """
+    reading.check()
+    kinds = {_kind(file, reading)[0] for file in files}
+    for file in files:
+        if (kind := _kind(file, reading)[0]) in ("parquet", "arrow"):
+            from crayon_hf.text_readers.tables import pyarrow_for
+
+            pyarrow_for(file.address, kind)
+            break
+    if reading.separator is not None and kinds and "text" not in kinds:
+        raise CorpusError(f"a separator is for text files, but there are only {' and '.join(sorted(kinds))} files")
+    if reading.column != DEFAULT_COLUMN and kinds == {"text"}:
+        raise CorpusError(f"the column {reading.column!r} is for files with columns, but there are only text files")
+
+
+def _kind(file: InputFile, reading: Reading) -> tuple[str, str]:
+    """The format of a file, and its packing."""
+    said, packing = format_of(file.address)
+    kind = reading.format or said
+    if kind is None:
+        raise CorpusError(f"{file.address}: its name does not say its format: give the format")
+    if kind in ("parquet", "arrow") and packing:
+        raise CorpusError(f"{file.address}: it holds a {kind} file: unpack it first")
+    if kind == "text" and reading.template is not None:
+        raise CorpusError(f"{file.address}: a template is for files with columns, and this one is text")
+    return kind, packing
+
+
+def _read(file: InputFile, reading: Reading, start: Position, kind: str, packing: str) -> Iterator[Documents]:
+    with Stored(file, packing, reading.threads) as source:
+        if kind in ("parquet", "arrow"):
+            yield from _columns(source, reading, start, kind)
+            return
+        if kind in ("csv", "tsv"):
+            from crayon_hf.text_readers.csv_rows import csv_documents
+
+            yield from csv_documents(source, reading, start, kind)
+            return
+        source.skip(start.offset)
+        known = file.size if not packing else 8 * file.size
+        block_bytes = reading.batch_bytes if file.size < 0 else min(reading.batch_bytes, known + _SMALL)
+        if kind == "jsonl":
+            from crayon_hf.text_readers.json_lines import json_documents
+
+            yield from json_documents(source, reading, start, block_bytes)
+        else:
+            from crayon_hf.text_readers.plain_text import text_documents
+
+            yield from text_documents(source, reading, start, block_bytes)
+
+
+def _columns(source: Stored, reading: Reading, start: Position, kind: str) -> Iterator[Documents]:
+    from crayon_hf.text_readers.columns import column_documents
+    from crayon_hf.text_readers.tables import arrow_rows, parquet_rows
+
+    if kind == "parquet":
+        rows = parquet_rows(source, reading.columns, reading.batch_bytes, start)
+    else:
+        rows = arrow_rows(source, reading.columns, start)
+    yield from column_documents(source, reading, start, rows)

@@ -1,0 +1,96 @@
+"""Members of .gz files: what unpacks them, and where those of BGZF end."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from crayon_hf.text_readers.packed_parts import ENOUGH_PACKED, ENOUGH_UNPACKED, Ahead
+
+HEADER = 4
+"""Bytes of a member that `decompressor` looks at."""
+
+_BLOCK = struct.Struct("<4s6xH4sH")
+_MOST = 1 << 16
+"""Bytes that a block of BGZF has unpacked."""
+
+
+@cache
+def _isal() -> Any:
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return None
+    return isal_zlib
+
+
+def decompressor(header: bytes) -> Any:
+    """What unpacks a member that begins so, and checks it: as ``zlib.decompressobj``.
+
+    ISA-L is more than twice as fast as zlib. But it fails where a header with several fields, or with a checksum, comes
+    in two pieces, and it allows flags that have no meaning. So zlib has these members, and what is no member at all.
+    """
+    is_usual = header[:3] == b"\x1f\x8b\x08" and header[3:4] in (b"\x00", b"\x04", b"\x08")  # no field, or one
+    return ((is_usual and _isal()) or zlib).decompressobj(wbits=31)  # with header and checksum
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether a decompressor raised this for what it was given."""
+    return isinstance(error, zlib.error) or type(error).__name__ == "IsalError"
+
+
+class Blocks:
+    """Parts of BGZF, as ``bgzip`` writes it: members of at most 64 KiB whose headers say how long they are.
+
+    The SAM specification, 4.1. From the first member on that is none of these all is streamed.
+    """
+
+    def __init__(self, opened: Callable[[Any, bool], io.RawIOBase]) -> None:
+        """`opened` is what reads members one after the other; it is told whether there were some before."""
+        self._opened, self._is_begun = opened, False
+
+    def cut(self, ahead: Ahead) -> tuple[int, int]:
+        end = unpacked = 0
+        while end < ENOUGH_PACKED and unpacked < ENOUGH_UNPACKED and ahead.has(end + _BLOCK.size):
+            size = _size(ahead.buffer, end)
+            if not size or not ahead.has(end + size) or _content(ahead.buffer, end + size) > _MOST:
+                break
+            end, unpacked = end + size, unpacked + _content(ahead.buffer, end + size)
+        self._is_begun = self._is_begun or end > 0
+        return end, unpacked
+
+    def unpack(self, packed: bytes, room: memoryview) -> int | None:
+        begin = done = 0
+        while begin < len(packed):
+            end = begin + _size(packed, begin)
+            member, size = decompressor(packed[begin : begin + HEADER]), _content(packed, end)
+            try:
+                content = member.decompress(packed[begin:end], size + 1)
+            except Exception as error:
+                if is_damage(error):
+                    return None
+                raise
+            if not member.eof or member.unused_data:
+                return None
+            room[done : done + size] = content
+            begin, done = end, done + size
+        return done
+
+    def stream(self, ahead: Ahead, is_rest: bool) -> io.RawIOBase:
+        return self._opened(ahead, self._is_begun)
+
+
+def _size(data: bytes | bytearray, begin: int) -> int:
+    """Bytes that the block has that begins there; 0 if it is none."""
+    start, extra_size, extra, size = _BLOCK.unpack_from(data, begin)
+    is_block = (start, extra_size, extra) == (b"\x1f\x8b\x08\x04", 6, b"BC\x02\x00") and size > _BLOCK.size + 8
+    return int(size) + 1 if is_block else 0
+
+
+def _content(data: bytes | bytearray, end: int) -> int:
+    """Bytes of content that the block has that ends there, as it says."""
+    return int.from_bytes(data[end - 4 : end], "little")

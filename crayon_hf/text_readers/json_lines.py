@@ -1,0 +1,151 @@
+"""JSON lines as documents. The engine reads plain lines; Python's ``json`` reads unusual ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from crayon_hf._core import read_json_lines, whole_lines
+from crayon_hf.errors import CorpusError, InvalidUtf8Error
+from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, assembled, too_long
+from crayon_hf.text_readers.blocks import Block, blocks
+from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.records import check_text, is_blank, record_of
+from crayon_hf.text_readers.stored import Stored
+from crayon_hf.text_readers.template import Template
+
+_BLANK, _UNSURE = 1, 2
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SHORT = 64
+"""Of shorter lines it is remembered what they are: often the same ones come again and again."""
+
+
+def json_documents(source: Stored, reading: Reading, start: Position, block_bytes: int) -> Iterator[Documents]:
+    """The documents from `start` on, where `source` is."""
+    lines = _Lines(source, reading, start.number)
+    for block in blocks(source, start.offset, b"\n", _whole, block_bytes, reading.max_document_bytes):
+        if block.too_long:
+            yield lines.too_long(block)
+        else:
+            yield from lines.documents(block)
+        del block  # its memory is used again when nobody has it
+
+
+def _whole(buffer: bytearray, old: int, size: int, at_end: bool) -> int:
+    """For `blocks`: at most MOST_RECORDS lines."""
+    return whole_lines(buffer, old, size, MOST_RECORDS, at_end)
+
+
+class _Lines:
+    """Blocks of lines, one after the other, as batches; `number` lines are before the first."""
+
+    def __init__(self, source: Stored, reading: Reading, number: int) -> None:
+        self._source, self._reading, self._number = source, reading, number
+        self._template = None if reading.template is None else Template(reading.template)
+        self._columns = reading.columns
+        self._known: dict[bytes, tuple[str | None, bytes | None]] = {}
+
+    def too_long(self, block: Block) -> Documents:
+        """The batch of a block that is one line, left out for its length."""
+        batch = self._batch(1)
+        batch.bad(0, too_long(block.too_long, self._reading))
+        nothing = np.zeros(1, np.int64)
+        return batch.documents(block.view, nothing, nothing, self._position(block), self._source.done)
+
+    def documents(self, block: Block) -> Iterator[Documents]:
+        """The lines of a block, in batches of not too many unusual ones."""
+        view, template, limit = block.view, self._template, self._reading.max_document_bytes
+        lines = read_json_lines(view, len(view), self._columns, self._reading.threads)
+        status, bounds = lines.status, lines.line_begins
+        plain = status == 0
+        begins = [np.where(plain, column, 0) for column in lines.begins.T]
+        ends = [np.where(plain, column, 0) for column in lines.ends.T]
+        sizes = np.zeros(0, np.int64)
+        if len(view) > limit or template is not None:
+            sizes = np.diff(bounds) - 1
+            sizes[-1] += view[-1] != 0x0A
+            if template is not None:  # of these lines the text, for which there is the same limit
+                texts = template.sizes([end - begin for begin, end in zip(begins, ends, strict=True)])
+                sizes = np.where(plain, np.maximum(sizes, texts), sizes)
+        long = sizes > limit if len(sizes) else np.zeros(len(status), bool)
+        blank = (status == _BLANK) & ~long
+        unusual = np.flatnonzero((status == _UNSURE) | long)
+        base, first = block.end - len(view), 0
+        for begin in range(0, max(len(unusual), 1), MOST_UNUSUAL):
+            here = unusual[begin : begin + MOST_UNUSUAL]
+            last = len(status) if begin + MOST_UNUSUAL >= len(unusual) else int(here[-1]) + 1
+            batch = self._batch(last - first)
+            if not plain.all():
+                batch.blank(np.flatnonzero(blank[first:last]).tolist())
+            for i in here.tolist():
+                if long[i]:
+                    batch.bad(i - first, too_long(int(sizes[i]), self._reading))
+                else:
+                    self._decide(batch, i - first, bytes(view[bounds[i] : bounds[i + 1]]).removesuffix(b"\n"))
+            low, high = int(bounds[first]), int(bounds[last])
+            part = slice(first, last)
+            of_plain = plain[part]  # of others there is no span
+            firsts = [np.where(of_plain, column[part] - low, 0) for column in begins]
+            lasts = [np.where(of_plain, column[part] - low, 0) for column in ends]
+            data, from_, to = view[low:high], firsts[0], lasts[0]
+            if template is not None:
+                data, from_, to = assembled(template, [data] * len(begins), firsts, lasts)
+            yield batch.documents(data, from_, to, Position(base + high, 0, self._number), self._source.done)
+            first = last
+
+    def _decide(self, batch: Batch, i: int, line: bytes) -> None:
+        """Say of line `i` what it is, by the rule for all lines: `record_of`."""
+        found = self._known.get(line) if len(line) <= _SHORT else None
+        if found is None:
+            found = _judged(line, self._reading, self._template)
+            if len(line) <= _SHORT and len(self._known) < MOST_UNUSUAL:
+                self._known[line] = found
+        reason, text = found
+        if reason is not None:
+            batch.bad(i, reason, text or b"")
+        elif text is None:
+            batch.blank([i])
+        else:
+            batch.text(i, text)
+
+    def _batch(self, count: int) -> Batch:
+        first = self._number + 1
+        self._number += count
+        return Batch(self._reading, self._source.file.address, "line", first)
+
+    def _position(self, block: Block) -> Position:
+        return Position(block.end, 0, self._number)
+
+
+def _judged(line: bytes, reading: Reading, template: Template | None) -> tuple[str | None, bytes | None]:
+    """(why it is bad, the text or what replaces it) of a line; (None, None): it is blank."""
+    if is_blank(line):
+        return None, None
+    columns, reason = reading.columns, None
+    try:
+        record = record_of(line, columns)
+    except InvalidUtf8Error as error:
+        reason = str(error)
+        try:
+            record = record_of(line, columns, "replace")
+        except CorpusError:
+            return reason, None
+    except CorpusError as error:
+        return str(error), None
+    values = []
+    for column in columns:
+        text = record[column]
+        try:
+            check_text(text, column)
+        except CorpusError as error:
+            reason = reason or str(error)
+            if not isinstance(text, str):
+                return reason, None
+            text = _SURROGATES.sub("\ufffd", text)
+        values.append(text.encode())
+    text = values[0] if template is None else template.text(values)
+    if reason is None and len(text) > reading.max_document_bytes:
+        return too_long(len(text), reading), None
+    return reason, text

@@ -1,0 +1,105 @@
+"""Text files as documents: what is between separators, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from crayon_hf._core import split_spans
+from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL, Batch, too_long, wrong_texts
+from crayon_hf.text_readers.blocks import Block, blocks
+from crayon_hf.text_readers.documents import Documents, Position, Reading
+from crayon_hf.text_readers.stored import Stored
+
+Spans = npt.NDArray[np.int64]
+
+_WINDOW = MOST_RECORDS
+"""Bytes that are cut at once: they may be as many documents."""
+
+
+def text_documents(source: Stored, reading: Reading, start: Position, block_bytes: int) -> Iterator[Documents]:
+    """The documents from `start` on, where `source` is."""
+    splitter = _Splitter(reading.separator or b"", reading.threads)
+    number = start.number
+    for block in blocks(
+        source, start.offset, splitter.separator, splitter.whole, block_bytes, reading.max_document_bytes
+    ):
+        if block.too_long:
+            nothing = np.zeros(1, np.int64)
+            batch = Batch(reading, source.file.address, "document", number + 1)
+            batch.bad(0, too_long(block.too_long, reading))
+            number += 1
+            yield batch.documents(block.view, nothing, nothing, Position(block.end, 0, number), source.done)
+        else:
+            begins, ends = splitter.spans(block.view)
+            yield from _parts(source, reading, block, begins, ends, number)
+            number += len(begins)
+            del begins, ends
+        del block
+
+
+def _parts(
+    source: Stored, reading: Reading, block: Block, begins: Spans, ends: Spans, number: int
+) -> Iterator[Documents]:
+    """The documents of a block, before which there are `number`, in batches of not too many bad ones."""
+    view, base = block.view, block.end - len(block.view)
+    wrong = wrong_texts([("", view, begins, ends)], ends - begins, None, reading)
+    first = 0
+    while first < len(begins):
+        batch = Batch(reading, source.file.address, "document", number + first + 1)
+        last = len(begins)
+        for count, (i, reason, text) in enumerate(wrong, 1):
+            batch.bad(i - first, reason, text)
+            if count == MOST_UNUSUAL:
+                last = i + 1
+                break
+        low, high = (0, len(view)) if last - first == len(begins) else (int(begins[first]), int(ends[last - 1]))
+        end = block.end if last == len(begins) else base + int(begins[last])
+        position = Position(end, 0, number + last)
+        yield batch.documents(view[low:high], begins[first:last] - low, ends[first:last] - low, position, source.done)
+        first = last
+
+
+class _Splitter:
+    """Cuts blocks at a separator, each once. Without one a block is one document."""
+
+    def __init__(self, separator: bytes, threads: int) -> None:
+        self.separator, self._threads = separator, threads
+        self._spans: tuple[Spans, Spans] | None = None
+
+    def whole(self, buffer: bytearray, old: int, size: int, at_end: bool) -> int:
+        """For `blocks`: at most MOST_RECORDS documents, and those of one window more."""
+        if not self.separator:
+            return size if at_end else 0
+        parts: list[tuple[Spans, Spans]] = []
+        count = at = 0
+        with memoryview(buffer) as view:
+            while at < size and count < MOST_RECORDS:
+                until = min(at + _WINDOW, size)
+                is_last = at_end and until == size
+                with view[at:until] as window:
+                    begins, ends = split_spans(window, self.separator, self._threads)
+                if len(ends) and at + ends[-1] == until and not is_last:  # it has not ended yet
+                    begins, ends = begins[:-1], ends[:-1]
+                if not len(ends):  # the next separator is behind the window, or half in it
+                    found = buffer.find(self.separator, max(at, max(until, old) - len(self.separator) + 1), size)
+                    if found < 0 and not at_end:
+                        break
+                    begins, ends = np.zeros(1, np.int64), np.full(1, (size if found < 0 else found) - at)
+                parts.append((begins + at, ends + at))
+                count += len(ends)
+                at = min(at + int(ends[-1]) + len(self.separator), size)
+        if not parts:
+            return 0
+        begins, ends = (np.concatenate(spans) for spans in zip(*parts, strict=True))
+        self._spans = begins, ends
+        return at
+
+    def spans(self, view: memoryview) -> tuple[Spans, Spans]:
+        """The documents of the block that `whole` found."""
+        spans, self._spans = self._spans, None
+        if spans is not None:
+            return spans
+        return np.zeros(1, np.int64), np.full(1, len(view), np.int64)

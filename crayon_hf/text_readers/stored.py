@@ -1,0 +1,112 @@
+"""A file where it is stored, open for reading: local, or wherever fsspec reaches. It must not change meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from crayon_hf._core import usable_cores
+from crayon_hf.errors import CorpusError, CrayonError
+from crayon_hf.text_readers.addresses import Remote, is_local, local_path, mark_of_status
+from crayon_hf.text_readers.compression import unpacking
+from crayon_hf.text_readers.documents import InputFile
+from crayon_hf.util.damage import damage_in, is_pointer
+
+_SKIP = 1 << 20
+
+
+class Stored:
+    """`done` bytes of it are read; a packed one is read unpacked."""
+
+    def __init__(self, file: InputFile, packing: str, threads: int = 1) -> None:
+        """CorpusError when it cannot be opened, or is not what was found. `threads` to unpack with; 0: the cores."""
+        self.file = file
+        self.raw: Any = None
+        with translated(file.address):
+            if is_local(file.address):
+                self.raw = open(local_path(file.address), "rb", buffering=0)  # noqa: SIM115 - closed by close
+            else:
+                self._remote = Remote(file.address)
+                self.raw = self._remote.open()
+        if is_local(file.address) and is_pointer(local_path(file.address), file.size):
+            self.raw.close()
+            raise CorpusError(f"{file.address} {damage_in(local_path(file.address))}")
+        self._content: Any = self.raw
+        if packing:
+            self._content = unpacking(self.raw, packing, file.address, threads or usable_cores())
+        self._packing = packing
+        self.check("since it was found")
+
+    def __enter__(self) -> Stored:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(Exception):  # nothing was written
+            self._content.close()
+        with contextlib.suppress(Exception):
+            self.raw.close()
+
+    @property
+    def done(self) -> int:
+        """Bytes, as stored, that are read."""
+        with translated(self.file.address):
+            return int(self.raw.tell()) - int(getattr(self._content, "ahead", 0))
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Bytes read, 0 at the end; until there the file must be as long as it was."""
+        with translated(self.file.address):
+            read = int(self._content.readinto(buffer))
+        if read == 0:
+            self.check("while it was read")
+            if 0 <= self.file.size != self.done:
+                raise CorpusError(f"{self.file.address}: has {self.done} bytes, expected {self.file.size}")
+        return read
+
+    def skip(self, size: int) -> None:
+        """Go on behind the first `size` bytes of the content."""
+        if not size:
+            return
+        with translated(self.file.address):
+            if not self._packing and self.raw.seekable():
+                if 0 <= self.file.size < size:
+                    raise CorpusError(
+                        f"{self.file.address} has {self.file.size} bytes, but reading should go on at {size}"
+                    )
+                self.raw.seek(size)
+                return
+            view = memoryview(bytearray(min(size, _SKIP)))
+            while size:
+                read = self._content.readinto(view[: min(size, _SKIP)])
+                if not read:
+                    raise CorpusError(f"{self.file.address} ends {size} bytes before the place where reading goes on")
+                size -= read
+
+    def check(self, when: str) -> None:
+        """CorpusError when its size or its mark is another one by now."""
+        with translated(self.file.address):
+            if is_local(self.file.address):
+                status = os.fstat(self.raw.fileno())
+                size, mark = status.st_size, mark_of_status(status)
+            elif self.file.mark:
+                _, size, mark, _ = self._remote.now(self.file.mark)
+            else:
+                return
+        if size not in (self.file.size, -1) and self.file.size != -1:
+            raise CorpusError(f"{self.file.address} has changed {when}: it has {size} bytes, and had {self.file.size}")
+        if self.file.mark and mark != self.file.mark:
+            raise CorpusError(f"{self.file.address} has changed {when}: it was written to")
+
+
+@contextlib.contextmanager
+def translated(address: str) -> Iterator[None]:
+    """Errors of the system, and of whatever fsspec uses, as CorpusError."""
+    try:
+        yield
+    except CrayonError:
+        raise
+    except OSError as error:
+        raise CorpusError(f"{address}: {error.strerror or error}") from error
+    except Exception as error:  # every driver has its own
+        raise CorpusError(f"{address}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,176 @@
+"""Parquet and Arrow files as rows of some columns, in parts of bounded size."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from crayon_hf.errors import CorpusError, CrayonError
+from crayon_hf.text_readers.addresses import is_local, local_path
+from crayon_hf.text_readers.arrow_spans import check_type
+from crayon_hf.text_readers.documents import Position
+from crayon_hf.text_readers.stored import Stored
+from crayon_hf.util.damage import damage_in
+from crayon_hf.util.extras import needed
+
+_ROWS = 1024
+_READ = 1 << 20
+_FORGET = 1 << 25
+"""After so many bytes what is mapped is let go: it would count as the process's memory."""
+
+
+class Rows(NamedTuple):
+    """Some rows."""
+
+    arrays: list[Any]
+    """An Arrow array for each column, all of the same length."""
+    rows: int
+    group: int
+    """The row group, or the record batch, that they are of."""
+    row: int
+    """The first one's place in it."""
+    done: int
+    """Bytes of the file that are read with them, about."""
+
+
+def parquet_rows(source: Stored, columns: Sequence[str], batch_bytes: int, start: Position) -> Iterator[Rows]:
+    """The rows of a parquet file from `start` on."""
+    address, size = source.file.address, source.file.size
+    arrow = pyarrow_for(address, "parquet")
+    with readable(address, "parquet"):
+        from pyarrow import parquet  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        # One page after the other, not whole row groups: these are of any size.
+        file = parquet.ParquetFile(
+            arrow.PythonFile(source.raw, mode="r"),
+            buffer_size=_READ,
+            pre_buffer=False,
+            page_checksum_verification=True,
+        )
+        check_columns(file.schema_arrow, address, columns)
+        metadata = file.metadata
+    before = sum(metadata.row_group(i).num_rows for i in range(start.offset))
+    for group in range(start.offset, metadata.num_row_groups):
+        count = metadata.row_group(group).num_rows
+        mean = metadata.row_group(group).total_byte_size // max(count, 1)  # of one column pyarrow asks at its peril
+        row = start.row if group == start.offset else 0
+        if row >= count:
+            before += count
+            continue
+        at = 0
+        batches = file.iter_batches(max(1, min(_ROWS, batch_bytes // (mean + 1))), [group], list(columns))
+        while True:
+            with readable(address, "parquet"):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            at, begin = at + len(batch), at
+            if at <= row:
+                continue
+            batch = batch.slice(max(row - begin, 0))
+            done = max(size, 0) * (before + at) // metadata.num_rows
+            yield Rows([batch.column(name) for name in columns], len(batch), group, at - len(batch), done)
+        if at != count:
+            raise CorpusError(f"{address}: not a readable parquet file: {at} rows where {count} are said to be")
+        before += count
+    source.check("while it was read")
+
+
+def arrow_rows(source: Stored, columns: Sequence[str], start: Position) -> Iterator[Rows]:
+    """The rows of an Arrow file from `start` on, or of an Arrow stream in a file, which is what ``datasets`` writes."""
+    address, size = source.file.address, source.file.size
+    arrow = pyarrow_for(address, "arrow")
+    mapped: mmap.mmap | None = None
+    with readable(address, "Arrow"):
+        if is_local(address) and size > 0:
+            mapped = mmap.mmap(source.raw.fileno(), 0, access=mmap.ACCESS_READ)
+            file: Any = arrow.BufferReader(arrow.py_buffer(mapped))
+        else:
+            file = arrow.PythonFile(source.raw, mode="r")
+        random = file.read(6) == b"ARROW1"
+        open_it = arrow.ipc.open_file if random else arrow.ipc.open_stream
+        file.seek(0)
+        schema = open_it(file).schema
+        check_columns(schema, address, columns)
+        file.seek(0)
+        wanted = sorted(schema.get_field_index(name) for name in columns)  # others are not unpacked
+        reader = open_it(file, options=arrow.ipc.IpcReadOptions(included_fields=wanted))
+    number = shown = 0
+    while True:
+        with readable(address, "Arrow"):
+            if mapped is not None:
+                source.check("while it was read")  # what is mapped, and gone, is the end of the process
+            if random:
+                number = max(number, start.offset)
+                batch = reader.get_batch(number) if number < reader.num_record_batches else None
+                done = size * (number + 1) // max(reader.num_record_batches, 1)
+            else:
+                batch = next(iter(reader), None)
+                done = int(file.tell())
+                done = size if 0 <= size <= done + 8 else done  # there are 8 bytes behind the last one
+        if batch is None:
+            break
+        if number >= start.offset:
+            first = start.row if number == start.offset else 0
+            for row in range(first, len(batch), _ROWS):
+                if mapped is not None:
+                    source.check("while it was read")
+                part = batch.slice(row, _ROWS)
+                yield Rows([part.column(name) for name in columns], len(part), number, row, done)
+                shown += part.nbytes
+                if mapped is not None and shown > _FORGET:
+                    _forget(mapped)
+                    shown = 0
+        number += 1
+    source.check("while it was read")
+    if not random and 0 <= size != file.tell() and any(file.read(8)):
+        raise CorpusError(f"{address}: not a readable Arrow file: data follows the end of its stream")
+
+
+def _forget(mapped: mmap.mmap) -> None:
+    """Its pages are read again where somebody still looks at them."""
+    with contextlib.suppress(AttributeError, OSError):  # not everywhere
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def pyarrow_for(address: str, kind: str) -> Any:
+    """``pyarrow``; MissingExtraError where it is not installed."""
+    with needed(f"{address}: reading {kind}", "corpora"):
+        import pyarrow
+        import pyarrow.ipc  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    return pyarrow
+
+
+@contextlib.contextmanager
+def readable(address: str, kind: str) -> Iterator[None]:
+    """What ``pyarrow`` says of a damaged file, as CorpusError."""
+    import pyarrow
+
+    try:
+        yield
+    except CrayonError:
+        raise
+    except (pyarrow.ArrowException, ValueError, LookupError, MemoryError) as error:  # names that are not UTF-8...
+        if (damage := damage_in(local_path(address)) if is_local(address) else None) is not None:
+            raise CorpusError(f"{address} {damage}") from error
+        raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise CorpusError(f"{address}: {error.strerror or error}") from error
+        raise CorpusError(f"{address}: not a readable {kind} file: {error}") from error
+
+
+def check_columns(schema: Any, address: str, columns: Sequence[str]) -> None:
+    """CorpusError when a column is not there, or there twice, or has no strings."""
+    for column in columns:
+        if column not in schema.names:
+            known = ", ".join(map(repr, schema.names)) or "none"
+            raise CorpusError(f"{address} has no column {column!r}; it has {known}")
+        if schema.names.count(column) > 1:
+            raise CorpusError(f"{address} has more than one column {column!r}")
+        try:
+            check_type(schema.field(column).type)
+        except CorpusError as error:
+            raise CorpusError(f"{address}: column {column!r} {error}") from None

@@ -1,0 +1,256 @@
+"""The ways to open a tokenizer: each returns the parts that it is made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import EMPTY, Source, compile_json, json_recipe, json_to_train
+from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.added_tokens import AddedTokens
+from crayon_hf.tokenizer_json.components import COMPONENTS
+from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_truncation
+from crayon_hf.tokenizer_state.modes import EXACT, Mode
+from crayon_hf.tokenizer_state.state import TokenizerState
+from crayon_hf.util.extras import needed
+from crayon_hf.util.files import open_regular, read_source
+from crayon_hf.util.reference import has_components
+
+if TYPE_CHECKING:
+    from crayon_hf.formats.tiktoken import RankFile
+
+_CARTRIDGE = "tokenizer.dat"
+_KEPT_FROM = 1 << 18
+"""Bytes of a ``tokenizer.json`` in memory from which compiling it takes longer than looking into the cache."""
+_VERSION_2 = b"CRAY\2\0\0\0"
+
+
+def open_cartridge(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
+    """A cartridge of ours; its ``tokenizer.json`` is beside it, if anywhere."""
+    name = os.path.abspath(path)  # it may be needed again when the working directory is another one
+    engine = cache.open_cartridge(name)
+    return TokenizerState(engine, Source(beside(name), engine.source_digest), name, mode, came_along=True)
+
+
+def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
+    """A ``tokenizer.json``."""
+    name = os.path.abspath(path)
+    try:
+        try:
+            return open_native_json(name, mode)
+        except UnsupportedError as error:
+            return delegate_json(read_source(name), str(error), mode)
+    except VocabularyError as error:
+        if name in str(error):
+            raise
+        hint = "; a tiktoken rank file is opened with from_tiktoken" if name.endswith(".tiktoken") else ""
+        raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def open_native_json(path: str, mode: Mode = EXACT) -> TokenizerState:
+    """A ``tokenizer.json``; UnsupportedError where it is not native."""
+    return _state_of(cache.open_source(path, json_recipe()), mode)
+
+
+def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
+    """The bytes of a ``tokenizer.json``; what takes long to compile is kept in the cache, as a file's is."""
+    data = bytes(buffer)
+    try:
+        if len(data) >= _KEPT_FROM:
+            return _state_of(cache.open_bytes(data, json_recipe()), mode)
+        return TokenizerState(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
+    except UnsupportedError as error:
+        return delegate_json(data, str(error), mode)
+
+
+def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
+    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
+    with needed("from_pretrained", "hub"):
+        from huggingface_hub import hf_hub_download
+
+    source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
+    cartridge = _cartridge_of(identifier, source, token)
+    if cartridge is None:
+        return open_json(source, mode)
+    from crayon_hf.cartridges.cartridge_check import open_beside
+
+    engine, refused = open_beside(cartridge, source)
+    if engine is not None:
+        return TokenizerState(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
+    state = open_json(source, mode)
+    state.refused = refused
+    return state
+
+
+def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None:
+    """The cartridge of the commit that `source` is a file of, in the client's cache; None when it has none.
+
+    That it has none costs one request: the client remembers it for the commit.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    from crayon_hf.util.hub_errors import is_unavailable
+
+    commit = os.path.basename(os.path.dirname(source))
+    known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
+    if known is not None:
+        return known if isinstance(known, str) else None
+    try:
+        return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
+    except Exception as error:
+        if not is_unavailable(error):
+            raise
+        return None  # it is there to save time, and is not needed
+
+
+def open_tiktoken(
+    path_or_name: str | os.PathLike[str],
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+    mode: Mode = EXACT,
+) -> TokenizerState:
+    """A rank file, or a published encoding by its name."""
+    from crayon_hf.formats import tiktoken as conversion
+
+    if isinstance(path_or_name, str) and path_or_name in conversion.KNOWN_ENCODINGS:
+        path: str | None = conversion.find_published_file(path_or_name)
+        data = conversion.fetch_published_file(path_or_name) if path is None else b""
+        name = path_or_name if name is None else name
+    else:
+        path, data = os.fspath(path_or_name), b""
+    digest = cache.source_digest(path) if path is not None else sha256(data).hexdigest()
+    facts = conversion.identify(digest, pattern=pattern, special_tokens=special_tokens, name=name)
+    path = None if path is None else os.path.abspath(path)
+
+    def ranks() -> bytes:
+        return data if path is None else read_source(path)
+
+    recipe = conversion.recipe(facts)
+    try:
+        opened = cache.open_bytes(data, recipe) if path is None else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        mode.check_native(str(error))
+        return _delegate_tiktoken(conversion.read_ranks(ranks()), facts, str(error))
+    source = Source(
+        opened.source,
+        opened.engine.source_digest,
+        lambda: conversion.tokenizer_json(conversion.read_ranks(ranks()), facts),
+    )
+    return TokenizerState(opened.engine, source, opened.path, mode)
+
+
+def open_ranks(
+    name: str, pattern: str, ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], reason: str
+) -> TokenizerState:
+    """The ranks of a vocabulary that is not native, for the tiktoken library. UnsupportedError where that is not."""
+    from crayon_hf.formats.tiktoken import RankFile
+
+    return _delegate_tiktoken(dict(ranks), RankFile(name, pattern, dict(special_tokens)), reason)
+
+
+def open_model(model: Any) -> TokenizerState:
+    """A model of the ``tokenizers`` library and nothing else."""
+    state = TokenizerState(None, Source(b'{"model":{"type":"BPE","vocab":{},"merges":[]}}'))
+    state.set_component("model", model)
+    return state
+
+
+def open_untrained(document: dict[str, Any], mode: Mode = EXACT) -> TokenizerState:
+    """A ``tokenizer.json`` whose vocabulary may be empty, for a model that is about to be trained."""
+    state = TokenizerState(None, Source(tokenizer_json.dump({"model": document["model"]}).encode()), None, mode)
+    state.sizes = stored_truncation(document.get("truncation")), stored_padding(document.get("padding"))
+    parts = {kind: document.get(kind) for kind in COMPONENTS}
+    parts["model"] = tokenizer_json.without_vocabulary(document["model"])
+    state.change(parts, AddedTokens(document.get("added_tokens") or ()))
+    return state
+
+
+def open_pickled(
+    kind: str, arguments: tuple[Any, ...], changes: tuple[Any, ...] | None, mode: Mode = EXACT
+) -> TokenizerState:
+    """What `TokenizerState.pickled` gave."""
+    if kind == "Engine":
+        path, digest, metadata, source = arguments
+        state = _open_again(path, digest, metadata, source, mode)
+        if changes is not None:
+            state.change(*changes)
+        return state
+    if kind == "TokenizersEngine":
+        from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+        return TokenizerState(TokenizersEngine(*arguments), Source(arguments[0].encode()))
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+
+    return TokenizerState(TiktokenEngine(*arguments), Source(None))
+
+
+def delegate_json(data: bytes, reason: str, mode: Mode) -> TokenizerState:
+    """What the reference has to encode, for the given reason; what is to be trained waits where it cannot."""
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+    mode.check_native(reason)
+    if reason == EMPTY and not has_components():
+        try:
+            return open_untrained(json_to_train(data), mode)
+        except UnsupportedError as error:
+            reason = str(error)
+    engine = TokenizersEngine(data.decode(), reason)
+    warn_delegated(reason, "tokenizers")
+    return TokenizerState(engine, Source(data))
+
+
+def is_version_2(path: str) -> bool:
+    """True for a cartridge of CRAYON."""
+    with open_regular(path) as file:
+        return file.read(8) == _VERSION_2
+
+
+def source_digest(state: TokenizerState) -> str | None:
+    """The SHA-256 of the ``tokenizer.json`` that the cartridge was compiled from; None when there is no cartridge."""
+    engine = state.engine()
+    return engine.source_digest if isinstance(engine, _core.Engine) else None
+
+
+def _state_of(opened: cache.Opened, mode: Mode) -> TokenizerState:
+    return TokenizerState(opened.engine, Source(opened.source, opened.engine.source_digest), opened.path, mode)
+
+
+def beside(path: str) -> str:
+    """Where the ``tokenizer.json`` of a cartridge is."""
+    return path.removesuffix(".dat") + ".json"
+
+
+def _delegate_tiktoken(ranks: dict[bytes, int], facts: RankFile, reason: str) -> TokenizerState:
+    from crayon_hf.fallback.delegated import warn_delegated
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+
+    engine = TiktokenEngine(facts.name or "custom", facts.pattern, ranks, facts.special_tokens, reason)
+    warn_delegated(reason, "tiktoken")
+    return TokenizerState(engine, Source(None))
+
+
+def _open_again(path: str | None, digest: str, metadata: str, source: bytes | str | None, mode: Mode) -> TokenizerState:
+    """What a tokenizer was pickled with: its cartridge where that is still there, else its ``tokenizer.json``.
+
+    `source` is that file, or its path; None when it is beside the cartridge, if anywhere.
+    """
+    if path is not None:
+        try:
+            engine = cache.open_cartridge(path)
+            if engine.source_digest == digest and engine.metadata == metadata:
+                came_along = os.path.dirname(path) != os.path.normpath(cache.cache_directory())
+                where = Source(beside(path) if source is None else source, digest)
+                return TokenizerState(engine, where, path, mode, came_along)
+        except (CartridgeError, OSError):
+            if not isinstance(source, bytes):
+                raise
+    if not isinstance(source, bytes):
+        raise CartridgeError(f"{path} is not the cartridge that this tokenizer was pickled with")
+    return _state_of(cache.open_bytes(source, json_recipe(metadata)), mode)

@@ -1,0 +1,194 @@
+"""Opening a source of any kind: it is recognised, then the loader of its kind opens it.
+
+A source of another kind than ours is converted once, and from then on only mapped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from crayon_hf import _core
+from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.source_json import Source
+from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
+from crayon_hf.tokenizer import opening
+from crayon_hf.tokenizer_state.modes import EXACT, Mode
+from crayon_hf.tokenizer_state.state import TokenizerState
+
+if TYPE_CHECKING:
+    from crayon_hf.cartridges.search_path import Profile
+    from crayon_hf.formats.converted import Converted
+    from crayon_hf.formats.recognise import Kind
+
+
+Loader = Callable[[str, Mode], TokenizerState]
+
+
+def open_any(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerState:
+    """A source of any kind that `crayon_hf.formats` reads, or a directory that has one."""
+    given = os.fspath(path)
+    kind, name = _recognise(given)
+    try:
+        return _LOADERS[kind](name, mode)
+    except (CartridgeError, VocabularyError) as error:
+        hint = "; Tokenizer.from_tiktoken takes them" if kind == "TIKTOKEN" and "pattern=" in str(error) else ""
+        if name in str(error) or os.path.abspath(given) in str(error):
+            raise
+        raise type(error)(f"{name}: {error}{hint}") from error
+
+
+def open_profile(name: str, mode: Mode = EXACT) -> TokenizerState:
+    """A profile by its name."""
+    from crayon_hf.cartridges.search_path import find_profile
+
+    return open_found(find_profile(name), mode)[0]
+
+
+def open_found(profile: Profile, mode: Mode = EXACT) -> tuple[TokenizerState, str]:
+    """A profile that was found, and which of its files it is: a stale or damaged cartridge gives way to its source."""
+    files = profile.cartridge, profile.source
+    cartridge, source = (None if file is None else os.path.abspath(file) for file in files)
+    if cartridge is None:
+        assert source is not None
+        return opening.open_json(source, mode), source
+    if opening.is_version_2(cartridge):
+        return open_any(cartridge, mode), cartridge
+    if source is None:
+        return opening.open_cartridge(cartridge, mode), cartridge
+    try:
+        state = opening.open_cartridge(cartridge, mode)
+        if cache.source_digest(source) == opening.source_digest(state):
+            return state, cartridge
+        refused = "it was compiled from another tokenizer.json"
+    except CartridgeError as error:
+        refused = str(error)
+    state = opening.open_json(source, mode)
+    state.refused = refused
+    return state, source
+
+
+# -- what a source is
+
+
+def _recognise(given: str) -> tuple[str, str]:
+    """The name of a source's `Kind`, and the file to open: of a directory, the one that has the vocabulary."""
+    try:
+        os.lstat(given)
+    except FileNotFoundError:
+        from crayon_hf.formats.name_hints import no_file
+
+        raise no_file(given) from None
+    plain, name = _plain_kind(given), os.path.abspath(given)
+    if plain is not None:
+        return plain, name
+    from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
+
+    kind = recognise(given)
+    if kind is Kind.DIRECTORY:
+        kind, name = look_into(name)
+        if kind is Kind.DIRECTORY:
+            raise VocabularyError(f"{name} is a directory, expected a file")
+    if kind is Kind.MERGES:
+        kind, name = Kind.VOCAB_JSON, vocab_and_merges(name, kind)[0]
+    return kind.name, name
+
+
+def _plain_kind(path: str) -> str | None:
+    """A cartridge of ours, or a tokenizer.json as the library writes it. Nothing is imported to see that."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head.startswith(b"CRAY"):
+        return None if head[4:8] == (2).to_bytes(4, "little") else "CARTRIDGE"
+    match head.split(b'"', 5):
+        case [brace, b"version", colon, _, comma, key]:
+            marks = brace.strip(), colon.strip(), comma.strip()
+            return "TOKENIZER_JSON" if marks == (b"{", b":", b",") and key.startswith(b"truncation") else None
+    return None
+
+
+# -- loaders
+
+
+def _open_ranks(path: str, mode: Mode) -> TokenizerState:
+    return opening.open_tiktoken(path, None, None, None, mode)
+
+
+def _convert(name: str, path: str, mode: Mode) -> TokenizerState:
+    """A source of the kind of that name, by way of the ``tokenizer.json`` that its reader gives."""
+    from crayon_hf.formats import read
+    from crayon_hf.formats.recognise import Kind
+
+    kind = Kind[name]
+    recipe = _recipe(kind, path)
+    try:
+        opened = _open_by_stat(path, recipe) if kind is Kind.GGUF else cache.open_source(path, recipe)
+    except UnsupportedError as error:
+        # What the reader does not take it refuses again here; the reference takes what the compiler does not.
+        return opening.delegate_json(read(kind, path).tokenizer_json, str(error), mode)
+    source = Source(opened.source, opened.engine.source_digest, lambda: read(kind, path).tokenizer_json)
+    return TokenizerState(opened.engine, source, opened.path, mode)
+
+
+_CONVERTED = ("CRAYON_V2", "GGUF", "SENTENCEPIECE", "TEKKEN", "VOCAB_JSON", "WORDPIECE")
+
+_LOADERS: dict[str, Loader] = {
+    "CARTRIDGE": opening.open_cartridge,
+    "TOKENIZER_JSON": opening.open_json,
+    "TIKTOKEN": _open_ranks,
+    **{name: partial(_convert, name) for name in _CONVERTED},
+}
+"""What opens a source, by the name of its `Kind`; that enumeration is imported only for what is converted."""
+
+
+def _recipe(kind: Kind, path: str) -> cache.Recipe:
+    """How the file becomes a cartridge. The name has all that the result depends on but the file itself."""
+    from crayon_hf.formats import REVISIONS, read
+    from crayon_hf.formats.recognise import Kind
+    from crayon_hf.formats.repository import cartridge_of
+
+    def compile_source(data: bytes) -> cache.Compiled:
+        converted: Converted = read(kind, path, None if kind is Kind.GGUF else data)
+        return cache.Compiled(cartridge_of(converted), converted.tokenizer_json)
+
+    facts = [kind.name, str(REVISIONS[kind.name]), *(_digest(beside) for beside in _files_beside(kind, path))]
+    return cache.Recipe(f"conversion/{sha256(' '.join(facts).encode()).hexdigest()}", compile_source)
+
+
+def _files_beside(kind: Kind, path: str) -> list[str]:
+    from crayon_hf.formats.recognise import Kind, vocab_and_merges
+    from crayon_hf.formats.sidecar_files import FILES
+
+    if kind is Kind.CRAYON_V2:
+        return [os.path.splitext(path)[0] + ".json"]
+    if kind in (Kind.VOCAB_JSON, Kind.WORDPIECE):
+        folder = os.path.dirname(path)
+        other = [vocab_and_merges(path, kind)[1]] if kind is Kind.VOCAB_JSON else []
+        return [*other, *(os.path.join(folder, name) for name in FILES)]
+    return []
+
+
+def _digest(path: str) -> str:
+    try:
+        return cache.source_digest(path)
+    except OSError:
+        return "-"
+
+
+def _open_by_stat(path: str, recipe: cache.Recipe) -> cache.Opened:
+    """A file that is too large to be read whole: its stat stands for its contents, as it does in the cache's index.
+
+    One that has just changed could change again with no other stat; it is not kept.
+    """
+    stat = os.stat(path)
+    if max(stat.st_mtime_ns, stat.st_ctime_ns) + cache.SETTLED_NS > time.time_ns():
+        compiled = recipe.compile(b"")
+        assert compiled.source is not None
+        return cache.Opened(_core.Engine.from_bytes(compiled.cartridge), None, compiled.source)
+    return cache.open_bytes(f"{os.path.realpath(path)}\n{cache._fingerprint(stat)}".encode(), recipe)

@@ -1,0 +1,197 @@
+"""The parts of a tokenizer as objects of the ``tokenizers`` library, and as what a ``tokenizer.json`` says of them.
+
+In the reference an object that a tokenizer gave or was given stays part of it: to change the object is to change the
+tokenizer. `Handed` is how ours notices.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from crayon_hf.util.reference import has_components, reference_class
+
+COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+_NAMES = {
+    "model": "models.BPE",
+    "normalizer": "normalizers.NFC",
+    "pre_tokenizer": "pre_tokenizers.ByteLevel",
+    "post_processor": "processors.TemplateProcessing",
+    "decoder": "decoders.ByteLevel",
+}
+
+_EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
+_ATTRIBUTES = {
+    "BPE": (
+        "dropout",
+        "unk_token",
+        "continuing_subword_prefix",
+        "end_of_word_suffix",
+        "fuse_unk",
+        "byte_fallback",
+        "ignore_merges",
+    ),
+    "WordPiece": ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word"),
+    "WordLevel": ("unk_token",),
+    "Unigram": (),
+}
+_SAMPLING = ("alpha", "nbest_size")
+"""Attributes of a Unigram that no tokenizer.json can hold."""
+
+
+class Handed:
+    """A component that somebody outside may hold, and its state when it was last looked at."""
+
+    __slots__ = ("_read", "component", "state")
+
+    def __init__(self, component: Any) -> None:
+        self.component = component
+        self._read = _reader_of(component)
+        self.state = self._read(component)
+
+    def look(self) -> bool:
+        """True when the state is another one than at the last look."""
+        state = self._read(self.component)
+        changed: bool = state != self.state
+        self.state = state
+        return changed
+
+    def is_held(self) -> bool:
+        """False when nobody else has the object any more, another tokenizer included."""
+        return sys.getrefcount(self.component) > _REFERENCES_OF_OURS
+
+
+class _Probe:
+    pass
+
+
+def _references_of_ours() -> int:
+    probe = Handed.__new__(Handed)
+    probe.component = _Probe()
+    return sys.getrefcount(probe.component)
+
+
+_REFERENCES_OF_OURS = _references_of_ours()
+
+
+def pattern_of(regex: Any) -> str | None:
+    """The pattern of a ``Regex``; None for anything else."""
+    if not has_components():
+        from crayon_hf.tokenizer_json import described
+
+        return regex.pattern if isinstance(regex, described.Regex) else None
+    import json
+
+    from tokenizers import Regex, pre_tokenizers
+
+    if not isinstance(regex, Regex):
+        return None
+    pattern: str = json.loads(pre_tokenizers.Split(regex, "isolated").__getstate__())["pattern"]["Regex"]
+    return pattern
+
+
+def state_of(component: Any) -> Any:
+    """Equal for equal components: the JSON of one, the attributes of a model. None for what has no JSON."""
+    names = _ATTRIBUTES.get(type(component).__name__)
+    if names is not None and is_model(component):
+        names = (*names, *_SAMPLING) if type(component).__name__ == "Unigram" else names
+        return {name: getattr(component, name, None) for name in names}
+    try:
+        return component.__getstate__()
+    except Exception:  # the library raises Exception itself, for one that is written in Python
+        return None
+
+
+def _reader_of(component: Any) -> Callable[[Any], Any]:
+    """What tells states of one component apart, as `state_of` does: clients that ask for the model do so per token."""
+    state = state_of(component)
+    if not isinstance(state, dict):
+        return state_of
+    names = [name for name in state if hasattr(component, name)]
+    return attrgetter(*names) if names else state_of
+
+
+def is_model(component: Any) -> bool:
+    """True for a model of the ``tokenizers`` library."""
+    if not has_components():
+        from crayon_hf.tokenizer_json import described
+
+        return described.fits("model", component)
+    from tokenizers.models import Model
+
+    return isinstance(component, Model)
+
+
+def has_no_json(component: Any) -> bool:
+    """True for what the reference alone can run: a component written in Python, a model that samples."""
+    state = state_of(component)
+    if isinstance(state, dict):
+        return any(state.get(name) is not None for name in _SAMPLING)
+    return state is None
+
+
+def json_of(component: Any) -> Any:
+    """What a ``tokenizer.json`` says of a component that is no model."""
+    import json
+
+    return None if component is None else json.loads(component.__getstate__())
+
+
+def object_of(kind: str, document: Any) -> Any:
+    """The object of what a ``tokenizer.json`` says: the inverse of `json_of`."""
+    import json
+
+    if not has_components():
+        from crayon_hf.tokenizer_json import described
+
+        return described.object_of(kind, document)
+    text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
+    return getattr(reference_class().from_str(text), kind)
+
+
+def model_attributes(model: Any) -> dict[str, Any]:
+    """The settings of a model, as a ``tokenizer.json`` holds them."""
+    names = _ATTRIBUTES.get(type(model).__name__)
+    if names is None:  # the bare base class
+        return {name: value for name, value in json_of(model).items() if name not in ("vocab", "merges")}
+    values = {name: getattr(model, name) for name in names}
+    if values.get("dropout") is not None:
+        values["dropout"] = shortest_single(values["dropout"])
+    return values
+
+
+def shortest_single(value: float) -> float:
+    """The number with the fewest digits that is the same single-precision number."""
+    if not math.isfinite(value):
+        return value
+    wanted = struct.pack("f", value)
+    candidates = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next((number for number in candidates if struct.pack("f", number) == wanted), value)
+
+
+def check_kind(kind: str, component: Any) -> None:
+    """Refuse what cannot be set as a component of this kind."""
+    if component is None and kind != "model":
+        return
+    if not has_components():
+        from crayon_hf.tokenizer_json import described
+
+        if not described.fits(kind, component):
+            raise TypeError(f"{kind} is {type(component).__name__}, expected crayon_hf.{_NAMES[kind]} or the like")
+        return
+    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+    wanted: dict[str, type] = {
+        "normalizer": normalizers.Normalizer,
+        "pre_tokenizer": pre_tokenizers.PreTokenizer,
+        "post_processor": processors.PostProcessor,
+        "decoder": decoders.Decoder,
+        "model": models.Model,
+    }
+    if not isinstance(component, wanted[kind]):
+        raise TypeError(f"{kind} is {type(component).__name__}, expected tokenizers' {wanted[kind].__name__}")

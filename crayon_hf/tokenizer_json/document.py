@@ -1,0 +1,167 @@
+"""Writing a ``tokenizer.json`` as the ``tokenizers`` library does, byte for byte, without giving it a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from crayon_hf import _core
+from crayon_hf.errors import VocabularyError
+from crayon_hf.util.reference import reference_class
+
+_TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
+_LARGE = ("vocab", "merges")
+_LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
+"""What stands behind the vocabulary; all else stands before it."""
+_EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
+"""Stands for a charsmap while the library writes the rest: no trie, and a text that no model has."""
+_ORDER = (
+    *("truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"),
+    "model",
+)
+
+
+def write(
+    document: dict[str, Any],
+    pretty: bool,
+    source: Callable[[], bytes] | None = None,
+    engine: _core.Engine | None = None,
+) -> bytes:
+    """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores.
+
+    The model may be without its vocabulary: then that is the one of another ``tokenizer.json``, which `source` gives,
+    and of `engine`, if there is one.
+    """
+    small = without_vocabulary(document["model"])
+    read = source if source is not None else dump({"model": document["model"]}).encode
+    texts = None
+    if small.get("type") in _TYPES and not _has_tiny_float(small):
+        vocab = None if engine is None or small["type"] == "BPE" else engine.vocabulary_json(pretty)
+        texts = _core.model_text(read(), pretty) if vocab is None else (vocab, None)
+    if texts is None:
+        whole = document | {"model": small | vocabulary_of(parsed(read())["model"])}
+        return _through_the_library(whole, pretty).encode()
+    import json
+
+    vocab, merges = texts
+    emptied: dict[str, Any] = {"vocab": [] if vocab.startswith(b"[") else {}}
+    kept: dict[str, Any] = {"vocab": None}
+    if merges is not None:
+        emptied["merges"], kept["merges"] = [], None
+    if "unk_id" in small:  # which no empty vocabulary has
+        emptied["unk_id"], kept["unk_id"] = None, small["unk_id"]
+    charsmaps: list[str] = []
+    emptied_document = document | {"added_tokens": [], "model": small | emptied}
+    if engine is not None:  # which has read what there is
+        emptied_document["normalizer"] = _without_charsmaps(document.get("normalizer"), charsmaps)
+    skeleton = json.loads(_through_the_library(emptied_document, False))
+    written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | kept}
+    how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    rest = json.dumps(written, ensure_ascii=False, **how).encode()
+    colon = b": " if pretty else b":"
+    if charsmaps:
+        member = b'"precompiled_charsmap"' + colon
+        rest, *after = rest.split(b'%s"%s"' % (member, _EMPTY_CHARSMAP.encode()))
+        for charsmap, behind in zip(charsmaps, after, strict=True):
+            rest += b'%s"%s"%s' % (member, charsmap.encode(), behind)
+    parts = []
+    for key, text in (("merges", merges), ("vocab", vocab)):
+        if text is not None:
+            # The last one is the model's: that is the last member, and has merges behind the vocabulary.
+            rest, name, behind = rest.rpartition(b'"%s"%snull' % (key.encode(), colon))
+            parts += [behind, text, name.removesuffix(b"null")]
+    return b"".join(reversed([*parts, rest]))
+
+
+def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:
+    """A normalizer whose charsmaps, which may be large, are small ones; `taken` gets the others in their order."""
+    if not isinstance(normalizer, dict):
+        return normalizer
+    charsmap, parts = normalizer.get("precompiled_charsmap"), normalizer.get("normalizers")
+    # Of another length the library writes it in another way; of another type it leaves it out.
+    if normalizer.get("type") == "Precompiled" and isinstance(charsmap, str) and len(charsmap) % 4 == 0:
+        taken.append(charsmap)
+        return normalizer | {"precompiled_charsmap": _EMPTY_CHARSMAP}
+    if normalizer.get("type") == "Sequence" and isinstance(parts, list):
+        return normalizer | {"normalizers": [_without_charsmaps(part, taken) for part in parts]}
+    return normalizer
+
+
+def without_vocabulary(model: dict[str, Any]) -> dict[str, Any]:
+    """A model's settings alone."""
+    return {key: value for key, value in model.items() if key not in _LARGE}
+
+
+def vocabulary_of(model: dict[str, Any]) -> dict[str, Any]:
+    """What a model has besides its settings."""
+    return {key: model[key] for key in _LARGE if key in model}
+
+
+def ids_of(model: dict[str, Any]) -> dict[str, int]:
+    """A model's vocabulary; that of a Unigram is a list, in the order of the ids."""
+    vocab = model.get("vocab", {})
+    return vocab if isinstance(vocab, dict) else {entry[0]: id for id, entry in enumerate(vocab)}
+
+
+def dump(document: Any) -> str:
+    """Compact JSON, with the escapes of the library. `_core.spell_scores` spells the scores of a Unigram model."""
+    import json
+    from json.encoder import encode_basestring as quoted
+
+    def written(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    model = document.get("model") if isinstance(document, dict) else None
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), list):
+        return written(document)
+    scores = _core.spell_scores([score for _, score in model["vocab"]])
+    entries = ",".join(f"[{quoted(token)},{score}]" for (token, _), score in zip(model["vocab"], scores, strict=True))
+    before, _, after = written(document | {"model": model | {"vocab": None}}).rpartition('"vocab":null')
+    return f'{before}"vocab":[{entries}]{after}'
+
+
+def parsed(source: bytes) -> dict[str, Any]:
+    """The JSON. Scores are those that the library reads, which need not be the nearest doubles."""
+    import json
+
+    document: dict[str, Any] = json.loads(source)
+    if isinstance(document["model"].get("vocab"), list):
+        document = json.loads(_core.json_normalize(source))
+    return document
+
+
+def _through_the_library(document: dict[str, Any], pretty: bool) -> str:
+    if not hasattr(reference_class(), "to_str"):  # 1.0 writes none
+        return _in_order(document, pretty)
+    try:
+        text: str = reference_class().from_str(dump(document)).to_str(pretty)
+    except Exception as error:  # the library raises Exception itself
+        raise VocabularyError(f"tokenizers cannot open this tokenizer.json: {error}") from error
+    return text
+
+
+def _in_order(document: dict[str, Any], pretty: bool) -> str:
+    import json
+
+    from crayon_hf.tokenizer_json.described import completed
+
+    ordered = {"version": "1.0"} | {name: completed(name, document.get(name)) for name in _ORDER}
+    model = ordered["model"]
+    if "merges" in model:
+        kept = [merge for merge in model["merges"] if not (isinstance(merge, str) and merge.startswith("#version"))]
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in kept]
+        ranks = {tuple(pair): rank for rank, pair in enumerate(pairs)}
+        model["merges"] = sorted(ranks, key=ranks.__getitem__)
+    if isinstance(model["vocab"], dict):
+        model["vocab"] = dict(sorted(model["vocab"].items(), key=lambda entry: entry[1]))
+    behind = ("max_input_chars_per_word", *_LARGE, _LAST.get(model.get("type", "")))
+    ordered["model"] = {name: model[name] for name in model if name not in behind} | {
+        name: model[name] for name in behind if name in model
+    }
+    how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    return json.dumps(ordered, ensure_ascii=False, **how)
+
+
+def _has_tiny_float(values: dict[str, Any]) -> bool:
+    """Python and Rust write an exponent in two ways."""
+    return any(isinstance(value, float) and "e" in repr(value) for value in values.values())

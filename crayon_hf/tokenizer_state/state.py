@@ -1,0 +1,462 @@
+"""The parts of a tokenizer, and the engine that is made from them.
+
+Changes are collected and an engine is made at the next use, so that a row of changes costs one engine. Over the same
+model that engine is another view of the same cartridge; when that cannot be, the whole is compiled again in memory,
+and when that cannot be either, the reference encodes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from crayon_hf import _core
+from crayon_hf.cartridges.source_json import EMPTY, REFERENCE_METADATA, Source, compile_json, reference_of
+from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError, VocabularyError
+from crayon_hf.tokenizer_json import document as tokenizer_json
+from crayon_hf.tokenizer_json.added_tokens import AddedTokens, Token
+from crayon_hf.tokenizer_json.components import (
+    COMPONENTS,
+    Handed,
+    check_kind,
+    has_no_json,
+    json_of,
+    model_attributes,
+    object_of,
+)
+from crayon_hf.tokenizer_json.truncation_padding import Padding, Truncation, stored_padding, stored_truncation
+from crayon_hf.tokenizer_state.modes import EXACT, Mode
+from crayon_hf.util.files import read_cartridge
+from crayon_hf.util.reference import need_components, reference_class
+
+if TYPE_CHECKING:
+    import tokenizers
+
+    from crayon_hf.fallback.tiktoken_engine import TiktokenEngine
+    from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+    from crayon_hf.training_data.counting import Untrained
+
+    AnyEngine = _core.Engine | TokenizersEngine | TiktokenEngine
+
+lock = threading.RLock()
+"""Held while any tokenizer is changed, or made ready after a change; encoding needs it only then.
+
+One for all of them, so that a fork can wait for it: a child never has a lock that a thread of its parent holds."""
+
+
+def _release_in_child() -> None:
+    global lock
+    lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: lock.acquire(), after_in_parent=lambda: lock.release(), after_in_child=_release_in_child
+    )
+
+
+class TokenizerState:
+    """The parts of one tokenizer. Its methods are called with `lock` held."""
+
+    __slots__ = (
+        *("_added", "_anew", "_changed", "_encoder", "_engine", "_handed", "_kept", "_live", "_metadata", "_parts"),
+        *("came_along", "is_modified", "mode", "path", "refused", "sizes", "source"),
+    )
+
+    def __init__(
+        self,
+        engine: AnyEngine | None,
+        source: Source,
+        path: str | None = None,
+        mode: Mode = EXACT,
+        came_along: bool = False,
+    ) -> None:
+        """`engine`, an exact one, is made of `source`; `path` is its cartridge. Without one `source` is a model.
+
+        `came_along` is False for a cartridge of the cache, True for one that was there with the tokenizer's files.
+        """
+        self.source = source
+        self.path = path
+        self.mode = mode
+        self.came_along = came_along
+        self.refused: str | None = None
+        """Why the cartridge that was there with the tokenizer's files is not used."""
+        self.is_modified = False
+        """True when the engine is another one than `source` and `path` give."""
+        self.sizes: tuple[Truncation | None, Padding | None] = None, None
+        """The truncation and the padding of a ``tokenizer.json`` that there is no engine of."""
+        self._engine = engine
+        """The exact engine; changes make the next one from it."""
+        self._encoder: AnyEngine | None = None
+        """The view of it that encodes; None when it has to be made."""
+        self._metadata = REFERENCE_METADATA if engine is None else engine.metadata
+        self._changed = self._anew = engine is None
+        self._parts: dict[str, Any] | None = None
+        self._added = AddedTokens(()) if engine is None else None
+        self._live: dict[str, Any] = {}
+        self._handed: dict[str, Handed] = {}
+        self._kept: dict[str, Handed] = {}
+        """Components that were handed and that nobody holds any more: making one anew may take a second."""
+
+    @property
+    def is_idle(self) -> bool:
+        """True while nothing is to be done and nobody holds a component: the engine may be used as it is."""
+        return not self._changed and not self._handed
+
+    def engine(self) -> AnyEngine:
+        """The engine of what the tokenizer is made of now, in its mode."""
+        exact = self.exact_engine()
+        if self._encoder is None:
+            self._encoder = self.mode.engine(exact) if isinstance(exact, _core.Engine) else exact
+        return self._encoder
+
+    def exact_engine(self) -> AnyEngine:
+        """`engine` in exact mode, whatever the tokenizer's own."""
+        self._look()
+        if self._engine is None or self._changed:
+            self._engine, self._encoder = self._make(), None
+            self._changed = self._anew = False
+        return self._engine
+
+    def made_of_source(self) -> _core.Engine | None:
+        """A native engine with the vocabulary of `source`, if there is one now; its components may be older ones."""
+        return self._engine if isinstance(self._engine, _core.Engine) and not self._anew else None
+
+    def origin(self) -> str | None:
+        """Where the cartridge is from: "repository", "cache" or "memory"; None when there is none."""
+        if not isinstance(self.engine(), _core.Engine):
+            return None
+        return "memory" if self.path is None else "repository" if self.came_along else "cache"
+
+    def copy(self, reopened: bool = False) -> TokenizerState:
+        """One that is made of the same now, and that shares nothing that changes.
+
+        `reopened` makes it as if it had been written and read, which is what a copy is in the reference.
+        """
+        twin = TokenizerState(self.exact_engine(), self.source, self.path, self.mode, self.came_along)
+        twin.refused = self.refused
+        twin.is_modified, twin._metadata = self.is_modified, self._metadata
+        twin._parts, twin._added, twin._live = self._parts, self._added, dict(self._live)
+        if reopened and self._added is not None and self._added.lasts():
+            twin.change(self._read_parts(), self._added.reopened())
+        return twin
+
+    def change(self, parts: dict[str, Any], added: AddedTokens | None) -> None:
+        """Put other components and added tokens in the place of what is there."""
+        self._parts, self._added, self._changed = parts, added, True
+        self._kept.clear()
+
+    def stored_settings(self) -> tuple[Truncation | None, Padding | None]:
+        """The truncation and the padding of the ``tokenizer.json``."""
+        if self._engine is None:
+            return self.sizes
+        if not self.source.exists:
+            return None, None
+        components = self._engine.components
+        if '"truncation":null' in components and '"padding":null' in components:
+            return None, None
+        import json
+
+        document = json.loads(components)
+        return stored_truncation(document.get("truncation")), stored_padding(document.get("padding"))
+
+    # -- components
+
+    def component(self, kind: str) -> Any:
+        """The object of the ``tokenizers`` library; the tokenizer changes with it."""
+        self._look()
+        if kind in self._live:
+            return self._live[kind]
+        if kind not in self._handed:
+            handed = self._kept.pop(kind, None)
+            if handed is None:
+                part = self._document()["model"] if kind == "model" else self._read_parts()[kind]
+                if part is None:
+                    return None
+                handed = Handed(object_of(kind, part))
+            self._handed[kind] = handed
+        return self._handed[kind].component
+
+    def set_component(self, kind: str, component: Any) -> None:
+        """Put an object of the ``tokenizers`` library, or None, in the place of what is there."""
+        check_kind(kind, component)
+        self._look()
+        live = component is not None and has_no_json(component)
+        if kind == "model":
+            self._put_model(json_of(component))
+            for objects in (self._live, self._handed, self._kept):
+                objects.pop(kind, None)
+        else:
+            self.put_component(kind, None if live else json_of(component))
+        if live:
+            self._live[kind] = component
+        elif component is not None:
+            self._handed[kind] = Handed(component)
+
+    def put_component(self, kind: str, document: dict[str, Any] | None) -> None:
+        """`set_component` of what a ``tokenizer.json`` says of a component that is no model."""
+        self._look()
+        if kind == "normalizer" and self._added is not None:
+            self._added = self._added.normalized_anew()
+        self._put(kind, document)
+        for objects in (self._live, self._handed, self._kept):
+            objects.pop(kind, None)
+
+    def mark_added(self, special: Iterable[str], normalized: Iterable[str]) -> None:
+        """Take over what the flags of added tokens no longer say: see `AddedTokens.marked`."""
+        marked = self.added().marked(special, normalized)
+        if marked.lasts():
+            self.change(self._read_parts(), marked)
+
+    def _put(self, kind: str, part: Any) -> None:
+        self._parts = self._read_parts() | {kind: part}
+        self._changed = True
+        if kind == "pre_tokenizer" and reference_of(self._metadata) == "tiktoken":
+            # Its patterns are read as tiktoken reads them; a pattern of the reference's objects is not.
+            self._metadata, self._anew = REFERENCE_METADATA, True
+
+    def _put_model(self, model: dict[str, Any]) -> None:
+        parts = self._read_parts() | {"model": tokenizer_json.without_vocabulary(model)}
+        added = self.added()  # they keep the ids that they have
+        self._parts, self._added, self._changed, self._anew = parts, added, True, True
+        self._kept.pop("model", None)
+        self.source, self.path = Source(tokenizer_json.dump({"model": model}).encode()), None
+
+    def _look(self) -> None:
+        """Notice what was changed through an object that somebody holds, and forget what nobody holds any more."""
+        for kind, handed in list(self._handed.items()):
+            changed, component = handed.look(), handed.component
+            if changed and has_no_json(component):
+                self._handed.pop(kind)
+                self._live[kind] = component
+                self._changed = True
+            elif changed and kind == "model":
+                self._put(kind, self._read_parts()[kind] | model_attributes(component))
+            elif changed:
+                self._put(kind, json_of(component))
+            del component
+            if kind in self._handed and not handed.is_held():
+                self._kept[kind] = self._handed.pop(kind)
+
+    def _read_parts(self) -> dict[str, Any]:
+        if self._parts is None:
+            import json
+
+            if self._engine is None:
+                model = tokenizer_json.without_vocabulary(self.source.document()["model"])
+                self._parts = dict.fromkeys(COMPONENTS) | {"model": model}
+            else:
+                parts = json.loads(self._engine.components)
+                self._parts = {kind: parts.get(kind) for kind in (*COMPONENTS, "model")}
+        return self._parts
+
+    # -- added tokens
+
+    def added(self) -> AddedTokens:
+        """The added tokens; not to be changed."""
+        added = self._added
+        if added is None:
+            with lock:  # of those who ask for nothing else this is the only one
+                added = self._added
+                if added is None:
+                    assert self._engine is not None
+                    added = self._added = AddedTokens(self._engine.added_tokens())
+        return added
+
+    def add(self, tokens: Iterable[Token]) -> int:
+        """Add tokens; how many that changes."""
+        added = self.added().copy()
+        if self._engine is None or self._anew:
+            vocab = tokenizer_json.ids_of(self.source.document()["model"])
+            count = added.add(tokens, vocab.get, len(vocab))
+        else:
+            count = added.add(tokens, self._engine.token_to_id, self._engine.get_vocab_size(False))
+        if count:
+            self._read_parts()
+            self._added, self._changed = added, True
+        return count
+
+    # -- the whole
+
+    def document(self) -> dict[str, Any]:
+        """The ``tokenizer.json``, without truncation and padding."""
+        self._check_written()
+        return self._document()
+
+    def without_vocabulary(self) -> dict[str, Any]:
+        """`document` without what `source` has: the vocabulary and the merges."""
+        self._check_written()
+        return self._without_vocabulary()
+
+    def _check_written(self) -> None:
+        self._look()
+        if self._live:
+            raise UnsupportedError(f"a tokenizer.json cannot hold this {' and '.join(self._live)}")
+
+    def _document(self) -> dict[str, Any]:
+        document = self._without_vocabulary()
+        document["model"] |= tokenizer_json.vocabulary_of(self.source.document()["model"])
+        return document
+
+    def _without_vocabulary(self) -> dict[str, Any]:
+        parts = self._read_parts()
+        return {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": self.added().for_json(),
+            **parts,
+            "model": dict(parts["model"]),
+        }
+
+    # -- training
+
+    def reference(self) -> tokenizers.Tokenizer:
+        """The same as an object of the ``tokenizers`` library. It shares the objects that somebody may hold."""
+        self._look()
+        need_components(f"training a {self._read_parts()['model'].get('type')} model with the library's trainer")
+        reference = reference_class().from_str(tokenizer_json.dump(self._document()))
+        for kind, handed in self._handed.items():
+            setattr(reference, kind, handed.component)
+        for kind, component in self._live.items():
+            setattr(reference, kind, component)
+        return reference
+
+    def untrained(self, special_as_text: bool) -> Untrained:
+        """What training has to know; nothing of it changes with the tokenizer."""
+        from crayon_hf.training_data.counting import Untrained
+
+        self._look()
+        return Untrained(
+            dict(self._read_parts()), dict(self._live), self.added().copy(), special_as_text, self._metadata
+        )
+
+    def take_model(self, model: dict[str, Any], special_tokens: Iterable[Token]) -> None:
+        """Put a trained model in the place of what is there, and add tokens; who holds the model holds this one."""
+        handed = self._handed.get("model")
+        if handed is not None:
+            handed.component.__setstate__(tokenizer_json.dump(model).encode())
+        self._put_model(model)
+        added = self.added().copy()
+        added.add(special_tokens, model["vocab"].get, len(model["vocab"]))
+        self._added = added
+        if handed is not None:
+            handed.look()
+
+    def emptied(self) -> TokenizerState:
+        """The same without vocabulary and added tokens."""
+        self._look()
+        parts = dict(self._read_parts())
+        empty: Any = {}
+        if parts["model"].get("type") == "Unigram":
+            parts["model"], empty = parts["model"] | {"unk_id": None}, []
+        twin = TokenizerState(None, Source(tokenizer_json.dump({"model": parts["model"] | {"vocab": empty}}).encode()))
+        twin.mode, twin._metadata, twin._live = self.mode, self._metadata, dict(self._live)
+        twin.change(parts, AddedTokens(()))
+        return twin
+
+    def take_trained(self, reference: tokenizers.Tokenizer) -> None:
+        """Take over the model and the added tokens of one that was trained."""
+        model = json_of(reference.model)
+        tokens = reference.get_added_tokens_decoder().items()
+        self._put_model(model)
+        self._live.pop("model", None)
+        self._added = AddedTokens({"id": id} | token.__getstate__() for id, token in tokens)
+
+    # -- leaving the process
+
+    def cartridge(self) -> bytes:
+        """The cartridge of `source`."""
+        engine = self.engine()
+        if not isinstance(engine, _core.Engine):
+            raise UnsupportedError(
+                f"there is no cartridge: the native engine does not support this tokenizer ({engine.reason})"
+            )
+        if self.path is not None:
+            try:
+                data = read_cartridge(self.path)
+                if _core.Engine.from_bytes(data).source_digest == engine.source_digest:
+                    return data
+            except (OSError, CartridgeError):
+                pass  # it was in a cache that somebody emptied: it can be made again
+        return compile_json(self.source.read(), engine.metadata)
+
+    def pickled(self) -> tuple[Any, ...]:
+        """What `opening.open_pickled` takes."""
+        engine = self.engine()
+        if self._live:
+            raise UnsupportedError(f"a pickle cannot hold this {' and '.join(self._live)}")
+        if not isinstance(engine, _core.Engine):
+            return type(engine).__name__, tuple(map(_reopened, engine.arguments)), None, self.mode
+        try:
+            source: bytes | None = self.source.read()
+        except SourceMissingError:
+            if self.path is None:
+                raise
+            source = None  # the path of the cartridge will have to do
+        changes = (self._parts, _reopened(self._added)) if self.is_modified else None
+        return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes, self.mode
+
+    # -- making engines
+
+    def _make(self) -> AnyEngine:
+        engine = self._engine
+        if isinstance(engine, _core.Engine) and not self._anew and not self._live:
+            try:
+                view = self._view(engine)
+            except VocabularyError:
+                pass  # the cartridge cannot say it, but another one may
+            else:
+                self.is_modified = True
+                return view
+        document = self._document()
+        if self._live:
+            reason = f"a {' and '.join(self._live)} that has no JSON"
+        elif not document["model"].get("vocab"):
+            reason = EMPTY
+        else:
+            try:
+                return self._compile(document)
+            except VocabularyError as error:
+                reason = str(error)
+            with contextlib.suppress(VocabularyError):  # tokens may have ids that adding them anew would not give
+                return self._compile(document | {"added_tokens": []})
+        return self._delegate(document, reason, warn=isinstance(engine, _core.Engine))
+
+    def _view(self, engine: _core.Engine) -> _core.Engine:
+        parts = {"truncation": None, "padding": None} | self._read_parts()
+        added = None if self._added is None else self._added.for_engine()
+        return engine.with_components(tokenizer_json.dump(parts), added)
+
+    def _compile(self, document: dict[str, Any]) -> _core.Engine:
+        data = tokenizer_json.dump(document).encode()
+        engine = _core.Engine.from_bytes(compile_json(data, self._metadata))
+        differs = sorted(engine.added_tokens(), key=_id_of) != sorted(self.added().for_engine(), key=_id_of)
+        if differs:
+            engine = self._view(engine)
+        self.source, self.path, self.is_modified = Source(data), None, differs
+        return engine
+
+    def _delegate(self, document: dict[str, Any], reason: str, warn: bool) -> AnyEngine:
+        from crayon_hf.fallback.delegated import warn_delegated
+        from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
+
+        self.mode.check_native(reason)
+        json = tokenizer_json.dump(document)
+        engine = TokenizersEngine(json, reason, self.added(), self._live)
+        if warn:
+            warn_delegated(reason, "tokenizers")
+        self.source, self.path, self.is_modified = Source(json.encode()), None, False
+        return engine
+
+
+def _reopened(value: Any) -> Any:
+    return value.reopened() if isinstance(value, AddedTokens) else value
+
+
+def _id_of(token: dict[str, Any]) -> int:
+    id: int = token["id"]
+    return id

@@ -1,0 +1,1 @@
+"""Corpora for training: texts, words and their counts, trained models."""

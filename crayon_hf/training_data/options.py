@@ -1,0 +1,93 @@
+"""The options of BPE training: those of ``tokenizers.trainers.BpeTrainer``, and how they are read from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crayon_hf.errors import UnsupportedError
+from crayon_hf.tokenizer_json.added_tokens import Token, tokens_of
+from crayon_hf.util import validation
+from crayon_hf.util.reference import has_components
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import tokenizers
+
+
+class BpeOptions(NamedTuple):
+    """The defaults are those of the reference."""
+
+    vocab_size: int = 30_000
+    min_frequency: int = 0
+    special_tokens: tuple[Token, ...] = ()
+    limit_alphabet: int | None = None
+    initial_alphabet: tuple[str, ...] = ()
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    max_token_length: int | None = None
+
+
+_PROGRESS = frozenset(("show_progress", "progress_format"))
+_WITHOUT_MEANING = frozenset(("get_word_count",))
+
+
+def native_options(model: dict[str, Any], trainer: Any) -> BpeOptions | None:
+    """The options of a native training; None where the reference has to train this model with this trainer.
+
+    `model` is what the ``tokenizer.json`` says of it. Without a trainer it is the default one of the model.
+    """
+    if model.get("type") != "BPE":
+        return None
+    if trainer is None:
+        return BpeOptions()
+    if not _is_bpe(trainer):
+        return None  # the reference says what is wrong with it
+    try:
+        return options_of(trainer)
+    except UnsupportedError as error:
+        from crayon_hf.fallback.delegated import warn_delegated
+
+        warn_delegated(str(error), "tokenizers", "trains")
+        return None
+
+
+def _is_bpe(trainer: Any) -> bool:
+    if not has_components():
+        return type(trainer).__name__ == "BpeTrainer"
+    from tokenizers.trainers import BpeTrainer
+
+    return type(trainer) is BpeTrainer
+
+
+def options_of(trainer: tokenizers.trainers.BpeTrainer) -> BpeOptions:
+    """What a trainer of the reference is set to. UnsupportedError where it has an option that is not known here."""
+    names = {name for name in dir(trainer) if not name.startswith("_")}
+    unknown = names - set(BpeOptions._fields) - _PROGRESS - _WITHOUT_MEANING
+    if unknown:
+        raise UnsupportedError(f"a BpeTrainer with {', '.join(sorted(unknown))}")
+    values = {name: getattr(trainer, name) for name in BpeOptions._fields if name in names}
+    values["special_tokens"] = special_tokens_of(values["special_tokens"])
+    values["initial_alphabet"] = tuple(values["initial_alphabet"])
+    return BpeOptions(**values)
+
+
+def checked(**values: Any) -> BpeOptions:
+    """Options from the arguments of a user: TypeError, ValueError or OverflowError for what is none."""
+    for name in ("vocab_size", "min_frequency"):
+        values[name] = validation.unsigned(values[name], name, 32 if name == "vocab_size" else 64)
+    for name in ("limit_alphabet", "max_token_length"):
+        values[name] = None if values[name] is None else validation.unsigned(values[name], name, 63)
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        values[name] = None if values[name] is None else validation.text(values[name], name)
+    values["special_tokens"] = special_tokens_of(values["special_tokens"])
+    letters = [validation.text(letter, "a character of initial_alphabet") for letter in values["initial_alphabet"]]
+    values["initial_alphabet"] = tuple(letter[0] for letter in letters if letter)  # as the reference has it
+    return BpeOptions(**values)
+
+
+def special_tokens_of(tokens: Iterable[Any]) -> tuple[Token, ...]:
+    """Special tokens from str and AddedToken."""
+    if isinstance(tokens, (str, bytes)):
+        raise TypeError(f"special_tokens is {validation.kind(tokens)}, expected a list of str and AddedToken")
+    return tuple(tokens_of(list(tokens), special=True))

@@ -1,0 +1,340 @@
+"""Calls that need no work in Python per token, and next to none per text.
+
+The engine gives the finished columns. Each function here returns None when a call is not one of those that it knows to
+be plain; then the code of transformers runs, over the same engine, and says what has to be said about wrong arguments.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import logging
+from transformers.utils.generic import PaddingStrategy
+
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.tokenizer_json.truncation_padding import Padding, Truncation
+from crayon_hf.transformers.backend import model_kind, without_added_tokens
+from crayon_hf.transformers.encodings import LazyEncodings, Recipe, TextRecipe
+from crayon_hf.transformers.replaced import REPLACED, converts_plainly, decodes_plainly, encodes_plainly
+
+_KNOWN = frozenset(
+    (
+        *("text_pair", "add_special_tokens", "padding", "truncation", "max_length", "stride", "pad_to_multiple_of"),
+        *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "verbose"),
+        *("return_special_tokens_mask", "return_length", "return_offsets_mapping"),
+    )
+)
+_OFF = frozenset(("is_split_into_words", "return_overflowing_tokens"))
+_ALL = _KNOWN | _OFF
+_STRATEGY = frozenset(("padding", "truncation", "max_length", "pad_to_multiple_of"))
+_SIZES = (*sorted(_STRATEGY), "stride", "padding_side")
+_PLAIN = frozenset((bool, int, str, type(None), PaddingStrategy, TruncationStrategy))
+
+_NO_PADDING = PaddingStrategy.DO_NOT_PAD
+_NO_TRUNCATION = TruncationStrategy.DO_NOT_TRUNCATE
+_COLUMNS = {
+    (types, mask): ("input_ids", *(("token_type_ids",) if types else ()), *(("attention_mask",) if mask else ()))
+    for types in (False, True)
+    for mask in (False, True)
+}
+
+_READ: dict[str, Any] = {
+    "input_ids": attrgetter("ids"),
+    "token_type_ids": attrgetter("type_ids"),
+    "attention_mask": attrgetter("attention_mask"),
+    "special_tokens_mask": attrgetter("special_tokens_mask"),
+    "offset_mapping": attrgetter("offsets"),
+    "length": len,
+}
+_DECODING = frozenset(("skip_special_tokens", "clean_up_tokenization_spaces", "spaces_between_special_tokens"))
+"""What `decode` may be given. The last is for slow tokenizers: fast ones ignore it, and servers always give it."""
+_ENDLESS = 1 << 62
+_CLEAN_UP_ANYWAY = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+
+_logger = logging.get_logger(PreTrainedTokenizerFast.__module__)
+_new = object.__new__
+_new_tuple = tuple.__new__
+
+REFUSALS = (TypeError, ValueError, OverflowError)
+"""What the engine raises for an input that it does not take. Anything else is a defect of ours, and is raised."""
+
+
+def call_one(tokenizer: Any, text: str) -> BatchEncoding | None:
+    """``tokenizer(text)``."""
+    state = tokenizer.__dict__
+    backend = state["_tokenizer"]
+    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend):
+        return None
+    engine = backend._current_engine()
+    special_as_text = state["split_special_tokens"]
+    backend._restore((special_as_text, None, None))  # what a call leaves behind in transformers
+    names = state["model_input_names"]
+    try:
+        wanted = _COLUMNS["token_type_ids" in names, "attention_mask" in names]
+        columns = engine.encode_row(text, True, special_as_text, wanted)
+        if columns is None:
+            return None
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+    ids = columns["input_ids"]
+    if len(ids) > state["model_max_length"]:
+        tokenizer._eventual_warn_about_too_long_sequence(ids, None, True)
+    encodings = LazyEncodings()
+    encodings._recipe = _new_tuple(TextRecipe, (engine, text, special_as_text))
+    return _batch(columns, encodings, 1)
+
+
+def call(tokenizer: Any, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchEncoding | None:
+    """``tokenizer(text, *args, **kwargs)``."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or not encodes_plainly(tokenizer, backend) or len(args) > 1:
+        return None
+    if kwargs and (not kwargs.keys() <= _ALL or any(kwargs.get(name) for name in _OFF)):
+        return None
+    if args and "text_pair" in kwargs:
+        return None
+    batched, first, second = _inputs(text, args[0] if args else kwargs.get("text_pair"))
+    if first is None:
+        return None
+    tensors = kwargs.get("return_tensors")
+    if tensors is not None and tensors not in ("np", "pt"):
+        return None
+    verbose = kwargs.get("verbose", True)
+    max_length, truncation, padding = None, None, None
+    if kwargs.keys() & _STRATEGY:
+        max_length, truncation, padding = _sizes(tokenizer, backend, kwargs, verbose)
+    special_as_text = tokenizer.split_special_tokens
+    backend._restore((special_as_text, truncation, padding))  # what a call leaves behind in transformers
+    engine = backend._current_engine()
+    add_special_tokens = kwargs.get("add_special_tokens", True)
+    names = _columns(tokenizer, kwargs)
+    encodings: list[Any]
+    columns: dict[str, Any] | None
+    try:
+        if "offset_mapping" in names and (batched or tensors is not None):
+            texts = first if second is None else list(zip(first, second, strict=True))
+            encodings = engine.encode_batch(
+                texts, False, add_special_tokens, special_as_text, True, 0, truncation, padding
+            )
+            columns = {name: list(map(_READ[name], encodings)) for name in names}
+            if tensors is not None and (columns := _arrays(columns)) is None:
+                return None
+        elif batched or tensors is not None:
+            columns = engine.encode_columns(
+                first,
+                second,
+                add_special_tokens,
+                special_as_text,
+                truncation,
+                None if padding is None else padding[:5],
+                names,
+                tensors is not None,
+                0 if batched else 1,
+            )
+            if columns is None:
+                return None
+            if tensors is not None and "length" in names:
+                columns["length"] = np.asarray(columns["length"], dtype=np.int64)
+            encodings = LazyEncodings()
+            encodings._recipe = Recipe(engine, first, second, add_special_tokens, special_as_text, truncation, padding)
+        else:
+            pair = None if second is None else second[0]
+            encoding = engine.encode(first[0], pair, False, add_special_tokens, special_as_text, truncation, padding)
+            columns = {name: _READ[name](encoding) for name in names}
+            if "length" in columns:
+                columns["length"] = [columns["length"]]
+            encodings = [encoding]
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+    if max_length is None and verbose:
+        ids = columns["input_ids"]
+        _warn_too_long(tokenizer, ids if batched or tensors is not None else [ids])
+    if tensors == "pt" and (columns := _tensors(columns)) is None:
+        return None
+    return _batch(columns, encodings, 1 if second is None else 2)
+
+
+def _sizes(
+    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
+) -> tuple[int | None, Truncation | None, Padding | None]:
+    """The longest length, the truncation and the padding that the arguments ask for, as transformers reads them.
+
+    Transformers takes longer to find out than a short text takes to be encoded, so the last answer is kept.
+    """
+    question = (
+        *((value := kwargs.get(name), type(value)) for name in _SIZES),
+        *(tokenizer.padding_side, tokenizer.truncation_side, tokenizer.model_max_length, tokenizer.pad_token_type_id),
+        *(str(tokenizer._special_tokens_map.get("pad_token")), backend._current_engine(), verbose),
+    )
+    known = backend.__dict__.get("_crayon_sizes")
+    if known is not None and known[0] == question:
+        answer: tuple[int | None, Truncation | None, Padding | None] = known[1]
+        return answer
+    answer = _ask_sizes(tokenizer, backend, kwargs, verbose)
+    warns = kwargs.get("padding") is True and kwargs.get("max_length") is not None
+    if not warns and all(kind in _PLAIN for _, kind in question[: len(_SIZES)]):
+        backend.__dict__["_crayon_sizes"] = question, answer
+    return answer
+
+
+def _ask_sizes(
+    tokenizer: Any, backend: Tokenizer, kwargs: dict[str, Any], verbose: bool
+) -> tuple[int | None, Truncation | None, Padding | None]:
+    pad, cut, max_length, _ = tokenizer._get_padding_truncation_strategies(
+        padding=kwargs.get("padding", False),
+        truncation=kwargs.get("truncation"),
+        max_length=kwargs.get("max_length"),
+        pad_to_multiple_of=kwargs.get("pad_to_multiple_of"),
+        verbose=verbose,
+    )
+    if pad == _NO_PADDING and cut == _NO_TRUNCATION:
+        return max_length, None, None
+    # On a copy that no other thread sees: one that encodes meanwhile would reset what is read here.
+    asked = object.__new__(type(tokenizer))
+    asked.__dict__.update(tokenizer.__dict__)
+    asked.__dict__["_tokenizer"] = own = Tokenizer._of(backend._state)
+    own._restore(backend._settings())
+    asked.set_truncation_and_padding(
+        padding_strategy=pad,
+        truncation_strategy=cut,
+        max_length=max_length,
+        stride=kwargs.get("stride", 0),
+        pad_to_multiple_of=kwargs.get("pad_to_multiple_of"),
+        padding_side=kwargs.get("padding_side"),
+    )
+    _, truncation, padding = own._settings()
+    return max_length, truncation, padding
+
+
+def decode_row(tokenizer: Any, ids: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """``tokenizer.decode(ids, *args, **kwargs)`` of an int, or of a list that begins with one."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+        return None
+    skip, clean_up = False, None
+    if args or kwargs:
+        if not kwargs.keys() <= _DECODING or len(args) > 1 or (args and "skip_special_tokens" in kwargs):
+            return None
+        skip = args[0] if args else kwargs.get("skip_special_tokens", False)
+        clean_up = kwargs.get("clean_up_tokenization_spaces")
+    try:
+        text = backend.decode([ids] if type(ids) is int else ids, skip)
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+    return tokenizer.clean_up_tokenization(text) if cleans_up(tokenizer, clean_up) else text
+
+
+def decode_many(tokenizer: Any, sequences: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str] | None:
+    """``tokenizer.batch_decode(sequences, *args, **kwargs)``."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or "decode" in backend.__dict__ or not decodes_plainly(tokenizer):
+        return None
+    options = dict(zip(("skip_special_tokens", "clean_up_tokenization_spaces"), args, strict=False))
+    if len(args) > 2 or options.keys() & kwargs.keys():
+        return None
+    options.update(kwargs)
+    if not options.keys() <= _DECODING:
+        return None
+    if type(sequences) is not list and getattr(sequences, "ndim", 0) == 2 and hasattr(sequences, "tolist"):
+        sequences = sequences.tolist()
+    if type(sequences) is not list or not sequences or type(sequences[0]) is not list:
+        return None
+    try:
+        texts = backend.decode_batch(sequences, skip_special_tokens=options.get("skip_special_tokens", False))
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+    if cleans_up(tokenizer, options.get("clean_up_tokenization_spaces")):
+        texts = list(map(tokenizer.clean_up_tokenization, texts))
+    return texts
+
+
+def encode_without_added_tokens(tokenizer: Any, text: Any) -> list[int] | None:
+    """``tokenizer._encode_without_added_tokens(text)``."""
+    backend = tokenizer.__dict__["_tokenizer"]
+    if type(backend) is not Tokenizer or REPLACED in tokenizer.__dict__ or not converts_plainly(type(tokenizer)):
+        return None
+    engine = without_added_tokens(backend)
+    try:
+        return None if engine is None else engine.encode_ids(text, False, False)
+    except REFUSALS:
+        return None  # transformers will say what is wrong
+
+
+def _inputs(text: Any, pair: Any) -> tuple[bool, list[str] | None, list[str] | None]:
+    """Whether it is a batch, and the texts of both sides; no first side when the input is of another kind."""
+    if isinstance(text, str):
+        if pair is None or isinstance(pair, str):
+            return False, [text], [pair] if pair else None
+    elif isinstance(text, (list, tuple)) and text and isinstance(text[0], str):
+        if pair is None:
+            return True, list(text), None
+        if isinstance(pair, (list, tuple)) and len(pair) == len(text):
+            return True, list(text), list(pair)
+    return False, None, None
+
+
+def _columns(tokenizer: Any, kwargs: dict[str, Any]) -> tuple[str, ...]:
+    names = tokenizer.model_input_names
+    types = kwargs.get("return_token_type_ids")
+    mask = kwargs.get("return_attention_mask")
+    columns = _COLUMNS[
+        "token_type_ids" in names if types is None else bool(types),
+        "attention_mask" in names if mask is None else bool(mask),
+    ]
+    if kwargs.get("return_special_tokens_mask"):
+        columns = (*columns, "special_tokens_mask")
+    if kwargs.get("return_offsets_mapping"):
+        columns = (*columns, "offset_mapping")
+    return (*columns, "length") if kwargs.get("return_length") else columns
+
+
+def _warn_too_long(tokenizer: Any, rows: Any) -> None:
+    limit = tokenizer.model_max_length
+    if limit < _ENDLESS and max(map(len, rows)) > limit:
+        row = next(row for row in rows if len(row) > limit)
+        tokenizer._eventual_warn_about_too_long_sequence(row, None, True)
+
+
+def cleans_up(tokenizer: Any, wanted: bool | None) -> bool:
+    """Whether `decode` cleans up spaces. Transformers 5 does not do so for BPE, and says so, unless told otherwise."""
+    if not (tokenizer.clean_up_tokenization_spaces if wanted is None else wanted):
+        return False
+    anyway = tokenizer.__dict__.get(_CLEAN_UP_ANYWAY)
+    if anyway is None or anyway or model_kind(tokenizer.__dict__["_tokenizer"]) != "BPE":
+        return True
+    _logger.warning_once(
+        f"clean_up_tokenization_spaces=True is ignored for the BPE tokenizer {type(tokenizer).__name__}: it would take"
+        " spaces away that belong to the text. Set clean_up_tokenization_spaces=False and this is not said any more, or"
+        f" {_CLEAN_UP_ANYWAY}=True to clean up anyway."
+    )
+    return False
+
+
+def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any] | None:
+    """The columns as arrays; None where transformers refuses, or makes arrays of another kind: rows unlike or empty."""
+    sizes = set(map(len, columns["input_ids"]))
+    if len(sizes) != 1 or 0 in sizes:
+        return None
+    return {name: np.array(rows, dtype=np.int64) for name, rows in columns.items()}
+
+
+def _tensors(columns: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        import torch
+    except ImportError:
+        return None
+    return {name: torch.from_numpy(array) for name, array in columns.items()}
+
+
+def _batch(columns: dict[str, Any], encodings: list[Any], n_sequences: int) -> BatchEncoding:
+    """A `BatchEncoding`, without the copies that its constructor makes."""
+    batch = _new(BatchEncoding)
+    attributes = batch.__dict__
+    attributes["data"] = columns
+    attributes["_encodings"] = encodings
+    attributes["_n_sequences"] = n_sequences
+    return batch

@@ -1,0 +1,107 @@
+"""Our class for each tokenizer class of transformers.
+
+`class_for(BertTokenizer)` is a subclass of `BertTokenizer` and of `CrayonTokenizerFast`. It has the name and module of
+the class it stands for, because transformers writes names into files and decides by them. The bases are in that order
+so that what the class itself overrides goes on counting; only what it inherits from the common base becomes ours.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from transformers import PreTrainedTokenizerFast
+
+from crayon_hf.transformers.damage import damage_named
+from crayon_hf.transformers.replaced import note_replaced
+from crayon_hf.util.reference import reference_class
+
+if TYPE_CHECKING:
+    from crayon_hf.transformers.fast import CrayonTokenizerFast
+
+_base: type[CrayonTokenizerFast] | None = None
+_classes: dict[type, type[CrayonTokenizerFast]] = {}
+_lock = threading.Lock()
+
+
+class CrayonMeta(type):
+    """Builds a tokenizer with the reference's objects, and changes to ours when it is complete."""
+
+    _crayon_stock: type | None
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance as the class that `cls` stands for makes it."""
+        if cls.__dict__.get("_crayon_stock") is None and cls is _base:
+            cls = class_for(PreTrainedTokenizerFast)
+        make: Any = cls
+        tokenizer: Any = make.__new__(make, *args, **kwargs)
+        tokenizer.__dict__["_crayon_building"] = True
+        try:
+            with damage_named(None, None, kwargs):
+                tokenizer.__init__(*args, **kwargs)
+        finally:
+            tokenizer.__dict__.pop("_crayon_building", None)
+        convert_backend(tokenizer)
+        return tokenizer
+
+    def __repr__(cls) -> str:
+        stock = cls.__dict__.get("_crayon_stock")
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        return f"<class '{name}'>" if stock is None else f"<class 'crayon_hf.CrayonTokenizerFast' for '{name}'>"
+
+
+def derive_from(base: type[CrayonTokenizerFast]) -> None:
+    """Derive all of our classes from `CrayonTokenizerFast`, which imports this module."""
+    global _base
+    _base = base
+
+
+def stock_class(cls: type) -> type:
+    """The class of transformers that `cls` stands for; a class of somebody else's is its own."""
+    stock = cls.__dict__.get("_crayon_stock")
+    return stock if isinstance(stock, type) else PreTrainedTokenizerFast if cls is _base else cls
+
+
+def class_for(stock: type) -> type[CrayonTokenizerFast]:
+    """Our class for a tokenizer class of transformers, the same one each time."""
+    made = _classes.get(stock)
+    if made is None:
+        assert _base is not None
+        with _lock:
+            made = _classes.get(stock)
+            if made is None:
+                bases = (_base,) if stock is PreTrainedTokenizerFast else (stock, _base)
+                names = {
+                    "__module__": stock.__module__,
+                    "__qualname__": stock.__qualname__,
+                    "__doc__": stock.__doc__,
+                    "_crayon_stock": stock,
+                }
+                new: Any = CrayonMeta(stock.__name__, bases, names)
+                made = _classes[stock] = new
+    assert made is not None
+    return made
+
+
+def adopt(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+    """Turn a tokenizer that transformers has just made into ours, in place. Slow tokenizers stay as they are."""
+    if not isinstance(tokenizer, PreTrainedTokenizerFast) or isinstance(type(tokenizer), CrayonMeta):
+        return tokenizer
+    tokenizer.__class__ = class_for(type(tokenizer))
+    return convert_backend(tokenizer, cartridge, keep)
+
+
+def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+    """Make the `_tokenizer` of one of our instances ours."""
+    from crayon_hf.transformers.backend import from_reference
+
+    note_replaced(tokenizer)
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if isinstance(backend, reference_class()):
+        wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
+        if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
+            return tokenizer  # nobody knows what it does: the reference stays
+        tokenizer.__dict__["_tokenizer"] = from_reference(backend, cartridge, keep)
+        if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
+            tokenizer._wrap_decode_method_backend_tokenizer()
+    return tokenizer

@@ -1,0 +1,249 @@
+"""`CrayonTokenizerFast`: `transformers.PreTrainedTokenizerFast` with the engine of this package underneath."""
+
+from __future__ import annotations
+
+import copyreg
+import os
+from collections.abc import Callable
+from typing import Any
+
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+
+from crayon_hf import _core
+from crayon_hf.errors import CrayonError
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers import calling, loading
+from crayon_hf.transformers.backend import report, settle
+from crayon_hf.transformers.classes import CrayonMeta, adopt, class_for, derive_from, stock_class
+from crayon_hf.transformers.replaced import NAMES, converts_plainly, encodes_plainly, methods_of, note_replaced
+from crayon_hf.util.reference import reference_class
+
+
+class CrayonTokenizerFast(PreTrainedTokenizerFast, metaclass=CrayonMeta):
+    """A `PreTrainedTokenizerFast` that gives the same results many times faster.
+
+    Open one with `from_pretrained`: a Hub id, a directory, a ``tokenizer.json`` or a cartridge (``.dat``). The
+    documentation of ``transformers`` applies. `save_pretrained` writes the same files, and renews a ``tokenizer.dat``
+    that is there; ``backend_tokenizer.save("tokenizer.dat")`` writes a new one. An instance always belongs to a
+    subclass for one class of ``transformers``, with its name. See docs/drop-in.md.
+    """
+
+    _crayon_stock: type | None = None
+
+    # -- opening and saving
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *init_inputs: Any, **kwargs: Any) -> Any:
+        """Open a tokenizer, as `PreTrainedTokenizerFast.from_pretrained` does; or a cartridge, by its path."""
+        stock = stock_class(cls)
+        if stock is cls:  # a class that somebody derived from ours: it is built as what it is
+            return super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **kwargs)
+        name = pretrained_model_name_or_path
+        if isinstance(name, (str, os.PathLike)) and os.fspath(name).endswith(".dat") and os.path.isfile(name):
+            return cls(tokenizer_object=Tokenizer.from_file(name), name_or_path=os.fspath(name), **kwargs)
+        return loading.load(stock.from_pretrained, stock, name, init_inputs, kwargs)  # type: ignore[attr-defined]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and a text in coloured tokens."""
+        from html import escape
+
+        backend = self.backend_tokenizer
+        if not isinstance(backend, Tokenizer):
+            return f"<pre>{escape(repr(self))}</pre>"
+        return backend._html(type(self).__name__, self.name_or_path)
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        names: tuple[str, ...] = super()._save_pretrained(
+            save_directory=save_directory,
+            file_names=file_names,
+            legacy_format=legacy_format,
+            filename_prefix=filename_prefix,
+        )
+        source = next((name for name in reversed(names) if name.endswith("tokenizer.json")), "")
+        cartridge = source.removesuffix(".json") + ".dat"
+        if not source or not os.path.isfile(cartridge):
+            return names
+        try:  # one of the tokenizer that was there before would be refused
+            Tokenizer.from_file(source).save(cartridge)
+        except CrayonError:
+            return names
+        return (*names, cartridge)
+
+    # -- what others replace
+
+    @property
+    def _crayon_plain_calls(self) -> bool:
+        return encodes_plainly(self, self._tokenizer)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        super().__setattr__(key, value)  # type: ignore[no-untyped-call]
+        if key in NAMES:
+            note_replaced(self)
+
+    def __delattr__(self, key: str) -> None:
+        super().__delattr__(key)
+        if key in NAMES:
+            note_replaced(self)
+
+    # -- the backend
+
+    @property
+    def _tokenizer(self) -> Any:
+        state = self.__dict__
+        return settle(state) if "_crayon_assigned" in state else state.get("_tokenizer")
+
+    @_tokenizer.setter
+    def _tokenizer(self, value: Any) -> None:
+        building = "_crayon_building" in self.__dict__  # transformers is still putting it together
+        if isinstance(value, reference_class()) and not building:
+            self.__dict__["_crayon_assigned"] = True
+        else:
+            self.__dict__.pop("_crayon_assigned", None)
+        self.__dict__["_tokenizer"] = value
+
+    def __getattr__(self, key: str) -> Any:
+        deferred = self.__dict__.get("_crayon_deferred")
+        if deferred is not None and key in deferred.names:
+            return deferred.values()[key]
+        return super().__getattr__(key)  # type: ignore[no-untyped-call]
+
+    def engine_report(self) -> dict[str, Any]:
+        """Which engine encodes, and where its cartridge is from: see `crayon_hf.Tokenizer.engine_report`."""
+        return report(self._tokenizer)
+
+    # -- encoding
+
+    def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
+        """Encode one text or many, alone or in pairs, as `PreTrainedTokenizerFast` does."""
+        if args or kwargs or type(text) is not str:
+            made = calling.call(self, text, args, kwargs)
+        else:
+            made = calling.call_one(self, text)
+        return super().__call__(text, *args, **kwargs) if made is None else made
+
+    def encode(self, text: Any, *args: Any, **kwargs: Any) -> Any:
+        """The ids of a text, as `PreTrainedTokenizerFast.encode` gives them."""
+        if type(text) is str and not args and not kwargs:
+            made = calling.call_one(self, text)
+            if made is not None:
+                return made.data["input_ids"]
+        return super().encode(text, *args, **kwargs)
+
+    # -- decoding
+
+    def _decode(
+        self,
+        token_ids: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **kwargs: Any,
+    ) -> str:
+        if not methods_of(type(self)).base_is_own:
+            options = kwargs | {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
+            return str(super()._decode(token_ids, skip_special_tokens=skip_special_tokens, **options))
+        text: str = super()._decode(
+            token_ids, skip_special_tokens=skip_special_tokens, clean_up_tokenization_spaces=False, **kwargs
+        )
+        if calling.cleans_up(self, clean_up_tokenization_spaces):
+            text = self.clean_up_tokenization(text)
+        return text
+
+    def decode(self, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        """The text of some ids, as `PreTrainedTokenizerFast.decode` gives it."""
+        kind = type(token_ids)
+        if kind is int or (kind is list and token_ids and type(token_ids[0]) is int):
+            # In transformers every id is asked whether it is a tensor.
+            made = calling.decode_row(self, token_ids, args, kwargs)
+            if made is not None:
+                return made
+        return super().decode(token_ids, *args, **kwargs)
+
+    def batch_decode(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
+        """The texts of many sequences of ids, as `PreTrainedTokenizerFast.batch_decode` gives them."""
+        made = calling.decode_many(self, sequences, args, kwargs)
+        return super().batch_decode(sequences, *args, **kwargs) if made is None else made
+
+    # -- tokens and ids
+
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """The tokens of some ids, as `PreTrainedTokenizerFast.convert_ids_to_tokens` gives them."""
+        if skip_special_tokens and type(ids) is list and converts_plainly(type(self)):
+            special = set(self.all_special_ids)
+            kept = [id for id in map(int, ids) if id not in special]
+            return CrayonTokenizerFast.convert_ids_to_tokens(self, kept)
+        return super().convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens)
+
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """The ids of some tokens, as `PreTrainedTokenizerFast.convert_tokens_to_ids` gives them."""
+        return super().convert_tokens_to_ids(tokens)
+
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        made = calling.encode_without_added_tokens(self, text)
+        return super()._encode_without_added_tokens(text) if made is None else made
+
+    # -- training
+
+    def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
+        """A new tokenizer of the same kind, as `PreTrainedTokenizerFast.train_new_from_iterator` makes it."""
+        from crayon_hf.transformers.retraining import natively
+
+        return natively(self, super().train_new_from_iterator)(*args, **kwargs)
+
+
+if not hasattr(PreTrainedTokenizerFast, "_encode_without_added_tokens"):  # transformers 4 has none
+    del CrayonTokenizerFast._encode_without_added_tokens
+
+derive_from(CrayonTokenizerFast)
+
+
+def open_class(
+    from_pretrained: Callable[..., Any], cls: type, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the stock `from_pretrained` of a fast class gives, as ours."""
+    if isinstance(cls, CrayonMeta) or loading.is_loading():
+        return from_pretrained(name, *inputs, **kwargs)
+    return loading.load(from_pretrained, cls, name, inputs, kwargs)
+
+
+def adopt_new(tokenizer: Any) -> None:
+    """Make a tokenizer ours that a constructor of transformers has made; not if whoever opens it will do so."""
+    if not loading.is_loading():
+        adopt(tokenizer, keep=True)
+
+
+def _class_for(stock: type) -> type[CrayonTokenizerFast]:
+    """`class_for`, by a name that a pickle finds with this module."""
+    return class_for(stock)
+
+
+def _reduce_class(cls: CrayonMeta) -> Any:
+    stock = cls.__dict__.get("_crayon_stock")
+    return cls.__qualname__ if stock is None else (_class_for, (stock,))
+
+
+copyreg.pickle(CrayonMeta, _reduce_class)
+
+
+def _like(name: str, ours: Callable[..., Any]) -> None:
+    """Show the signature and the documentation that the same method has in transformers."""
+    import inspect
+
+    stock = getattr(PreTrainedTokenizerFast, name)
+    ours.__doc__ = stock.__doc__
+    ours.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
+
+
+for _name in (
+    *("__call__", "encode", "decode", "batch_decode", "convert_ids_to_tokens", "convert_tokens_to_ids"),
+    "train_new_from_iterator",
+):
+    _like(_name, CrayonTokenizerFast.__dict__[_name])
+_core.quicken_fast(CrayonTokenizerFast, PreTrainedTokenizerFast, Tokenizer, converts_plainly)
+
+__all__ = ["CrayonTokenizerFast", "class_for"]

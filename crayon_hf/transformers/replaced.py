@@ -1,0 +1,102 @@
+"""Whether the methods that our short ways leave out are those of transformers: others replace them, on a class or on
+an instance, and subclasses override them. Then the code of transformers runs, over the same engine."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from transformers import PreTrainedTokenizerFast
+
+from crayon_hf._core import type_version
+from crayon_hf.transformers.pristine import is_own
+
+_ENCODING = (
+    *("_encode_plus", "_batch_encode_plus", "_call_one", "encode_plus", "batch_encode_plus", "_convert_encoding"),
+    *("set_truncation_and_padding", "_get_padding_truncation_strategies", "_eventual_warn_about_too_long_sequence"),
+    "_switch_to_input_mode",
+)
+_DECODING = ("decode", "_decode")
+_CONVERTING = (
+    *("convert_ids_to_tokens", "convert_tokens_to_ids", "_convert_token_to_id_with_added_voc"),
+    "_encode_without_added_tokens",
+)
+_OURS = ("__call__", "encode", "decode", "_decode", "batch_decode", *_CONVERTING)
+"""What `CrayonTokenizerFast` defines itself: in its base class, these are left out."""
+
+REPLACED = "_crayon_replaced"
+NAMES = frozenset((*_ENCODING, *_DECODING, *_CONVERTING))
+"""An instance that has an attribute of such a name is marked by an attribute, and not short-circuited."""
+
+_HARMLESS = frozenset(
+    f"{name}TokenizerFast"
+    for name in (
+        *("Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED", "Longformer", "Mvp"),
+        *("Roberta", "Whisper"),
+    )
+)
+"""Classes of transformers 4 that override two of them only to refuse `is_split_into_words` without a prefix space."""
+
+
+class Methods(NamedTuple):
+    """What the methods of a class allow."""
+
+    base_is_own: bool
+    encodes: bool
+    decodes: bool
+    converts: bool
+
+
+_known: dict[int, Methods] = {}
+"""By the version of a class, which no other class has, nor the same one when it or one of its bases has changed."""
+
+
+def methods_of(cls: type) -> Methods:
+    """What the methods of a class allow now."""
+    return _known.get(type_version(cls)) or _look(cls)
+
+
+def encodes_plainly(tokenizer: Any, backend: Any) -> bool:
+    """True when a call may leave out the methods of transformers, and of its backend, that it goes through."""
+    return (
+        (_known.get(type_version(type(tokenizer))) or _look(type(tokenizer)))[1]
+        and "encode_batch" not in backend.__dict__
+        and REPLACED not in tokenizer.__dict__
+    )
+
+
+def decodes_plainly(tokenizer: Any) -> bool:
+    """The same for `decode` and `batch_decode`."""
+    return methods_of(type(tokenizer)).decodes and REPLACED not in tokenizer.__dict__
+
+
+def converts_plainly(cls: type) -> bool:
+    """The same for what makes ids of tokens and tokens of ids, of a class; its instances are looked at elsewhere."""
+    return methods_of(cls).converts
+
+
+def note_replaced(tokenizer: Any) -> None:
+    """Note whether an instance has attributes in the place of methods."""
+    state = tokenizer.__dict__
+    if NAMES.isdisjoint(state):
+        state.pop(REPLACED, None)
+    else:
+        state[REPLACED] = True
+
+
+def _look(cls: type) -> Methods:
+    version, base = type_version(cls), _are_own(PreTrainedTokenizerFast, _OURS)
+    found = Methods(base, *(base and _are_own(cls, names) for names in (_ENCODING, _DECODING, _CONVERTING)))
+    if version >= 0:
+        _known[version] = found
+    return found
+
+
+def _are_own(cls: type, names: tuple[str, ...]) -> bool:
+    return all(_is_own(cls, name) for name in names if hasattr(cls, name))
+
+
+def _is_own(cls: type, name: str) -> bool:
+    owner = next(base for base in cls.__mro__ if name in base.__dict__)
+    if owner.__module__.startswith("transformers.models.") and owner.__name__ in _HARMLESS:
+        return True
+    return owner.__module__.startswith(("transformers.tokenization_", "crayon_hf.")) and is_own(owner.__dict__[name])

@@ -1,0 +1,347 @@
+"""Snapshots: results of `from_pretrained`, kept so that the next call need not build them again.
+
+A snapshot is a file in the cache, named by a digest of everything that the result depends on: the stat of every file of
+the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance and the
+name of the tokenizer.json of its backend, whose cartridge the cache has too. It is plain JSON: nothing in it is run. As
+with the index of the cache, one is kept only when no file has changed in the last seconds, and believed only when
+nobody else can have written it. Where somebody has replaced code of transformers, none is kept or believed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib import import_module
+from itertools import chain
+from typing import Any, NamedTuple
+
+import tokenizers
+import transformers
+from tokenizers import AddedToken
+from transformers import PretrainedConfig, PreTrainedTokenizerFast
+
+from crayon_hf.cartridges import cache
+from crayon_hf.errors import CrayonError
+from crayon_hf.tokenizer import Tokenizer
+from crayon_hf.transformers import backend as backends
+from crayon_hf.transformers.classes import CrayonMeta, class_for, stock_class
+from crayon_hf.transformers.pristine import is_pristine, plain_values
+from crayon_hf.util.files import HeldFile, write_atomic
+
+_FORMAT = 7
+_LARGE = 1000
+"""An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
+
+_VERSIONS = f"{_FORMAT} {transformers.__version__} {tokenizers.__version__} {cache.BUILD}"
+
+
+class _Unsuitable(Exception):
+    """There is something in the instance that a snapshot cannot hold."""
+
+
+class Fingerprint(NamedTuple):
+    """What a tokenizer was made of: the name of its snapshot, and when the youngest of its files last changed."""
+
+    key: str
+    changed_ns: int
+
+
+# -- which snapshot
+
+
+def fingerprint(kind: Any, name: Any, directory: str, kwargs: dict[str, Any]) -> Fingerprint | None:
+    """The fingerprint of a call; None when the result depends on more than can be told from here."""
+    if any(key.endswith("_file") for key in kwargs):
+        return None
+    try:
+        arguments = json.dumps(_encode(_with_plain_config(kind, kwargs)), sort_keys=True)
+        files, changed_ns = _files(directory)
+    except (_Unsuitable, OSError, ValueError):
+        return None
+    facts = (
+        _VERSIONS,
+        kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}",
+        os.fspath(name),
+        os.path.realpath(directory),
+        arguments,
+        _surroundings(),
+        *files,
+    )
+    return Fingerprint(sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest(), changed_ns)
+
+
+def _with_plain_config(kind: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with what a model's configuration says in its place: `AutoTokenizer` finds the class by it."""
+    config = kwargs.get("config")
+    if kind != "auto" or not isinstance(config, PretrainedConfig):
+        return kwargs
+    cls = type(config)
+    try:
+        said = config.to_dict()
+    except Exception as error:  # of a class of somebody's own
+        raise _Unsuitable from error
+    facts = [cls.__module__, cls.__qualname__, getattr(config, "_name_or_path", None), said]
+    return kwargs | {"config": facts}
+
+
+def _files(directory: str) -> tuple[list[str], int]:
+    """One line for each file that transformers may look at, and the time of the youngest."""
+    lines, youngest = [], 0
+    for place in (directory, os.path.join(directory, "additional_chat_templates")):
+        try:
+            entries = sorted(os.listdir(place))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            stat = os.stat(os.path.join(place, entry))
+            youngest = max(youngest, stat.st_mtime_ns, stat.st_ctime_ns)
+            lines.append(f"{place}/{entry} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}")
+    return lines, youngest
+
+
+def _surroundings() -> str:
+    """What else decides in transformers: offline mode, the classes that somebody has registered, and their names."""
+    from transformers.models.auto import tokenization_auto
+    from transformers.utils import hub
+
+    extra = tokenization_auto.TOKENIZER_MAPPING._extra_content
+    registered = getattr(tokenization_auto, "REGISTERED_TOKENIZER_CLASSES", {})
+    offline = hub.is_offline_mode()  # type: ignore[attr-defined]
+    names = sorted(tokenization_auto.TOKENIZER_MAPPING_NAMES.items())
+    return f"{offline} {sorted(map(str, extra.values()))} {sorted(map(str, registered.values()))} {names}"
+
+
+# -- keeping
+
+
+def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tuple[str, int, str]]) -> None:
+    """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold.
+
+    The tokenizer becomes what the snapshot will make, so that its pickle, and thus its hash, is the same each time.
+    """
+    if not isinstance(type(tokenizer), CrayonMeta):
+        return
+    values = {key: value for key, value in tokenizer.__dict__.items() if key != "_tokenizer"}
+    late = {key: values.pop(key) for key in list(values) if _is_late(tokenizer, key, values[key])}
+    try:
+        state = [[key, _encode(value)] for key, value in values.items()]
+        written = {key: _encode(value) for key, value in late.items()}
+    except (_Unsuitable, ValueError):
+        return
+    held = None
+    if made_of.changed_ns + cache.SETTLED_NS <= time.time_ns():
+        held = _write_snapshot(made_of, tokenizer, directory, messages, state, written)
+    # Equal objects are one object here and two there, which a pickle shows.
+    tokenizer.__dict__.update((key, _decode(value)) for key, value in state)
+    for key in late:
+        del tokenizer.__dict__[key]
+    if late:
+        names = tuple(late)
+        tokenizer.__dict__["_crayon_deferred"] = Deferred(names, None, late) if held is None else Deferred(names, held)
+
+
+def _write_snapshot(
+    made_of: Fingerprint,
+    tokenizer: Any,
+    directory: str,
+    messages: list[tuple[str, int, str]],
+    state: list[list[Any]],
+    late: dict[str, Any],
+) -> HeldFile | None:
+    """The file of the large attributes, if it is there."""
+    backend = tokenizer.__dict__.get("_tokenizer")
+    if not isinstance(backend, Tokenizer):
+        return None
+    try:
+        extras = {key: _encode(value) for key, value in vars(backend).items()}
+    except (_Unsuitable, ValueError):
+        return None
+    stock = stock_class(type(tokenizer))
+    source = backends.kept.get(backend)
+    if source is None:
+        return None
+    if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
+        return None
+    if not is_pristine(stock):
+        return None
+    path = os.path.join(backends.cache_directory(), made_of.key)
+    snapshot = {
+        "class": [stock.__module__, stock.__qualname__],
+        "plain_values": plain_values(stock),
+        "backend": os.path.abspath(source),
+        "refused": backend._state.refused,
+        "special_as_text": bool(backend.encode_special_tokens),
+        "marks": backend._marks(),
+        "extras": extras,
+        "state": state,
+        "late": list(late),
+        "messages": messages,
+    }
+    try:
+        backends.make_directory()
+        if late:
+            _write(f"{path}.late", late)
+        _write(f"{path}.snapshot", snapshot)
+    except (OSError, ValueError):
+        return None
+    held = HeldFile(f"{path}.late")
+    return held if held.is_there else None
+
+
+def _is_late(tokenizer: Any, key: str, value: Any) -> bool:
+    return (
+        type(value) in (list, dict, tuple)
+        and len(value) > _LARGE
+        and key.startswith("_")
+        and not any(key in cls.__dict__ for cls in type(tokenizer).__mro__)
+    )
+
+
+def _reads_elsewhere(tokenizer: Any, directory: str) -> bool:
+    inside = os.path.realpath(directory) + os.sep
+    for key, value in (*tokenizer.init_kwargs.items(), *tokenizer.__dict__.items()):
+        if key.endswith("_file") and isinstance(value, str):
+            here = os.path.join(os.path.realpath(os.path.dirname(value)), os.path.basename(value))
+            if not here.startswith(inside):
+                return True
+    return False
+
+
+def _write(path: str, value: Any) -> None:
+    write_atomic(path, json.dumps(value, separators=(",", ":")).encode(), private=True)
+
+
+# -- restoring
+
+
+def restore(made_of: Fingerprint) -> Any:
+    """The tokenizer of a snapshot; None when there is none, or when it is not usable."""
+    directory = backends.cache_directory()
+    path = os.path.join(directory, made_of.key)
+    try:
+        if cache.is_foreign(cache.cache_directory()):
+            return None
+        data = cache.read_ours(directory, f"{made_of.key}.snapshot")
+        if data is None:
+            return None
+        snapshot = json.loads(data)
+        module, name = snapshot["class"]
+        if not module.startswith("transformers."):  # before it is imported
+            return None
+        stock = getattr(import_module(module), name)
+        if not issubclass(stock, PreTrainedTokenizerFast) or not is_pristine(stock):
+            return None
+        if snapshot["plain_values"] != plain_values(stock):
+            return None
+        cls = class_for(stock)
+        backend = Tokenizer.from_file(snapshot["backend"])
+        backend._state.refused = snapshot["refused"]
+        backend.encode_special_tokens = snapshot["special_as_text"]
+        backend._mark(*snapshot["marks"])
+        vars(backend).update((key, _decode(value)) for key, value in snapshot["extras"].items())
+        state = {key: _decode(value) for key, value in snapshot["state"]}
+        late = snapshot["late"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, CrayonError) as error:
+        logging.getLogger("crayon_hf").debug("the snapshot %s is not usable: %s", path, error)
+        return None
+    if late:
+        held = HeldFile(f"{path}.late")
+        if not held.is_there:
+            return None
+        state["_crayon_deferred"] = Deferred(tuple(late), held)
+    tokenizer = cls.__new__(cls)
+    tokenizer.__dict__.update(state, _tokenizer=backend)
+    for logger, level, message in snapshot["messages"]:
+        logging.getLogger(logger).log(level, "%s", message)
+    return tokenizer
+
+
+class Deferred:
+    """Large attributes of an instance, read when somebody asks for one of them. A pickle has their values.
+
+    They never go into the instance's ``__dict__``: ``datasets`` hashes that, and it is to be the same before and after.
+    """
+
+    __slots__ = ("_held", "_values", "names")
+
+    def __init__(self, names: tuple[str, ...], held: HeldFile | None, values: dict[str, Any] | None = None) -> None:
+        """`values` are what the file `held` has, if that was read."""
+        self.names = names
+        self._held = held
+        self._values = values
+
+    def values(self) -> dict[str, Any]:
+        """The attributes by name."""
+        held = self._held
+        if self._values is None and held is not None:
+            written = json.loads(held.read())
+            self._values, self._held = {name: _decode(written[name]) for name in self.names}, None
+        assert self._values is not None  # it is set before `_held` goes, so any thread has one of them
+        return self._values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Deferred, (self.names, None, self.values())
+
+
+# -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}
+
+_PLAIN = frozenset((type(None), str, int, float, bool))
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    return _PLAIN.issuperset(map(type, values))
+
+
+def _encode(value: Any) -> Any:
+    """What `json` writes. A vocabulary or a list of merges is not taken apart in Python: it may be the very object."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list:
+        kinds = set(map(type, value))
+        if len(kinds) == 1 and kinds <= {list, tuple} and _are_plain(chain.from_iterable(value)):
+            return value if list in kinds else {"tuples": value}
+        return value if kinds <= _PLAIN else [_encode(item) for item in value]
+    if kind is dict or kind is OrderedDict:
+        if set(map(type, value)) <= {str}:
+            if len(value) > _LARGE and _are_plain(value.values()):
+                # `json` would make a tuple of each item, which the collector of cycles would look through.
+                return {f"{kind.__name__} columns": [list(value), list(value.values())]}
+            return {kind.__name__: {key: _encode(item) for key, item in value.items()}}
+        return {f"{kind.__name__} items": [[_encode(key), _encode(item)] for key, item in value.items()]}
+    if kind is tuple:
+        return {"tuple": [_encode(item) for item in value]}
+    if kind is AddedToken:
+        return {"token": value.__getstate__()}
+    if kind is re.Pattern and type(value.pattern) is str:
+        return {"regex": [value.pattern, value.flags]}
+    raise _Unsuitable(f"{kind.__name__} in a snapshot")
+
+
+def _decode(value: Any) -> Any:
+    if type(value) is list:  # a copy, to the last list
+        return [_decode(item) if type(item) in (list, dict) else item for item in value]
+    if type(value) is not dict:
+        return value
+    ((kind, contents),) = value.items()
+    if kind == "token":
+        return AddedToken(**contents)
+    if kind == "regex":
+        return re.compile(*contents)
+    if kind == "tuple":
+        return tuple([_decode(item) for item in contents])
+    if kind == "tuples":
+        return list(map(tuple, contents))
+    make = OrderedDict if kind.startswith("OrderedDict") else dict
+    if kind.endswith(" columns"):
+        return make(zip(*contents, strict=True))
+    items = contents if kind.endswith(" items") else contents.items()
+    return make((_decode(key), _decode(item)) for key, item in items)

@@ -1,0 +1,121 @@
+"""One job over a corpus in this process: run by its path, with the job as JSON on the standard input.
+
+Nothing but the engine is imported, so that memory and time are the engine's. All engines read the same jsonl files, the
+texts of the key "text", and write their token ids into a directory; `read_back` gives them in the order of documents.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from glob import escape, glob
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+
+def encode_ragged(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
+    """The ceiling: texts that lie in memory as str, ids that stay there. Only that is timed.
+
+    It gives the digest of the ids and of the documents' ends, which every other engine's must have.
+    """
+    from crayon_hf.tokenizer.resolve import open_tokenizer
+
+    opened = open_tokenizer(tokenizer)
+    seconds = cpu = 0.0
+    tokens = 0
+    all_ids, all_ends = sha256(), sha256()
+    for name in files:
+        with open(name, encoding="utf-8") as lines:
+            texts = [json.loads(line)["text"] for line in lines]
+        wall, processor = time.perf_counter(), time.process_time()
+        ids, splits = opened.encode_ragged(texts, threads=workers)
+        seconds += time.perf_counter() - wall
+        cpu += time.process_time() - processor
+        all_ids.update(ids.astype("<u4").tobytes())
+        all_ends.update((splits[1:] + tokens).astype("<u8").tobytes())
+        tokens += len(ids)
+    digest = f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
+    return {"seconds": seconds, "cpu": cpu, "digest": digest, "version": import_module("crayon_hf").__version__}
+
+
+def crayon(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
+    """The command `crayon-hf tokenize`, as it is: workers and threads are its own choice, for as many cores."""
+    options = ["--tokenizer", tokenizer, "--format", "datatrove", "--add-special-tokens", "--quiet"]
+    code = import_module("crayon_hf.cli").main(["tokenize", *files, "-o", output, *options])
+    if code:
+        raise SystemExit(code)
+    return {"version": import_module("crayon_hf").__version__}
+
+
+def datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
+    """Its reader and its tokenizer, with the executor for one machine; a task for each file."""
+    writer = import_module("datatrove.pipeline.tokens").DocumentTokenizer
+    _run_datatrove(writer, files, output, tokenizer, workers)
+    return {"version": f"{version('datatrove')}, tokenizers {version('tokenizers')}"}
+
+
+def crayon_in_datatrove(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
+    """Its reader and our step, the same otherwise."""
+    writer = import_module("crayon_hf.corpora.datatrove").CrayonDocumentTokenizer
+    _run_datatrove(writer, files, output, tokenizer, workers)
+    return {"version": f"{import_module('crayon_hf').__version__}, datatrove {version('datatrove')}"}
+
+
+def _run_datatrove(writer: Any, files: Sequence[str], output: str, tokenizer: str, workers: int) -> None:
+    local = import_module("datatrove.executor").LocalPipelineExecutor
+    reader = import_module("datatrove.pipeline.readers").JsonlReader
+    steps = [
+        reader(os.path.dirname(files[0]), glob_pattern="*.jsonl", text_key="text"),
+        writer(output, tokenizer, shuffle_documents=False),
+    ]
+    logs = os.path.join(os.path.dirname(output), "logs")
+    local(steps, tasks=len(files), workers=workers, logging_dir=logs, skip_completed=False).run()
+
+
+def gigatoken(files: Sequence[str], output: str, tokenizer: str, workers: int) -> dict[str, Any]:
+    """Its own reader of jsonl, file by file since it holds all ids; ids and row splits as plain arrays of NumPy."""
+    package, awkward, numpy = import_module("gigatoken"), import_module("awkward"), import_module("numpy")
+    opened = package.Tokenizer(tokenizer)
+    dtype = "<u2" if opened.vocab_size <= 1 << 16 else "<u4"
+    os.makedirs(output, exist_ok=True)
+    for i, name in enumerate(files):
+        ids = opened.encode_files(package.JsonlFileSource([name]), parallel=workers > 1)
+        awkward.to_numpy(awkward.flatten(ids)).astype(dtype).tofile(os.path.join(output, f"{i:05}.ds"))
+        numpy.cumsum(awkward.to_numpy(awkward.num(ids))).astype("<u8").tofile(os.path.join(output, f"{i:05}.ds.index"))
+    return {"version": version("gigatoken")}
+
+
+ENGINES = {
+    "encode_ragged": encode_ragged,
+    "crayon": crayon,
+    "gigatoken": gigatoken,
+    "datatrove": datatrove,
+    "crayon_in_datatrove": crayon_in_datatrove,
+}
+
+
+def read_back(output: str, width: int) -> str:
+    """The digests of all ids that lie in a directory, each of `width` bytes there, and of the documents' ends among
+    them (a space between the two)."""
+    import numpy as np
+
+    all_ids, all_ends, tokens = sha256(), sha256(), 0
+    for name in sorted(glob(os.path.join(escape(output), "**", "*.ds"), recursive=True)):
+        ids = np.fromfile(name, f"<u{width}")
+        all_ids.update(ids.astype("<u4").tobytes())
+        all_ends.update((np.fromfile(f"{name}.index", "<u8") + np.uint64(tokens)).astype("<u8").tobytes())
+        tokens += len(ids)
+    return f"{all_ids.hexdigest()} {all_ends.hexdigest()}"
+
+
+if __name__ == "__main__":
+    job = json.loads(sys.stdin.readline())
+    cores = job.pop("cores")
+    os.sched_setaffinity(0, cores)
+    result = ENGINES[job.pop("engine")](**job, workers=len(cores))
+    print(json.dumps(result), flush=True)

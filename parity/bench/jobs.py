@@ -1,0 +1,280 @@
+"""Scenarios that are jobs of their own: a training, a corpus, a file of any size, calls beside a program's other
+work, the calls of an AutoTokenizer, what a server does.
+
+Each job runs in fresh processes, the engines in turn. In every round the digest of what an engine makes is compared
+with the reference's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from crayon_hf.parity.compare.references import Vocabulary
+from crayon_hf.parity.inputs.texts import DOCUMENT_BYTES, documents, find_text, read_text
+from crayon_hf.parity.speed.figures import Figure, Report, Standing
+from crayon_hf.parity.speed.inputs import text_name
+from crayon_hf.parity.speed.processes import all_cores
+from crayon_hf.parity.speed.vocabularies import prepare
+
+from .child.corpora import read_back
+from .verdicts import OURS
+from .watched import Watched, run_watched
+
+__all__ = ["JOBS", "JobScenario", "measure_job"]
+
+VOCAB_SIZE = 32_000
+BATCH = 1000
+CORPUS_FILES = 16
+PROMPTS = {1_000: 64, 10_000: 16, 100_000: 2}
+"""How many different ones there are of so many tokens."""
+STREAMS, STEPS = 256, 100
+WORKERS = 64
+
+Work = tuple[int, dict[str, Any]]
+"""Bytes of text, and what the script is given."""
+
+
+@dataclass(frozen=True)
+class JobScenario:
+    """One kind of job."""
+
+    script: str
+    """In ``child``."""
+    engines: tuple[str, ...]
+    """The first one is the reference."""
+    bytes: int
+    """Of text, where no other size is asked for."""
+    unit: str
+    make: Callable[[str, int, str, Vocabulary | None], Work]
+    """Puts the text of a spec, of so many bytes, into a directory."""
+    measures_memory: bool = True
+    moves_text: bool = False
+    """Bytes that are read and written count, for each byte of text."""
+
+
+def _training(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """The text as it is: text that comes again is no training."""
+    data = read_text(find_text(spec), size)
+    path = Path(directory) / "text.txt"
+    path.write_bytes(data)
+    return len(data), {"path": str(path), "vocab_size": VOCAB_SIZE}
+
+
+def _file(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """Whole copies of the text."""
+    assert vocabulary is not None
+    data = read_text(find_text(spec), size)
+    copies = max(1, -(-size // len(data)))
+    path = Path(directory) / "text.txt"
+    with open(path, "wb") as file:
+        for _ in range(copies):
+            file.write(data)
+    return copies * len(data), {"file": str(path), "tokenizer": prepare(vocabulary, directory)["json"]}
+
+
+def _corpora(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """Files of jsonl: documents of 2 KB of the text, drawn again and again, the same each time."""
+    assert vocabulary is not None
+    pool = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
+    generator = random.Random(1)
+    inputs = Path(directory) / "in"
+    inputs.mkdir()
+    files, written = [], 0
+    for number in range(CORPUS_FILES):
+        files.append(str(inputs / f"{number:05}.jsonl"))
+        with open(files[-1], "w", encoding="utf-8") as file:
+            while written < size * (number + 1) // CORPUS_FILES:
+                text = generator.choice(pool)
+                file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+                written += len(text.encode())
+    return written, {"files": files, "tokenizer": prepare(vocabulary, directory)["json"]}
+
+
+def _transformers(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """A thousand documents spread over the text, and a directory as a snapshot of the Hub would be."""
+    assert vocabulary is not None
+    found = list(documents(read_text(find_text(spec)), DOCUMENT_BYTES))
+    batch = found[:: max(1, len(found) // BATCH)][:BATCH]
+    path = Path(directory) / "batch.json"
+    path.write_text(json.dumps(batch), encoding="utf-8")
+    snapshot = Path(directory) / "snapshot"
+    snapshot.mkdir()
+    for file in (vocabulary.path if vocabulary.path.is_dir() else vocabulary.path.parent).iterdir():
+        if file.name.startswith("tokenizer") or file.name == "special_tokens_map.json":
+            shutil.copyfile(file, snapshot / file.name)
+            os.utime(snapshot / file.name, (time.time() - 3600,) * 2)  # not so young that it may still change
+    return sum(len(text.encode()) for text in batch), {"directory": str(snapshot), "batch": str(path)}
+
+
+def _server(spec: str, size: int, directory: str, vocabulary: Vocabulary | None) -> Work:
+    """Prompts from all over the text, and the ids of documents of it, as many of each."""
+    from crayon_hf import Tokenizer
+
+    assert vocabulary is not None
+    source = prepare(vocabulary, directory)["json"]
+    tokenizer = Tokenizer.from_file(source)
+    text = read_text(find_text(spec), 20 * max(PROMPTS)).decode(errors="ignore")
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    ids, offsets = encoding.ids, encoding.offsets
+    while len(offsets) <= max(PROMPTS):  # a short text, again and again
+        ids, offsets = ids * 2, offsets + [(begin + len(text), end + len(text)) for begin, end in offsets]
+        text += text
+    prompts: dict[str, list[str]] = {}
+    for tokens, count in PROMPTS.items():
+        begins = [i * (len(offsets) - tokens) // count for i in range(count)]
+        prompts[f"{tokens:,}"] = [text[offsets[at][0] : offsets[at + tokens - 1][1]] for at in begins]
+    streams = [ids[at : at + STEPS] for at in range(0, len(ids) - STEPS, (len(ids) - STEPS) // STREAMS)][:STREAMS]
+    work = {"tokenizer": source, "prompts": prompts, "streams": streams, "workers": WORKERS}
+    return sum(len(prompt.encode()) for of_size in prompts.values() for prompt in of_size), work
+
+
+JOBS = {
+    "training": JobScenario("training.py", ("tokenizers", OURS, "rustbpe", "gigatoken"), 20_000_000, "s", _training),
+    "corpora": JobScenario(
+        "corpora.py",
+        ("encode_ragged", OURS, "gigatoken", "datatrove", "crayon_in_datatrove"),
+        200_000_000,
+        "MB/s",
+        _corpora,
+        moves_text=True,
+    ),
+    "file": JobScenario("file.py", ("encode_ragged", OURS), 200_000_000, "MB/s", _file),
+    "process": JobScenario("in_process.py", ("tokenizers", OURS), 4_000_000, "ms", _file),
+    "transformers": JobScenario(
+        "transformers_calls.py", ("transformers", OURS), 0, "\u00b5s", _transformers, measures_memory=False
+    ),
+    "server": JobScenario(
+        "serving.py",
+        ("tokenizers", OURS, "fastokens", "prerelease"),
+        0,
+        "\u00b5s",
+        _server,
+        measures_memory=False,
+    ),
+}
+
+
+def measure_job(
+    name: str,
+    vocabulary: Vocabulary | None,
+    specs: Sequence[str],
+    report: Report,
+    *,
+    engines: Sequence[str] | None = None,
+    threads: int = 1,
+    rounds: int = 3,
+    bytes: int | None = None,
+    prerelease: str = "",
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Add the figures of a job to a report. `vocabulary` is None for training alone.
+
+    `prerelease` is the interpreter that has the pre-release of tokenizers; without it that does not run.
+    """
+    scenario = JOBS[name]
+    reference = scenario.engines[0]
+    wanted = {reference, OURS, *(scenario.engines if engines is None else engines), "prerelease"}
+    running = [each for each in scenario.engines if each in wanted and (prerelease or each != "prerelease")]
+    for spec in specs:
+        digests: dict[tuple[str, str], set[str]] = {}
+        with TemporaryDirectory(prefix="crayon-bench-job-") as directory:
+            size, job = scenario.make(spec, bytes or scenario.bytes, directory, vocabulary)
+            text = f"{text_name(spec)} {size / 1e6:.1f} MB"
+            for done in range(rounds):
+                for engine in [*running[done % len(running) :], *running[: done % len(running)]]:
+                    standing = report.standings.setdefault(engine, Standing(engine))
+                    if standing.cannot_open or text in standing.failed:
+                        continue
+                    progress(f"{report.vocabulary}: round {done + 1}, {name}, {engine}")
+                    python = prerelease if engine == "prerelease" else ""
+                    watched = _run(name, engine, job, threads, engine == reference, python)
+                    if watched.failed:
+                        _fail(standing, text, watched.failed)
+                        continue
+                    standing.version = watched.said["version"]
+                    for call, cell in watched.said.get("cells", {"": watched.said}).items():
+                        of = f"{text}, {call}" if call else text
+                        digests.setdefault((of, engine), set()).add(cell["digest"])
+                        _add(report, name, of, threads, engine, call, cell, watched, size)
+        for (of, engine), found in digests.items():
+            report.texts[of] = {"bytes": size, "documents": 1, "tokens": 0}
+            if engine != reference and found != digests.get((of, reference)):
+                report.standings[engine].differing[of] = 1
+                report.same_ids = report.same_ids and engine != OURS
+
+
+def _run(name: str, engine: str, job: dict[str, Any], threads: int, is_reference: bool, python: str) -> Watched:
+    cores = all_cores()[-threads:]
+    with TemporaryDirectory(prefix="crayon-bench-work-") as work:
+        output = f"{work}/out"
+        more = {"output": output} if name == "corpora" else {}
+        said = {**job, **more, "engine": engine, "cores": cores}
+        watched = run_watched(JOBS[name].script, said, work, threads, python)
+        if name == "corpora" and not watched.failed and not is_reference:
+            try:
+                watched.said["digest"] = read_back(output, _width(job["tokenizer"]))
+            except (OSError, ValueError) as error:
+                watched.failed = f"its files cannot be read: {error}"
+    return watched
+
+
+def _width(tokenizer: str) -> int:
+    from crayon_hf.tokenizer.resolve import open_tokenizer
+
+    return 2 if open_tokenizer(tokenizer).get_vocab_size() <= 1 << 16 else 4
+
+
+def _fail(standing: Standing, text: str, why: str) -> None:
+    if "No module named" in why or "PackageNotFoundError" in why:
+        standing.cannot_open, standing.missing = why, True
+    else:
+        standing.failed[text] = why
+
+
+def _add(
+    report: Report,
+    name: str,
+    text: str,
+    threads: int,
+    engine: str,
+    call: str,
+    cell: dict[str, Any],
+    watched: Watched,
+    size: int,
+) -> None:
+    scenario = JOBS[name]
+    seconds, cpu = cell.get("seconds", watched.seconds), cell.get("cpu", watched.cpu)
+
+    def value(seconds: float) -> float:
+        return (
+            size / 1e6 / seconds
+            if scenario.unit == "MB/s"
+            else seconds * {"\u00b5s": 1e6, "ms": 1e3, "s": 1.0}[scenario.unit]
+        )
+
+    unit, rounds, processor = scenario.unit, [value(seconds)], [value(cpu)]
+    if "amount" in cell:  # no time
+        unit, rounds, processor = cell["unit"], [cell["amount"]], []
+    figures = [Figure(name, text, threads, engine, call or name, "", unit, rounds, processor)]
+    if scenario.measures_memory:
+        figures.append(Figure(f"{name}, memory", text, threads, engine, name, "", "MB", [watched.peak_mb]))
+    if scenario.moves_text:
+        figures.append(Figure(f"{name}, processor", text, threads, engine, name, "", "s/GB", [cpu * 1e9 / size]))
+        figures.append(Figure(f"{name}, moved", text, threads, engine, name, "", "B/B", [watched.moved / size]))
+    for figure in figures:
+        key = (figure.scenario, figure.text, figure.threads)
+        known = report.cells().get(key, {}).get(engine)
+        if known is None:
+            report.figures.append(figure)
+        else:
+            known.rounds += figure.rounds
+            known.cpu += figure.cpu

@@ -1,0 +1,88 @@
+"""Times a turn of a conversation: `python -m parity.call_times.chats [NAME ...]` prints a table.
+
+A call gets the whole history, and after it the same history with two messages more, in turn: as a server or an editor
+that sends it again. Stock's ``apply_chat_template``, ours, and `crayon_hf.Chat`; processor time, medians. NAME is a
+vocabulary of ``CRAYON_SHARED``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import cycle
+from typing import Any
+
+from crayon_hf.parity.inputs.texts import shared_directory
+from crayon_hf.parity.speed.machine import cpu_model
+
+from .timing import beside
+
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+TURNS = (2, 10, 100)
+SAID = "That is what it said: the quick brown fox, jumps over 12 lazy dogs, and then it rests. "
+
+
+def history(turns: int) -> list[dict[str, str]]:
+    """Messages of some 500 characters, each another."""
+    messages = [{"role": "system", "content": "You are a helpful assistant."}]
+    for i in range(turns):
+        messages.append({"role": ("user", "assistant")[i % 2], "content": f"{i}: " + SAID * 6})
+    return messages
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m parity.call_times.chats", description=__doc__)
+    parser.add_argument("names", nargs="*", default=["llama3", "qwen"], metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=15, help="samples of each call (%(default)s)")
+    options = parser.parse_args(argv)
+    import transformers
+
+    import crayon_hf
+
+    root = shared_directory()
+    if root is None:
+        parser.error("CRAYON_SHARED names no directory with vocabularies")
+    warnings.simplefilter("ignore", crayon_hf.DelegatedWarning)
+    print(f"{cpu_model()}; " + ", ".join(f"{name} {version(name)}" for name in ("transformers", "tokenizers")) + "\n")
+    print("| vocabulary | turns | tokens | stock | ours | `Chat` | of that, rendering |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name in options.names:
+        path = root / "vocab" / name
+        kinds = transformers.AutoTokenizer, crayon_hf.AutoTokenizer
+        stock, ours = (kind.from_pretrained(path, local_files_only=True) for kind in kinds)
+        for turns in TURNS:
+            row(name, turns, stock, ours, options.rounds)
+    return 0
+
+
+def row(name: str, turns: int, stock: Any, ours: Any, rounds: int) -> None:
+    from crayon_hf import Chat
+
+    chat = Chat(ours, chat_template=TEMPLATE)
+    histories = [history(turns), history(turns + 2)]
+
+    def whole(tokenizer: Any, **options: Any) -> Callable[[Any], Any]:
+        return lambda messages: tokenizer.apply_chat_template(messages, chat_template=TEMPLATE, **options)
+
+    for messages in histories * 2:
+        if not chat.ids(messages) == whole(stock)(messages)["input_ids"] == whole(ours)(messages)["input_ids"]:
+            raise AssertionError(f"{name}: other ids than stock's with {len(messages)} messages")
+
+    def alternating(call: Callable[[Any], Any]) -> Callable[[], Any]:
+        each = cycle(histories)
+        return lambda: call(next(each))
+
+    calls = [whole(ours), chat.ids, whole(ours, tokenize=False)]
+    timed = [beside(alternating(whole(stock)), alternating(call), rounds) for call in calls]
+    cells = [f"{timed[0].stock / 1e6:.2f} ms"]
+    cells += [f"{one.ours / 1e6:.3f} ms, {one.stock / one.ours:.0f}x" for one in timed[:2]]
+    print(f"| {name} | {turns} | {chat.count(histories[0]):,} | {' | '.join(cells)} | {timed[2].ours / 1e6:.3f} ms |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

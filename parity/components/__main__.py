@@ -1,0 +1,7 @@
+"""``python -m parity.components``."""
+
+import sys
+
+from parity.components.command import main
+
+sys.exit(main())

@@ -1,0 +1,203 @@
+"""What ids are compared on: cases by name, each a vocabulary and some batches, worst inputs first."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from crayon_hf.parity.inputs.byte_strings import generate_bytes
+from crayon_hf.parity.inputs.strings import generate
+
+from . import made_texts
+from .fuzz_inputs import kept_inputs
+from .sizes import Sizes
+from .subjects import FAMILIES, OTHERS
+
+SEED = 8
+ALL = 1 << 29
+"""Room for any batch in one partition."""
+SMALL_PARTITIONS = (1, 2, 3, 7, 64, 1000, 20_000)
+SHORT_RUNS = (
+    *("a", "A", "aB", "Ba", "7", " ", " \n", "\n", "!", "!\n", "/", "\u00a0", "\u2028"),
+    *("中", "中A", "é", "'s", "'lL", "\u0301", "a\u0301", "٣", "🙂", "\x00"),
+)
+LONG_RUNS = {"spaces": " ", "capitals": "A", "CJK": "中", "digits": "7"}
+_LENGTHS = (1, 15, 16, 17, 32, 33, 63, 64, 65, 130, 1023, 1024, 1025, 1500)
+_SPECIALS = ("<|endoftext|>", "<|pad|>", "[L]", "[R]", "[B]", "crayon", "<ab", "b>", "<|é日|>")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch and how it is encoded."""
+
+    texts: Sequence[str | bytes]
+    special: bool = True
+    as_text: bool = False
+    elements: int = ALL
+    margin: int = 64
+    lanes: int = 2
+    way: str = "list"
+    """"list": texts of the host; "flat": bytes and offsets of the host; "device": bytes on the device, as the ids."""
+
+    def options(self) -> dict[str, object]:
+        """Everything but the texts."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "texts"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A vocabulary, and a kind of batches of some size."""
+
+    kind: str
+    subject: str
+    greedy: bool = False
+    size: int = 0
+
+    is_optional: bool = False
+    """True where a smaller size of the same is another case."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        size = f", {self.size:,} bytes" if self.size else ""
+        return f"{self.kind}{size}: {self.subject}{', greedy' if self.greedy else ''}"
+
+
+def plan(sizes: Sizes, named: Sequence[str], has_source: bool) -> list[Case]:
+    """All cases, in the order in which they are done."""
+    both = [(family, greedy) for family in FAMILIES for greedy in (False, True)]
+    cases = [Case("kept fuzz inputs", *each) for each in both] if has_source else []
+    cases += [Case("generated strings", *each) for each in both]
+    cases += [Case("small partitions", *each) for each in both]
+    cases += [Case("runs", *each) for each in both]
+    cases += [Case("not UTF-8", *each) for each in both]
+    cases += [Case(kind, kind, greedy) for kind in OTHERS for greedy in (False, True)]
+    cases += [Case("generated strings", name, greedy) for name in named for greedy in (False, True)]
+    cases += [Case("texts", name, greedy) for name in named for greedy in (False, True)]
+    cases += [Case("short texts", named[0] if named else FAMILIES[0])]
+    cases += [Case("one text", name, size=sizes.text) for name in named or FAMILIES[:1]]
+    for size in sizes.runs:
+        is_optional = size != sizes.runs[0]
+        cases += [Case(f"a run of {what}", *each, size, is_optional) for each in both for what in LONG_RUNS]
+    return cases
+
+
+Maker = Callable[[Case, Sizes, "Path | None"], Iterator[Batch]]
+_MAKERS: dict[str, Maker] = {}
+
+
+def batches_of(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    """The batches of a case; the same in every process. `source` is a source tree, if there is one."""
+    kind = "a run" if case.kind.startswith("a run of ") else case.kind
+    yield from _MAKERS[kind](case, sizes, source)
+
+
+def made_by(kind: str) -> Callable[[Maker], Maker]:
+    """The function makes the batches of a kind."""
+
+    def add(maker: Maker) -> Maker:
+        _MAKERS[kind] = maker
+        return maker
+
+    return add
+
+
+def strings(count: int, specials: Sequence[str] = ()) -> list[str]:
+    """So many generated strings that are text."""
+    made = (text for _, text in generate(2 * count, SEED, specials=specials))
+    return list(islice((text for text in made if not any("\ud800" <= c <= "\udfff" for c in text)), count))
+
+
+def short_runs(longest: int) -> list[str]:
+    """Runs that cross chunks of 64 bytes and the sizes that merges change at, with something around them."""
+    runs = [run * count for run in SHORT_RUNS for count in _LENGTHS if count <= longest]
+    return [start + run + end for run in runs for start, end in (("", ""), ("x", "?"), ("", "1"))]
+
+
+@made_by("kept fuzz inputs")
+def _kept(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    # Those that share a size of partitions share an encoder.
+    all_kept = sorted(kept_inputs(source), key=lambda kept: (kept.elements, kept.margin, kept.lanes)) if source else []
+    for kept in all_kept:
+        how = {"elements": kept.elements, "margin": kept.margin, "lanes": kept.lanes}
+        for way in ("device" if kept.on_device else "flat", "list"):
+            yield Batch(kept.texts, kept.special, kept.as_text, way=way, **how)
+
+
+@made_by("generated strings")
+def _strings(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    texts = strings(sizes.strings, _SPECIALS[:2])
+    yield Batch(texts)
+    yield Batch(texts, special=False, as_text=True, elements=20_000, lanes=1)
+    yield Batch([text.encode() for text in texts], way="device")
+
+
+@made_by("small partitions")
+def _small(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    texts = ["", *strings(sizes.few_strings), "", "a" * 700, ""]
+    for elements in SMALL_PARTITIONS:
+        yield Batch(texts, elements=elements, margin=0 if elements < 1000 else 64, lanes=1 + elements % 3)
+
+
+@made_by("runs")
+def _runs(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    runs = short_runs(sizes.short_run)
+    yield Batch(runs)
+    yield Batch(["".join(runs)], special=False, way="flat")
+
+
+@made_by("not UTF-8")
+def _invalid(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    made = [data for _, data in generate_bytes(max(20, sizes.few_strings // 2), SEED)]
+    for i, data in enumerate(made):
+        yield Batch([b"fine", data, b"also fine", made[i - 1]], way=("list", "flat", "device")[i % 3])
+    yield Batch([b"x" * 5000, b"y" * 63 + "日".encode()[:2], b"\x97"], way="flat")
+
+
+@made_by("NFC")
+def _nfc(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    texts = strings(sizes.few_strings)
+    texts += [unicodedata.normalize("NFD", text) for text in texts]
+    texts += ["e\u0301" * 40, "x" * 63 + "e\u0301", "각" * 30, unicodedata.normalize("NFD", "각" * 30), "plain", "é"]
+    yield Batch(texts)
+    yield Batch(texts, elements=500, margin=0)
+
+
+@made_by("added tokens")
+def _added(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    texts = strings(sizes.few_strings, _SPECIALS)
+    around = ("", "  ", "x", "\n\t", "<", "é")
+    texts += [before + special + after for special in _SPECIALS for before in around for after in around]
+    texts += ["".join(_SPECIALS) * 3, "    " * 50, "<ab>" * 50, "no token here"]
+    for as_text in (False, True):
+        yield Batch(texts, as_text=as_text)
+    yield Batch(texts, special=False, elements=300, margin=0, way="device")
+
+
+@made_by("texts")
+def _texts(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    for kind in made_texts.KINDS:
+        yield Batch(made_texts.some_documents(kind, sizes.batch))
+
+
+@made_by("short texts")
+def _short(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    words = [word for kind in made_texts.KINDS for word in made_texts.some_text(kind, 300_000).decode().split(" ")]
+    words = (words * (sizes.texts // len(words) + 1))[: sizes.texts]
+    yield Batch(words)
+
+
+@made_by("one text")
+def _one(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    text = made_texts.one_text("English", case.size)
+    yield Batch([text], way="device")
+    yield Batch(["a small one", text, "another"], way="list")
+
+
+@made_by("a run")
+def _long_run(case: Case, sizes: Sizes, source: Path | None) -> Iterator[Batch]:
+    unit = LONG_RUNS[case.kind.removeprefix("a run of ")]
+    yield Batch([(unit * (case.size // len(unit.encode()))).encode()], way="flat")

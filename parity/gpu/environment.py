@@ -1,0 +1,92 @@
+"""The step "environment": what a run depends on. Whatever cannot be told is left out."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import crayon_hf
+from crayon_hf import _core
+from crayon_hf.device.devices import MODULES
+from crayon_hf.parity.speed.machine import cpu_model
+from crayon_hf.parity.speed.processes import all_cores
+
+from .access import STAND_IN, Context
+
+_SECONDS = 20
+_NVIDIA = "name,driver_version,memory.total,compute_cap,clocks.max.sm,clocks.max.memory,power.limit,ecc.mode.current"
+_TOOLS = {
+    "nvidia-smi": ("--query-gpu=" + _NVIDIA, "--format=csv"),
+    "nvcc": ("--version",),
+    "hipcc": ("--version",),
+    "rocm-smi": ("--showproductname", "--showdriverversion", "--showmeminfo", "vram"),
+    "compute-sanitizer": ("--version",),
+    "c++": ("--version",),
+}
+
+
+def of_the_machine(source: Path | None) -> dict[str, Any]:
+    """What can be told without a device: the processor, versions, this build, and what tools say."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    built = Path(_core.__file__)
+    return {
+        "cpu": cpu_model(),
+        "cores": len(all_cores()),
+        "memory": memory,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+        "crayon_hf": crayon_hf.__version__,
+        "build": {
+            "engine": str(built),
+            "built": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(built.stat().st_mtime)),
+            "cpu_levels": _core.cpu_levels(),
+            "commit": said_by(["git", "-C", str(source), "describe", "--always", "--dirty"]) if source else "",
+        },
+        "tools": {name: said_by([name, *arguments]) for name, arguments in _TOOLS.items() if shutil.which(name)},
+    }
+
+
+def run(name: str, context: Context) -> dict[str, Any]:
+    """What the device says of itself, and torch where it is there."""
+    free, total = _core._testing.memory(context.device)
+    found: dict[str, Any] = {"memory": total, "free_memory": free}
+    if context.is_stand_in:
+        return {**found, "called": "the CPU runs the kernels, lane by lane", "architecture": STAND_IN}
+    kind, _, index = context.job.device.partition(":")
+    module: Any = import_module(MODULES[kind])
+    _, called, memory, architecture = module.devices()[int(index or 0)]
+    found |= {
+        "torch": _torch(),
+        "called": called,
+        "memory": memory,
+        "architecture": architecture,
+        "versions": module.versions(),
+    }
+    return {**found, "module": str(module.__file__)}
+
+
+def said_by(command: Sequence[str]) -> str:
+    """What a command prints, or why it does not."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{type(error).__name__}: {error}"
+    return (done.stdout.strip() or done.stderr.strip())[:4000]
+
+
+def _torch() -> str:
+    """Its version, and whether it has the device."""
+    try:
+        import torch
+    except ImportError:
+        return ""
+    runtime = getattr(torch.version, "hip", None) or torch.version.cuda or "no GPU runtime"
+    device = "it has a device" if torch.cuda.is_available() else "it has no device"
+    return f"{torch.__version__} ({runtime}, {device})"

@@ -1,0 +1,1 @@
+"""``python -m parity.training``: training against the trainers of ``tokenizers`` and CRAYON."""

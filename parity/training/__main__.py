@@ -1,0 +1,7 @@
+"""``python -m parity.training``."""
+
+import sys
+
+from parity.training.command import main
+
+sys.exit(main())

@@ -1,0 +1,518 @@
+"""Compiled once, found again, never stale, never half a file."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import CartridgeError, Tokenizer, _core
+from crayon_hf.cartridges import cache
+from crayon_hf.util import files
+from tests.support.cartridge_cases import signed
+
+linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="needs /proc/self/io")
+TEXT = "Hello, world! It's 2024 and naïve."
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    path = tmp_path / "cache"
+    monkeypatch.setattr(cache, "SETTLED_NS", 200_000_000)
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(path))
+    return path
+
+
+@pytest.fixture
+def source(gpt2_like, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(gpt2_like.read_bytes())
+    return path
+
+
+def bytes_read() -> int:
+    """Bytes that this process has read from files, in all."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def cartridges(directory: Path) -> dict[str, tuple[int, int]]:
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in directory.glob("*.dat")}
+
+
+def settle(*paths: Path) -> None:
+    """Wait until what is learnt about the files may be remembered."""
+    changed = max(path.stat().st_ctime_ns for path in paths)
+    time.sleep(max(0, changed + cache.SETTLED_NS + 50_000_000 - time.time_ns()) / 1e9)
+
+
+def without_a_token(path: Path) -> bytes:
+    """Another vocabulary of exactly the same size: the last token's last letter is another one."""
+    document = json.loads(path.read_bytes())
+    document["added_tokens"][0]["content"] = "<|endoftexT|>"
+    document["model"]["vocab"] = {
+        ("<|endoftexT|>" if token == "<|endoftext|>" else token): id for token, id in document["model"]["vocab"].items()
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2).encode()
+
+
+def test_compiled_once(source, directory):
+    first = Tokenizer.from_file(source)
+    made = cartridges(directory)
+    assert len(made) == 1
+    assert first.engine_report()["cartridge"] == str(directory / next(iter(made)))
+    second = Tokenizer.from_file(source)
+    assert cartridges(directory) == made
+    assert second.encode(TEXT).ids == first.encode(TEXT).ids
+    assert second.to_str() == first.to_str()
+
+
+def test_private(source, directory):
+    Tokenizer.from_file(source)
+    if os.name != "nt":
+        assert directory.stat().st_mode & 0o777 == 0o700
+        assert all(path.stat().st_mode & 0o077 == 0 for path in directory.rglob("*"))
+
+
+def test_same_content_elsewhere_is_not_compiled_again(source, directory, tmp_path):
+    Tokenizer.from_file(source)
+    made = cartridges(directory)
+    copy = tmp_path / "other name"
+    copy.write_bytes(source.read_bytes())
+    Tokenizer.from_file(copy)
+    assert cartridges(directory) == made
+
+
+@linux_only
+def test_settled_file_is_not_read_again(gpt2_like, directory, tmp_path):
+    """20 MB of white space are not read, nor hashed, for the second time."""
+    source = tmp_path / "huge.json"
+    with source.open("wb") as file:
+        file.write(gpt2_like.read_bytes())
+        for _ in range(20):
+            file.write(b" " * 1_000_000)
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    settle(source)
+    Tokenizer.from_file(source)
+    before = bytes_read()
+    tokenizer = Tokenizer.from_file(source)
+    assert bytes_read() - before < 200_000  # a look at its beginning is 128 KiB in Python 3.14
+    assert tokenizer.encode(TEXT).ids == expected
+
+
+def test_changed_json_is_noticed(source, directory):
+    settle(source)
+    assert Tokenizer.from_file(source).token_to_id("<|endoftext|>") is not None
+    assert Tokenizer.from_file(source).token_to_id("<|endoftext|>") is not None
+    source.write_bytes(without_a_token(source))
+    changed = Tokenizer.from_file(source)
+    assert changed.token_to_id("<|endoftext|>") is None
+    assert changed.token_to_id("<|endoftexT|>") is not None
+    assert len(cartridges(directory)) == 2
+
+
+def test_change_that_hides_its_time_is_noticed(source, directory):
+    """Same size, same modification time, in place, at once: no stat that could be trusted was kept."""
+    source.write_bytes(json.dumps(json.loads(source.read_bytes()), ensure_ascii=False, indent=2).encode())
+    before = source.stat()
+    Tokenizer.from_file(source)
+    other = without_a_token(source)
+    assert len(other) == before.st_size
+    source.write_bytes(other)
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert Tokenizer.from_file(source).token_to_id("<|endoftexT|>") is not None
+
+
+def test_young_file_is_not_remembered(source, directory):
+    Tokenizer.from_file(source)
+    assert len(list((directory / "index").iterdir())) == 1  # that of the cartridge
+    settle(source)
+    Tokenizer.from_file(source)
+    assert len(list((directory / "index").iterdir())) == 2
+
+
+def test_json_that_changed_under_an_open_tokenizer(source, directory):
+    from crayon_hf import SourceMissingError
+
+    tokenizer = Tokenizer.from_file(source)
+    expected = tokenizer.encode(TEXT).ids
+    source.write_bytes(without_a_token(source))
+    assert tokenizer.encode(TEXT).ids == expected
+    with pytest.raises(SourceMissingError, match="not the file"):
+        tokenizer.to_str()
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "other version", "text", "gone", "directory"])
+def test_damaged_cartridge_is_compiled_again(source, directory, damage):
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    (path,) = directory.glob("*.dat")
+    good = path.read_bytes()
+    bad = bytearray(good)
+    if damage == "flip":
+        bad[len(bad) // 2] ^= 4
+    elif damage == "cut":
+        del bad[-5000:]
+    elif damage == "empty":
+        bad.clear()
+    elif damage == "other version":
+        bad[4] = 9
+    elif damage == "text":
+        bad[:] = b"x" * 5000
+    path.unlink()
+    if damage == "directory":
+        path.mkdir()
+    elif damage != "gone":
+        path.write_bytes(bad)
+    tokenizer = Tokenizer.from_file(source)
+    assert tokenizer.encode(TEXT).ids == expected
+    if damage == "directory":
+        assert tokenizer.engine_report()["cartridge"] is None
+    else:
+        assert path.read_bytes() == good
+
+
+def test_damaged_index_is_harmless(source, directory):
+    settle(source)
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    for content in (b"", b"\xff\xfe", b"nonsense\nverified", b"1 2 3 4 5"):
+        for entry in (directory / "index").iterdir():
+            entry.write_bytes(content)
+        assert Tokenizer.from_file(source).encode(TEXT).ids == expected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_index_that_others_can_write_is_not_believed(source, directory):
+    settle(source)
+    Tokenizer.from_file(source)
+    (path,) = directory.glob("*.dat")
+    good = path.read_bytes()
+    bad = bytearray(good)
+    bad[len(bad) // 2] ^= 4
+    path.write_bytes(bad)
+    forged = cache._Cache()
+    forged._remember(str(path), path.stat(), "verified")
+    (directory / "index").chmod(0o777)
+    Tokenizer.from_file(source)
+    assert path.read_bytes() == good
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_cache_that_others_can_write_is_not_used(source, directory, caplog):
+    """Its cartridge is whole and names the right source, and is another one's."""
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    (path,) = directory.glob("*.dat")
+    document = json.loads(source.read_bytes())
+    document["model"]["merges"] = []
+    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
+    lie[32:64] = sha256(source.read_bytes()).digest()
+    path.write_bytes(signed(lie))
+    assert Tokenizer.from_file(source).encode(TEXT).ids != expected  # what it would do, were it believed
+    directory.chmod(0o777)
+    before = cartridges(directory)
+    for _ in range(2):
+        tokenizer = Tokenizer.from_file(source)
+        assert tokenizer.encode(TEXT).ids == expected
+        assert tokenizer.engine_report()["cartridge"] is None
+    assert cartridges(directory) == before
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
+        f"the cache in {directory} is not used"
+    ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+@pytest.mark.parametrize("when", ["before it is looked into", "while it compiles"])
+def test_cache_that_others_make_meanwhile(source, directory, tmp_path, monkeypatch, when):
+    """It was not there at the first look, when nothing could be said against it."""
+    monkeypatch.setattr(cache, "SETTLED_NS", 10**18)  # or the index would make it, where that takes long
+    expected = Tokenizer.from_file(source).encode(TEXT).ids
+    (path,) = directory.glob("*.dat")
+    document = json.loads(source.read_bytes())
+    document["model"]["merges"] = []
+    lie = bytearray(_core.compile_tokenizer_json(json.dumps(document).encode(), "{}"))
+    lie[32:64] = sha256(source.read_bytes()).digest()
+    path.write_bytes(signed(lie))
+    others = tmp_path / "others"
+    others.mkdir()
+    shutil.move(path, others / path.name)
+    others.chmod(0o777)
+    shutil.rmtree(directory)
+
+    def appears(*arguments, call):
+        others.rename(directory)
+        return call(*arguments)
+
+    if when == "before it is looked into":
+        monkeypatch.setattr(cache._Cache, "digest", functools.partialmethod(appears, call=cache._Cache.digest))
+        opened = Tokenizer.from_file(source)
+        assert opened.encode(TEXT).ids == expected
+        assert opened.engine_report()["cartridge"] is None
+    else:
+        compile_it = functools.partial(appears, call=lambda data: cache.Compiled(_core.compile_tokenizer_json(data)))
+        assert cache.open_source(str(source), cache.Recipe("test", compile_it)).path is None
+    assert [entry.name for entry in directory.iterdir()] == [path.name]
+
+
+def test_unwritable_cache(source, tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the directory should be")
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(blocked / "cache"))
+    tokenizer = Tokenizer.from_file(source)
+    assert tokenizer.engine == "native"
+    assert tokenizer.engine_report()["cartridge"] is None
+    assert tokenizer.decode(tokenizer.encode(TEXT).ids) == TEXT
+    tokenizer.save(tmp_path / "saved.dat")
+    assert Tokenizer.from_file(tmp_path / "saved.dat").encode(TEXT).ids == tokenizer.encode(TEXT).ids
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="a user whom modes stop")
+def test_read_only_cache(source, directory):
+    directory.mkdir(mode=0o500)
+    tokenizer = Tokenizer.from_file(source)
+    assert tokenizer.engine_report()["cartridge"] is None
+    assert tokenizer.decode(tokenizer.encode(TEXT).ids) == TEXT
+
+
+def test_processes_at_once(source, directory):
+    program = (
+        "import sys, crayon_hf\n"
+        "sys.stdin.readline()\n"
+        "tokenizer = crayon_hf.Tokenizer.from_file(sys.argv[1])\n"
+        "print(tokenizer.engine, tokenizer.encode(sys.argv[2]).ids)\n"
+    )
+    command = [sys.executable, "-c", program, str(source), TEXT]
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    outputs = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0] * 4
+    assert outputs == {f"native {Tokenizer.from_file(source).encode(TEXT).ids}\n"}
+    assert len(cartridges(directory)) == 1
+    assert not list(directory.rglob("*.tmp"))
+
+
+def test_another_installation_shares_it(source: Path, directory: Path, tmp_path: Path) -> None:
+    """The same code elsewhere, with other times of modification, compiles nothing again."""
+    Tokenizer.from_file(source)
+    made = cartridges(directory)
+    package = Path(_core.__file__).parent
+    shutil.copytree(package, tmp_path / "site" / "crayon_hf", copy_function=shutil.copy)
+    program = "import sys, crayon_hf; crayon_hf.Tokenizer.from_file(sys.argv[1]); print(crayon_hf.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(source)], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert Path(done.stdout.strip()).parents[1] == tmp_path / "site", done.stderr
+    assert cartridges(directory) == made
+
+
+def test_what_was_not_used_for_longest_is_removed(
+    gpt2_like: Path, llama3_like: Path, wordpiece_like: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But what is open goes on, and what was just compiled stays, however small the limit."""
+    first = Tokenizer.from_file(gpt2_like)
+    ids = first.encode(TEXT).ids
+    (oldest,) = set(cartridges(directory))
+    Tokenizer.from_file(llama3_like)
+    (second,) = cartridges(directory).keys() - {oldest}
+    for age, name in ((7200, oldest), (3600, second)):
+        os.utime(directory / name, (time.time() - age,) * 2)
+    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", str(size + 1000))
+    Tokenizer.from_file(wordpiece_like)
+    assert oldest not in cartridges(directory)
+    assert second in cartridges(directory)
+    assert first.encode(TEXT).ids == ids
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", "0")
+    assert Tokenizer.from_file(gpt2_like).encode(TEXT).ids == ids
+    assert cartridges(directory).keys() == {oldest}
+    monkeypatch.setenv("CRAYON_CACHE_BYTES", "2 GB")
+    for _ in range(2):  # nothing is left of the first, which the second would find
+        with pytest.raises(ValueError, match="CRAYON_CACHE_BYTES: '2 GB' is not a number of bytes"):
+            Tokenizer.from_file(llama3_like)
+
+
+def test_directories(monkeypatch, tmp_path):
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "a"))
+    assert Path(cache.cache_directory()) == tmp_path / "a"
+    monkeypatch.delenv("CRAYON_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
+    assert Path(cache.cache_directory()) == tmp_path / "b" / "crayon"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if os.name != "nt":
+        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "crayon"
+        monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "crayon"
+        monkeypatch.setenv("XDG_CACHE_HOME", "~/x")
+        assert Path(cache.cache_directory()) == tmp_path / "x" / "crayon"
+        monkeypatch.setenv("CRAYON_CACHE_DIR", "~/c")
+        assert Path(cache.cache_directory()) == tmp_path / "c"
+        monkeypatch.setenv("CRAYON_CACHE_DIR", "~nobody-of-this-name/c")
+        assert Path(cache.cache_directory()) == tmp_path / "x" / "crayon"
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A directory of any user's. Those of pytest are closed by each pytest that starts."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o777)
+        yield Path(made)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="root alone can be a user that is not listed")
+def test_a_user_without_a_home(gpt2_like: Path, open_to_all: Path) -> None:
+    """As in a container: no HOME, no entry in /etc/passwd."""
+    program = f"""
+import os, sys, tempfile
+sys.path[:] = {sys.path!r}
+import crayon_hf
+from crayon_hf.hub.store import default_directory
+from crayon_hf.cartridges import cache
+crayon_hf.Tokenizer.from_profile("lite")  # imports what it needs
+os.setuid(54321)
+crayon_hf.Tokenizer.from_file({str(open_to_all / "tokenizer.json")!r})
+try:
+    crayon_hf.Tokenizer.from_profile("nothing")
+except crayon_hf.ProfileNotFoundError as error:
+    assert "~" not in str(error)
+try:
+    default_directory()
+except crayon_hf.HubError as error:
+    print(error)
+print(cache.cache_directory(), len(os.listdir(cache.cache_directory())) > 0, os.listdir())
+"""
+    (open_to_all / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    for directory in (open_to_all / "work", open_to_all / "temporary"):
+        directory.mkdir(exist_ok=True)
+        os.chmod(directory, 0o777)
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(open_to_all / "temporary")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=open_to_all / "work", env=environment, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    first, second = done.stdout.splitlines()
+    assert "no home directory" in first
+    assert second == f"{open_to_all / 'temporary' / 'crayon-54321'} True []"
+
+
+def test_a_small_text_leaves_no_trace(gpt2_like, directory):
+    Tokenizer.from_str(gpt2_like.read_text(encoding="utf-8"))
+    assert not directory.exists()
+
+
+def test_a_large_text_is_compiled_once(directory, monkeypatch):
+    vocab = {f"word{number}": number for number in range(20_000)}
+    text = json.dumps({"model": {"type": "WordLevel", "vocab": vocab, "unk_token": "word0"}})
+    first = Tokenizer.from_str(text)
+    monkeypatch.setattr(_core, "compile_tokenizer_json", None)  # which would raise
+    second = Tokenizer.from_buffer(text.encode())
+    assert first.encode("word7").ids == second.encode("word7").ids == [7]
+    assert first.engine_report()["origin"] == second.engine_report()["origin"] == "cache"
+    assert second.to_str() == first.to_str()
+
+
+@linux_only
+def test_cached_llama3_is_not_read(shared, directory):
+    path = shared / "vocab" / "llama3" / "tokenizer.json"
+    Tokenizer.from_file(path)
+    before = bytes_read()
+    Tokenizer.from_file(path)
+    assert bytes_read() - before < 10_000
+
+
+# -- files
+
+
+def test_write_atomic(tmp_path):
+    path = tmp_path / "file"
+    files.write_atomic(path, b"old")
+    kept = path.open("rb")
+    files.write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert kept.read() == b"old"
+    kept.close()
+    with pytest.raises(TypeError):
+        files.write_atomic(path, "text")
+    assert path.read_bytes() == b"new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    with pytest.raises(FileNotFoundError):
+        files.write_atomic(tmp_path / "no" / "file", b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and modes")
+def test_write_atomic_follows_links_and_the_umask(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    before = os.umask(0o027)
+    try:
+        files.write_atomic(tmp_path / "link", b"x")
+        files.write_atomic(tmp_path / "secret", b"x", private=True)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_link_in_the_cache_is_replaced(source, directory, tmp_path):
+    """In a directory of several users a name may be a link to any file of ours."""
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    Tokenizer.from_file(source)
+    made = [path for path in directory.rglob("*") if path.is_file()]
+    for path in made:
+        path.unlink()
+        path.symlink_to(precious)
+    assert Tokenizer.from_file(source).decode(Tokenizer.from_file(source).encode(TEXT).ids) == TEXT
+    assert precious.read_bytes() == b"precious"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_an_index_of_others_is_not_written(source, directory, monkeypatch):
+    (directory / "index").mkdir(parents=True)
+    (directory / "index").chmod(0o777)
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)
+    for _ in range(2):
+        assert Tokenizer.from_file(source).decode(Tokenizer.from_file(source).encode(TEXT).ids) == TEXT
+    assert list((directory / "index").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files are not mapped there")
+def test_another_file_under_a_name_that_was_verified(source, directory, tmp_path, monkeypatch):
+    """The index knows the file that the name led to when it was looked up, and the engine opens another one."""
+    Tokenizer.from_file(source).save(tmp_path / "good.dat")
+    bad = bytearray((tmp_path / "good.dat").read_bytes())
+    bad[len(bad) // 2] ^= 4
+    (tmp_path / "bad.dat").write_bytes(bad)
+    good, other = (cache._identity((tmp_path / name).stat()) for name in ("good.dat", "bad.dat"))
+    _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=other)  # no more than its header is looked at
+    _core.Engine.open(tmp_path / "good.dat", verify=True, verified=other)
+    with pytest.raises(CartridgeError, match="damaged"):
+        _core.Engine.open(tmp_path / "bad.dat", verify=True, verified=good)
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)
+    link = tmp_path / "link.dat"
+    link.symlink_to(tmp_path / "good.dat")
+    cache.open_cartridge(str(link))
+    recalled = []
+
+    def recall_and_swap(self, *arguments):
+        recalled.append(recall(self, *arguments))
+        link.unlink()
+        link.symlink_to(tmp_path / "bad.dat")
+        return recalled[-1]
+
+    recall = cache._Cache._recall
+    monkeypatch.setattr(cache._Cache, "_recall", recall_and_swap)
+    with pytest.raises(CartridgeError, match="damaged"):
+        cache.open_cartridge(str(link))
+    assert recalled == ["verified"]

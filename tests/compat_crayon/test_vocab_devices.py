@@ -1,0 +1,171 @@
+"""`CrayonVocab`: what encodes, on devices that there are and are not, and what is said of it to whom."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import pytest
+import tokenizers
+
+from crayon_hf import CrayonVocab, DelegatedWarning, UnsupportedError
+from crayon_hf.compat_crayon.vocab import DeviceState, disable_verbose_logging, enable_verbose_logging
+
+TEXTS = ["Hello, world!", "naïve 日本語"]
+
+
+@pytest.fixture(autouse=True)
+def _no_device(monkeypatch):
+    """A build without engines for GPUs. test_devices.py has those."""
+    monkeypatch.delenv("CRAYON_DEVICE", raising=False)
+    for module in ("crayon_hf._cuda", "crayon_hf._hip"):
+        monkeypatch.setitem(sys.modules, module, None)
+
+
+def loaded(device: str) -> CrayonVocab:
+    vocab = CrayonVocab(device=device)
+    vocab.load_profile("lite")
+    return vocab
+
+
+@pytest.mark.parametrize(
+    ("device", "variable", "state", "why"),
+    [
+        ("auto", None, "ready", "best device"),
+        ("auto", "", "ready", "best device"),
+        ("auto", "auto", "ready", "best device"),
+        ("auto", " CPU ", "ready", "CRAYON_DEVICE is cpu"),
+        ("auto", "cuda", "fallback", "CRAYON_DEVICE is cuda, but this build has no engine for cuda"),
+        ("cpu", None, "ready", "as asked"),
+        ("cpu", "cuda", "ready", "as asked"),
+        ("cpu", "nonsense", "ready", "as asked"),
+        ("cuda", None, "fallback", "no engine for cuda"),
+        ("rocm", "cpu", "fallback", "no engine for rocm"),
+    ],
+)
+def test_choice(device, variable, state, why, monkeypatch):
+    if variable is not None:
+        monkeypatch.setenv("CRAYON_DEVICE", variable)
+    vocab = loaded(device)
+    assert (vocab.device, vocab.device_state, vocab.is_gpu, vocab.fast_mode) == ("cpu", state, False, True)
+    info = vocab.get_info()
+    assert (info["device"], info["requested_device"], info["device_state"]) == ("cpu", device, state)
+    assert why in info["reason"]
+    assert (info["backend"], info["active_profile"], info["profile_loaded"]) == ("cpu_extension", "lite.dat", True)
+    assert info["vocab_size"] == 50_000
+    assert info["hardware"] == {"name": vocab.hardware.name, "features": vocab.hardware.features}
+    assert vocab.hardware.name
+    assert vocab.hardware.device == "cpu"
+    assert vocab.tokenize(TEXTS) == loaded("cpu").tokenize(TEXTS)
+    assert "device='cpu'" in repr(vocab)
+
+
+def test_state_is_an_enum():
+    assert CrayonVocab(device="cuda").device_state is DeviceState.FALLBACK
+    assert CrayonVocab(device="cpu").device_state.value == "ready"
+
+
+@pytest.mark.parametrize("device", ["gpu", "", "CPU", None, 0])
+def test_no_such_device(device):
+    with pytest.raises(ValueError, match=r"device is .*, expected one of auto, cpu, cuda, rocm"):
+        CrayonVocab(device=device)
+    vocab = CrayonVocab()
+    with pytest.raises(ValueError, match="device is"):
+        vocab.set_device(device)
+    assert vocab.device == "cpu"
+
+
+def test_no_such_device_in_the_environment(monkeypatch):
+    monkeypatch.setenv("CRAYON_DEVICE", "gpu")
+    with pytest.raises(ValueError, match="CRAYON_DEVICE is 'gpu', expected one of"):
+        CrayonVocab()
+
+
+def test_set_device():
+    vocab = loaded("cpu")
+    before = vocab.tokenize(TEXTS)
+    for device, state in (("cuda", "fallback"), ("rocm", "fallback"), ("cpu", "ready"), ("auto", "ready")):
+        vocab.set_device(device, reload_profile=device != "rocm")
+        assert (vocab.device, vocab.device_state) == ("cpu", state)
+        assert vocab.get_info()["requested_device"] == device
+        assert vocab.tokenize(TEXTS) == before
+
+
+@pytest.mark.parametrize(("keyword", "value"), [("mode", "fast"), ("mode", None), ("compat", "crayon"), ("compat", "")])
+def test_bad_options(keyword, value):
+    with pytest.raises(ValueError, match=f"{keyword} is .*expected"):
+        CrayonVocab(**{keyword: value})
+
+
+def test_what_the_reference_encodes(refusing, wordpiece_like):
+    vocab = CrayonVocab()
+    with pytest.warns(DelegatedWarning):
+        vocab.load_profile(wordpiece_like)
+    reference = tokenizers.Tokenizer.from_file(str(wordpiece_like))
+    assert not vocab.fast_mode
+    assert vocab.tokenize(["the thesis", ""]) == [reference.encode("the thesis").ids, []]
+    assert vocab.decode(vocab.tokenize("the thesis")) == "the thesis"
+    assert vocab.id_to_token[0] == "[UNK]"
+    assert vocab.token_to_id("[UNK]") == 0
+    assert len(vocab) == 1500
+    with pytest.raises(UnsupportedError, match="longest_match needs the native engine"):
+        vocab.longest_match("the")
+    with pytest.raises(UnsupportedError, match="greedy mode needs the native engine"):
+        CrayonVocab(mode="greedy").load_profile(wordpiece_like)
+
+
+# -- what is said
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+
+USE = "vocab.load_profile('lite'); vocab.tokenize('a'); vocab.set_device('cpu'); vocab.close()"
+
+
+def test_quiet():
+    done = run(f"import crayon_hf; vocab = crayon_hf.CrayonVocab(); {USE}")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_verbose_when_asked():
+    program = (
+        "import sys; sys.modules['crayon_hf._cuda'] = None  # the build may have it\n"
+        "import crayon_hf.compat_crayon.vocab as v; v.enable_verbose_logging(); v.enable_verbose_logging()\n"
+        f"vocab = v.CrayonVocab(device='cuda'); {USE}\n"
+        f"v.disable_verbose_logging(); vocab = v.CrayonVocab(); {USE}"
+    )
+    done = run(program)
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3
+    assert "WARNING" in lines[0]
+    assert "no engine for cuda" in lines[0]
+    assert "lite.dat" in lines[1]
+
+
+def test_logging(caplog):
+    with caplog.at_level(logging.DEBUG, "crayon_hf.compat_crayon.vocab"):
+        CrayonVocab(device="cpu")
+        assert {record.levelno for record in caplog.records} == {logging.INFO}
+        CrayonVocab(device="rocm")
+        assert caplog.records[-1].levelno == logging.WARNING
+        assert "rocm" in caplog.records[-1].getMessage()
+    assert logging.getLogger("crayon_hf.compat_crayon.vocab").handlers == []
+    enable_verbose_logging(logging.ERROR)
+    assert logging.getLogger("crayon_hf.compat_crayon.vocab").level == logging.ERROR
+    disable_verbose_logging()
+    disable_verbose_logging()
+    assert logging.getLogger("crayon_hf.compat_crayon.vocab").handlers == []
+    assert logging.getLogger("crayon_hf.compat_crayon.vocab").level == logging.NOTSET
+
+
+def test_importing_the_package_does_not_bring_it():
+    program = (
+        "import sys, crayon_hf; names = ['vocab', 'loaded', 'devices', 'pipeline', 'stages', 'channels']\n"
+        "print([name for name in names if f'crayon_hf.{name}' in sys.modules], 'logging' in sys.modules)\n"
+        "crayon_hf.CrayonVocab; print('crayon_hf.compat_crayon.pipeline' in sys.modules, 'numpy' in sys.modules)"
+    )
+    assert run(program).stdout.split("\n")[:2] == ["[] False", "False False"]

@@ -1,0 +1,187 @@
+"""CRAYON's version 2 cartridges: a plain longest match, in stock tokenizers as in the keys themselves."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import CartridgeError, UnsupportedError, VocabularyError, _core
+from crayon_hf.formats.crayon_v2 import companion_of, read_companion, read_crayon_v2
+from crayon_hf.util.byte_level import BYTE_LEVEL
+
+BACK = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+
+
+def file_of(keys: Mapping[bytes, int]) -> bytes:
+    return _core.write_cartridge_v2(*_core.build_double_array(sorted(keys.items())))
+
+
+def vocabulary_of(document: bytes) -> dict[bytes, int]:
+    vocab = json.loads(document)["model"]["vocab"]
+    return {bytes(BACK[char] for char in token): id for token, id in vocab.items()}
+
+
+def longest_match(vocab: Mapping[bytes, int], data: bytes) -> list[int]:
+    """The definition, written down."""
+    ids, at, longest = [], 0, max(map(len, vocab))
+    while at < len(data):
+        token = next(data[at : at + n] for n in range(longest, 0, -1) if data[at : at + n] in vocab)
+        ids.append(vocab[token])
+        at += len(token)
+    return ids
+
+
+def check(data: bytes, tokens: list[str] | None, texts: list[str]) -> None:
+    """The keys keep their ids, every byte has a token, and stock tokenizers gives the longest match."""
+    converted = read_crayon_v2(data, tokens)
+    keys = {key: id for key, id in _core.list_double_array(*_core.read_cartridge_v2(data)) if key}
+    vocab = vocabulary_of(converted.tokenizer_json)
+    count = max([max(keys.values()) + 1, len(tokens or ())])
+    assert converted.reference == "xerv-crayon"
+    assert converted.metadata == {"tokens": count}
+    assert {token: id for token, id in vocab.items() if id < count} == keys
+    new = sorted((id, token) for token, id in vocab.items() if id >= count)
+    missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in keys]
+    assert new == list(enumerate(missing, count))
+    stock = tokenizers.Tokenizer.from_str(converted.tokenizer_json.decode())
+    for text in texts:
+        encoding = stock.encode(text)
+        assert encoding.ids == longest_match(vocab, text.encode()), text
+        assert stock.decode(encoding.ids) == text
+
+
+TEXTS = ["", "a", "abcab", "Hello, world! It's 2024.\n\n", "naïve 日本語 🙂\u200d\0\t", "the theory of the them " * 20]
+
+
+def test_small():
+    check(file_of({b"a": 5, b"ab": 0, b"abc": 7, b"the": 2, b" the": 3, "é".encode(): 4, b"\xe6\x97": 1}), None, TEXTS)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(0, 400), min_size=1, max_size=40),
+    st.lists(st.text(max_size=30), max_size=4),
+)
+def test_random_vocabularies(vocabulary, texts):
+    unique = {id: key for key, id in vocabulary.items()}
+    check(file_of({key: id for id, key in unique.items()}), None, [*texts, "abcab"])
+
+
+def test_every_byte_has_a_token_already():
+    keys = {bytes([byte]): 255 - byte for byte in range(256)} | {b"ab": 256}
+    check(file_of(keys), None, TEXTS)
+
+
+def test_holes_and_names():
+    """A duplicate has no key of its own, nor has what begins with NUL: their ids stay holes."""
+    tokens = ["!", "dup", "x", "dup", "\0a", "y", ""]
+    keys = {b"!": 0, b"x": 2, b"dup": 3, b"y": 5}
+    check(file_of(keys), tokens, TEXTS)
+    stock = tokenizers.Tokenizer.from_str(read_crayon_v2(file_of(keys), tokens).tokenizer_json.decode())
+    assert [stock.id_to_token(id) for id in range(8)] == ["!", None, "x", "dup", None, "y", None, "Ā"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["a"], "has 1 tokens, and b'b' has id 1"),
+        (["a", "c"], "another vocabulary: id 1 is 'c'"),
+        (["", "b"], "id 0"),
+    ],
+)
+def test_strings_of_another_vocabulary(tokens, message):
+    with pytest.raises(VocabularyError, match=message):
+        read_crayon_v2(file_of({b"a": 0, b"b": 1}), tokens)
+
+
+def test_tokens_that_are_not_utf8():
+    """They are in the list as the lone surrogates that Python escapes such bytes as."""
+    keys = {b"a": 0, b"\xff": 1, "日".encode()[:2]: 2}
+    tokens = read_companion(json.dumps([key.decode("utf-8", "surrogateescape") for key in keys]).encode())
+    check(file_of(keys), tokens, TEXTS)
+    with pytest.raises(VocabularyError, match="id 1"):
+        read_crayon_v2(file_of(keys), ["a", "\ud800", tokens[2]])
+
+
+def test_companion_in_both_forms(tmp_path):
+    assert read_companion(b'["a", "b"]') == ["a", "b"]
+    assert read_companion(b'{"vocab": {"b": 2, "a": 0}}') == ["a", "", "b"]
+    assert read_companion(b'{"vocab": {}}') == []
+    (tmp_path / "x.json").write_text("[]")
+    assert companion_of(str(tmp_path / "x.dat")) == str(tmp_path / "x.json")
+    assert companion_of(str(tmp_path / "y.dat")) is companion_of(str(tmp_path / "x.json")) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"{}",
+        b'"a"',
+        b"[1]",
+        b'["a", null]',
+        b'{"vocab": []}',
+        b'{"vocab": {"a": -1}}',
+        b'{"vocab": {"a": 1.5}}',
+        b'{"vocab": {"a": 2000000000}}',
+        b"[" * 100_000,
+        b"\xff",
+    ],
+)
+def test_damaged_companion(data):
+    with pytest.raises(VocabularyError, match=r"beside the version 2 cartridge"):
+        read_companion(data)
+
+
+def test_nothing_to_read():
+    with pytest.raises(VocabularyError, match="no tokens"):
+        read_crayon_v2(file_of({}), None)
+    with pytest.raises(CartridgeError):
+        read_crayon_v2(b"CRAY\x02\0\0\0", None)
+    with pytest.raises(UnsupportedError, match="an id of 2147483647"):
+        read_crayon_v2(file_of({b"a": 2**31 - 1}), None)
+    base, check, values = _core.build_double_array([(b"a", 0), (b"b", 1)])
+    values[values == 1] = 0
+    with pytest.raises(UnsupportedError, match=r"b'a' and b'b', which have the same id \(0\)"):
+        read_crayon_v2(_core.write_cartridge_v2(base, check, values), None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_damage(data):
+    file = bytearray(file_of({b"a": 5, b"ab": 0, b"abc": 7, b"b\xff": 3}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        file[data.draw(st.integers(0, len(file) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(CartridgeError, VocabularyError):
+        read_crayon_v2(bytes(file), None)
+
+
+# -- those that xerv-crayon ships
+
+
+def published() -> list[Path]:
+    """The package is found, never imported."""
+    spec = importlib.util.find_spec("crayon")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return sorted(path for folder in folders for path in Path(folder, "resources", "dat").glob("*.dat"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not published(), reason="xerv-crayon is not installed")
+@pytest.mark.parametrize("path", published(), ids=lambda path: path.stem)
+def test_published(path, training_text):
+    companion = companion_of(str(path))
+    tokens = read_companion(Path(companion).read_bytes())
+    data = path.read_bytes()
+    texts = [text[:400] for text in training_text[-12:]]  # WordPiece is slow on long words
+    check(data, tokens, [*TEXTS, *texts])
+    assert read_crayon_v2(data, None).tokenizer_json == read_crayon_v2(data, tokens).tokenizer_json

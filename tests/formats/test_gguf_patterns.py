@@ -1,0 +1,115 @@
+"""Pre-tokenizers of GGUF files: the pieces that llama.cpp cuts, and that every pattern is native."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import Tokenizer, UnsupportedError, _core
+from crayon_hf.formats.gguf_models import byte_level_bpe
+from crayon_hf.formats.gguf_patterns import PRE_TOKENIZERS, PreTokenizer, pre_tokenizer
+from crayon_hf.formats.gguf_tokens import Kind, Tokens
+from crayon_hf.util.byte_level import BYTE_LEVEL
+
+# The pieces that llama.cpp (October 2026) cuts two texts into, measured with a vocabulary in which each piece is one
+# token. Where it bends a model's own pattern, and that shows, the pieces are those of the model's own.
+CUTS = json.loads((Path(__file__).parent / "gguf_pieces.json").read_text(encoding="utf-8"))
+
+ALPHABET = [
+    "a",
+    "B",
+    "z",
+    "\u00e9",
+    "\u00c9",
+    "\u0301",
+    "\u65e5",
+    "\u30ab",
+    "\uac00",
+    "\u0e01",
+    "1",
+    "23",
+    "456",
+    "\u00b2",
+    " ",
+    "  ",
+    "\n",
+]
+ALPHABET += [
+    "\r\n",
+    "\t",
+    "\u00a0",
+    "\u3000",
+    "'s",
+    "'LL",
+    "!",
+    "$",
+    "--",
+    "/",
+    "_",
+    "<|",
+    "(",
+    "\u3002",
+    "\U0001f600",
+    "\u017f",
+]
+
+
+def document(pre: PreTokenizer) -> str:
+    """A vocabulary of single bytes, cut so."""
+    texts = [chr(byte).translate(BYTE_LEVEL) for byte in range(256)]
+    tokens = Tokens(texts, [Kind.NORMAL] * len(texts), None, {}, {})
+    return json.dumps(byte_level_bpe(tokens, (), pre))
+
+
+def pieces(pre: PreTokenizer, text: str) -> list[str]:
+    cutter = tokenizers.Tokenizer.from_str(document(pre)).pre_tokenizer
+    return [text[start:end] for _, (start, end) in cutter.pre_tokenize_str(text)]
+
+
+def test_every_name_was_measured() -> None:
+    cut_by_bytes = sorted(name for name, pre in PRE_TOKENIZERS.items() if not pre.spaces_escaped)
+    assert sorted(name for cut in CUTS for name in cut["names"]) == sorted(2 * cut_by_bytes)
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut["names"][0])
+def test_pieces(cut: dict[str, list[str]]) -> None:
+    for name in cut["names"]:
+        assert pieces(PRE_TOKENIZERS[name], "".join(cut["pieces"])) == cut["pieces"], name
+
+
+@pytest.mark.parametrize("patterns", sorted({pre.patterns for pre in PRE_TOKENIZERS.values()}))
+def test_every_pattern_is_native_and_cuts_as_stock_does(patterns: tuple[str, ...]) -> None:
+    pre = PreTokenizer(patterns)
+    source = document(pre)
+    stock, ours = tokenizers.Tokenizer.from_str(source), Tokenizer.from_str(source)
+    assert ours.engine_report()["engine"] == "native"
+    component = json.dumps(json.loads(source)["pre_tokenizer"])
+
+    @settings(max_examples=30, deadline=None, derandomize=True)
+    @given(st.lists(st.sampled_from(ALPHABET), max_size=30).map("".join))
+    def compare(text: str) -> None:
+        assert _core._testing.pre_tokenize(component, text) == stock.pre_tokenizer.pre_tokenize_str(text)
+
+    compare()
+
+
+def test_patterns_with_a_scanner_are_spelled_as_it_knows_them() -> None:
+    families = {"gpt-2": "gpt2", "llama-bpe": "llama3", "qwen2": "qwen2", "gpt-4o": "o200k"}
+    for name, family in families.items():
+        assert [_core.family_of_pattern(p, "oniguruma") for p in PRE_TOKENIZERS[name].patterns] == [family]
+
+
+def test_no_name_is_the_oldest() -> None:
+    assert pre_tokenizer("") == pre_tokenizer("default")
+
+
+def test_an_unknown_name_is_named_with_the_known_ones() -> None:
+    with pytest.raises(UnsupportedError, match=r"'gpt-9'.*falcon.*tekken"):
+        pre_tokenizer("gpt-9")
+    with pytest.raises(UnsupportedError, match="whitespace"):
+        pre_tokenizer("whitespace")

@@ -1,0 +1,322 @@
+"""vocab.json with merges.txt, and vocab.txt: what transformers makes of them decides, object by object."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import UnsupportedError, VocabularyError
+from crayon_hf.formats import convert
+from crayon_hf.formats.huggingface import read_tokenizer_json, read_vocab_and_merges, read_wordpiece
+from crayon_hf.formats.sidecar_files import NOTHING, Beside, files_beside
+from tests.support.versions import since_transformers_5
+
+TEXTS = [
+    "Hello, wörld! It's 2024, isn't it?\n\n  indented <|endoftext|> [MASK] <mask> <new> hello there",
+    "NAÏVE 日本語 🙂\u200d x<s>y </s> <x><y><img> [SEP]  ",
+    "",
+]
+
+
+def token(content: str, **flags: bool) -> dict[str, Any]:
+    usual = {"lstrip": False, "normalized": True, "rstrip": False, "single_word": False}
+    return {"__type": "AddedToken", "content": content} | usual | flags
+
+
+def listed(*tokens: tuple[int, str, dict[str, bool]]) -> dict[str, Any]:
+    usual = {"lstrip": False, "normalized": True, "rstrip": False, "single_word": False, "special": False}
+    return {str(id): {"content": content} | usual | flags for id, content, flags in tokens}
+
+
+def mapped(content: str, **flags: bool) -> dict[str, Any]:
+    return {key: value for key, value in token(content, **flags).items() if key != "__type"}
+
+
+# Each is a tokenizer_config.json and the other files beside it.
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "nothing": ({}, {}),
+    "names": (
+        {
+            **{"add_prefix_space": True, "bos_token": "<s>", "pad_token": "<pad>", "image_token": "<img>"},
+            "additional_special_tokens": ["<x>", "<y>"],
+        },
+        {},
+    ),
+    "first": ({"add_bos_token": True, "bos_token": token("<|endoftext|>")}, {}),
+    "first and last": (
+        {"add_bos_token": True, "add_eos_token": True, "pad_token": None, "eos_token": token("<e>", lstrip=True)},
+        {},
+    ),
+    "legacy files": (
+        {},
+        {
+            "added_tokens": {"<new>": 2000, "hello there": 2001},
+            "special_tokens_map": {"pad_token": "<new>", "mask_token": mapped("<mask>", lstrip=True)},
+        },
+    ),
+    "listed": (
+        {"added_tokens_decoder": listed((2003, "<a>", {}), (2000, "<new>", {"special": True}), (2001, "zz", {}))},
+        {"special_tokens_map": {"pad_token": "<never>"}, "added_tokens": {"<never>": 5000}},
+    ),
+    "listed and named": (
+        {"added_tokens_decoder": listed((2000, "<m>", {"lstrip": True})), "mask_token": "<m>", "eos_token": "<m>"},
+        {},
+    ),
+    "models' own": ({"extra_special_tokens": {"foo_token": "<foo>", "bar": "<bar>"}, "eos_token": "<eos>"}, {}),
+    "extra": ({"extra_special_tokens": ["<q>", token("<r>", rstrip=True)], "bos_token": "<bos>"}, {}),
+    "additional twice": (
+        {"additional_special_tokens": [token("<r>", rstrip=True), "hi"]},
+        {
+            "special_tokens_map": {
+                "additional_special_tokens": ["<z>"],
+                "bos_token": mapped("<b>", normalized=False, single_word=True),
+                "boo_token": "<boo>",
+            }
+        },
+    ),
+    "extra in the map": (
+        {},
+        {
+            "special_tokens_map": {"extra_special_tokens": ["<w>", mapped("<v>", lstrip=True, normalized=False)]},
+            "added_tokens": {"<w>": 2000},
+        },
+    ),
+    "models' own in the map": ({}, {"special_tokens_map": {"extra_special_tokens": {"k_token": "<k>"}}}),
+    "flags": ({"trim_offsets": False, "mask_token": token("<mask>", lstrip=True, special=True)}, {}),
+    "cased": ({"do_lower_case": False, "tokenize_chinese_chars": False, "strip_accents": True}, {}),
+}
+BYTE_LEVEL = ("GPT2", "CodeGen", "Roberta", "Bart", "LED", "Longformer", "Qwen2")
+WORDPIECE = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "Lxmert", "MobileBert", "SqueezeBert")
+
+
+@pytest.fixture(scope="module")
+def byte_level(gpt2_like) -> dict[str, bytes]:
+    """vocab.json and merges.txt."""
+    model = json.loads(gpt2_like.read_bytes())["model"]
+    merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
+    return {"vocab.json": json.dumps(model["vocab"]).encode(), "merges.txt": f"#version: 0.2\n{merges}".encode()}
+
+
+@pytest.fixture(scope="module")
+def wordpiece(wordpiece_like) -> dict[str, bytes]:
+    """vocab.txt, with all of BERT's special tokens, and lines with more than a token."""
+    vocab = json.loads(wordpiece_like.read_bytes())["model"]["vocab"]
+    lines = [
+        *sorted(vocab, key=vocab.__getitem__),
+        "[PAD]",
+        "[MASK]",
+        "quick \u3000",
+        "line\u2028feed",
+        "x\x1c",
+        "",
+        "y\r",
+    ]
+    return {"vocab.txt": "\n".join(lines).encode()}
+
+
+def directory(path: Path, files: dict[str, bytes], **objects: Any) -> Path:
+    path.mkdir()
+    for name, data in files.items():
+        (path / name).write_bytes(data)
+    for name, value in objects.items():
+        (path / f"{name}.json").write_text(json.dumps(value))
+    return path
+
+
+as_transformers_5 = since_transformers_5("gives special tokens other flags, and knows no extra_special_tokens")
+
+
+def check(path: Path) -> None:
+    """Every object, and so every id, offset and mask."""
+    from transformers import AutoTokenizer
+
+    stock = AutoTokenizer.from_pretrained(path)
+    converted = convert(path)
+    assert converted.reference == "tokenizers"
+    assert converted.tokenizer_json.decode() == stock.backend_tokenizer.to_str(pretty=True)
+    assert converted.config["tokenizer_class"] == json.loads((path / "tokenizer_config.json").read_text())[
+        "tokenizer_class"
+    ].removesuffix("Fast")
+    # What is written opens as the same again, named tokens and all.
+    again = directory(
+        path.parent / "again", {"tokenizer.json": converted.tokenizer_json}, tokenizer_config=converted.config
+    )
+    opened = AutoTokenizer.from_pretrained(again)
+    assert opened.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
+    assert opened.special_tokens_map == stock.special_tokens_map
+    assert opened.extra_special_tokens == stock.extra_special_tokens
+    for text in TEXTS:
+        assert dict(opened(text, text)) == dict(stock(text, text))
+
+
+@as_transformers_5
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["GPT2Tokenizer", "CodeGenTokenizer", "RobertaTokenizer", "Qwen2TokenizerFast"])
+def test_byte_level(name, case, byte_level, tmp_path):
+    config, beside = CASES[case]
+    check(directory(tmp_path / "in", byte_level, tokenizer_config={"tokenizer_class": name} | config, **beside))
+
+
+@as_transformers_5
+@pytest.mark.parametrize("case", CASES)
+def test_wordpiece(case, wordpiece, tmp_path):
+    config, beside = CASES[case]
+    check(
+        directory(tmp_path / "in", wordpiece, tokenizer_config={"tokenizer_class": "BertTokenizer"} | config, **beside)
+    )
+
+
+@as_transformers_5
+@pytest.mark.parametrize("name", BYTE_LEVEL[3:])
+def test_other_names_of_byte_level_classes(name, byte_level, tmp_path):
+    check(directory(tmp_path / "in", byte_level, tokenizer_config={"tokenizer_class": f"{name}TokenizerFast"}))
+
+
+@as_transformers_5
+@pytest.mark.parametrize("name", WORDPIECE[1:])
+def test_other_names_of_wordpiece_classes(name, wordpiece, tmp_path):
+    check(directory(tmp_path / "in", wordpiece, tokenizer_config={"tokenizer_class": f"{name}Tokenizer"}))
+
+
+@as_transformers_5
+def test_a_real_vocabulary(shared, tmp_path):
+    files = {"vocab.txt": (shared / "vocab" / "bert-cased" / "vocab.txt").read_bytes()}
+    check(
+        directory(tmp_path / "in", files, tokenizer_config={"tokenizer_class": "BertTokenizer", "do_lower_case": 1 < 0})
+    )
+
+
+def test_class_that_no_tokenizer_config_names(byte_level, wordpiece):
+    def name(files: dict[str, bytes], **model_config: Any) -> str:
+        read = read_wordpiece if "vocab.txt" in files else read_vocab_and_merges
+        return read(*files.values(), Beside(model_config=model_config)).config["tokenizer_class"]  # type: ignore[call-arg]
+
+    assert name(byte_level) == "GPT2Tokenizer"
+    assert name(wordpiece) == "BertTokenizer"
+    assert name(byte_level, model_type="roberta") == "RobertaTokenizer"
+    assert name(byte_level, model_type="gptj", tokenizer_class="Qwen2TokenizerFast") == "Qwen2Tokenizer"
+    assert name(wordpiece, model_type="distilbert") == "BertTokenizer"
+    for files, facts in ((byte_level, {"model_type": "whisper"}), (wordpiece, {"tokenizer_class": "MPNetTokenizer"})):
+        with pytest.raises(UnsupportedError, match=r"(whisper|MPNet).*save it with transformers"):
+            name(files, **facts)
+
+
+def test_lower_case(wordpiece):
+    def lowercase(**options: Any) -> bool:
+        return json.loads(read_wordpiece(wordpiece["vocab.txt"], **options).tokenizer_json)["normalizer"]["lowercase"]
+
+    assert lowercase() is True
+    assert lowercase(beside=Beside({"do_lower_case": False})) is False
+    assert lowercase(beside=Beside({"do_lower_case": False}), do_lower_case=True) is True
+    assert lowercase(do_lower_case=False) is False
+
+
+def test_tokenizer_json_as_it_is(llama3_like, tmp_path):
+    data = llama3_like.read_bytes()
+    assert read_tokenizer_json(data).tokenizer_json == data
+    path = directory(
+        tmp_path / "x",
+        {"tokenizer.json": data, "chat_template.jinja": b"{{ messages }}\r\n"},
+        tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"},
+        special_tokens_map={"eos_token": mapped("<|eot_id|>"), "bos_token": "<|begin_of_text|>"},
+    )
+    converted = convert(path)
+    assert converted.tokenizer_json == data
+    assert converted.config == {
+        **{"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}\n"},
+        **{"bos_token": "<|begin_of_text|>", "eos_token": "<|eot_id|>"},
+    }
+
+
+# -- reading the files as the library does
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("ab \u3000\x1c\x85\u2028\t\r#é", max_size=4), max_size=12), st.sampled_from(["\n", "\r\n"]))
+def test_lines_of_vocab_txt(tmp_path_factory, lines, end):
+    path = tmp_path_factory.getbasetemp() / "lines.txt"
+    data = end.join(["[UNK]", "[SEP]", "[CLS]", *lines]).encode()
+    path.write_bytes(data)
+    vocab = json.loads(read_wordpiece(data).tokenizer_json)["model"]["vocab"]
+    assert vocab == tokenizers.models.WordPiece.read_file(str(path))
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "message"),
+    [
+        (b"", b"", "vocab.json is not JSON"),
+        (b"[" * 10**5, b"", "vocab.json is not JSON"),
+        (b"[]", b"", "tokens to ids"),
+        (b'{"a": -1}', b"", "tokens to ids"),
+        (b'{"a": 1.0}', b"", "tokens to ids"),
+        (b'{"a": 4294967296}', b"", "tokens to ids"),
+        (b'{"a": true}', b"", "tokens to ids"),
+        (b'{"a": 4294967295}', b"", "an id of 4294967295"),
+        (b'{"a": 0}', b"a b\n", "no 'b'"),
+        (b'{"a": 0, "b": 1}', b"a b\n", "no 'ab'"),
+        (b'{"a": 0, "aa": 1}', b"a a\n\n", "line 2 of merges.txt"),
+        (b'{"a": 0, "aa": 1}', b"#version: 1\na  a\n", "line 2 of merges.txt"),
+        (b'{"a": 0}', b"\xff\n", "merges.txt is not UTF-8: byte 0"),
+        (b'{"\xff": 0}', b"", "vocab.json is not JSON"),
+        (b'{"\\ud800": 0}', b"", "GPT2Tokenizer"),
+    ],
+)
+def test_damaged_vocabulary(vocab, merges, message):
+    with pytest.raises(VocabularyError, match=message):
+        read_vocab_and_merges(vocab, merges)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "message"),
+    [(b"", r"no '\[UNK\]'"), (b"a\nb\n", r"no '\[UNK\]'"), (b"[UNK]\n\xc3", "not UTF-8: byte 6")],
+)
+def test_damaged_wordpiece(vocab, message):
+    with pytest.raises(VocabularyError, match=message):
+        read_wordpiece(vocab)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"bos_token": 5, "add_prefix_space": "yes"},
+        {"bos_token": {"content": "<s>"}},
+        {"bos_token": {"__type": "AddedToken", "content": 5}},
+        {"bos_token": {"__type": "AddedToken", "content": "<s>", "lstrip": "no"}},
+        {"bos_token": {"__type": "AddedToken", "content": "<s>", "weight": True}},
+        {"extra_special_tokens": 5},
+        {"extra_special_tokens": [5]},
+        {"added_tokens_decoder": []},
+        {"added_tokens_decoder": {"x": {}}},
+        {"added_tokens_decoder": {"1": "x"}},
+        {"added_tokens_decoder": {"1": {}}},
+    ],
+)
+def test_damaged_config(config, byte_level):
+    with pytest.raises(VocabularyError):
+        read_vocab_and_merges(*byte_level.values(), Beside(config))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("added", [{"<new>": "x"}, {"<new>": -1}, {"<new>": 1.5}])
+def test_damaged_added_tokens(added, byte_level):
+    with pytest.raises(VocabularyError, match=r"added_tokens\.json"):
+        read_vocab_and_merges(*byte_level.values(), Beside(added_tokens=added))  # type: ignore[call-arg]
+
+
+def test_roberta_without_a_token_that_it_needs(byte_level):
+    config = {"tokenizer_class": "RobertaTokenizer", "sep_token": None}
+    with pytest.raises(VocabularyError, match="sep_token"):
+        read_vocab_and_merges(*byte_level.values(), Beside(config))  # type: ignore[call-arg]
+
+
+def test_files_beside(tmp_path):
+    assert files_beside(tmp_path / "x") == NOTHING
+    for data in (b"{", b"[]", b"\xff", b"[" * 10**5):
+        (tmp_path / "config.json").write_bytes(data)
+        with pytest.raises(VocabularyError, match=r"config\.json is not "):
+            files_beside(tmp_path / "x")

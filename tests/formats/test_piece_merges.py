@@ -1,0 +1,108 @@
+"""Merges of pieces: stock tokenizers with them joins what SentencePiece joins, by a plain twin of its rule."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import models
+
+from crayon_hf import UnsupportedError
+from crayon_hf.formats.piece_merges import merges_of
+
+
+def joined(text: str, scores: dict[str, float]) -> list[str]:
+    """SentencePiece's rule: of all neighbours that make a piece, those of the best piece, the leftmost first."""
+    symbols = list(text)
+    while True:
+        ways = [(-scores[a + b], at) for at, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
+        if not ways:
+            return symbols
+        at = min(ways)[1]
+        symbols[at : at + 2] = ["".join(symbols[at : at + 2])]
+
+
+def ranked(text: str, scores: dict[str, float]) -> list[str]:
+    """The same by the merges, with the model of stock tokenizers."""
+    model = models.BPE({piece: id for id, piece in enumerate(scores)}, merges_of(scores, ()))
+    return [token.value for token in model.tokenize(text)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sets(st.text("abc", min_size=2, max_size=6), max_size=14), st.randoms(), st.text("abc", max_size=24))
+def test_one_score_each_whatever_the_order(pieces, random, text):
+    scores = dict.fromkeys("abc", -100.0) | {piece: -float(rank) for rank, piece in enumerate(sorted(pieces))}
+    shuffled = list(scores.values())[3:]
+    random.shuffle(shuffled)
+    scores = dict(zip(scores, [-100.0] * 3 + shuffled, strict=True))
+    assert ranked(text, scores) == joined(text, scores)
+
+
+@pytest.mark.parametrize("lengths", [(2, 3, 4, 5, 6, 7, 8), (2, 4, 8), (2, 3, 5, 8), (2, 4, 5, 6, 8, 12, 16)])
+def test_runs_of_one_score_grow_from_the_left(lengths):
+    scores = {"a": -9.0, "x": -9.0, "xa": -1.0, "ax": -1.5} | {"a" * length: -5.0 for length in lengths}
+    for before, count, after in product(("", "x"), range(40), ("", "x")):
+        text = before + "a" * count + after
+        assert ranked(text, scores) == joined(text, scores), text
+
+
+def test_pairs_of_one_score_are_ordered_where_they_can_be():
+    scores = dict.fromkeys("abcdef", -9.0) | {"ab": -1.0, "bc": -1.0, "cd": -1.0, "bcd": -1.5, "ef": -2.0}
+    for text in map("".join, product("abcd", repeat=5)):
+        assert ranked(text, scores) == joined(text, scores), text
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.text("abc", min_size=2, max_size=5), st.integers(-3, 0).map(float), max_size=8),
+    st.lists(st.text("abc", max_size=20), min_size=5, max_size=5),
+)
+def test_scores_that_repeat_are_right_or_refused(pieces, texts):
+    scores = dict.fromkeys("abc", -100.0) | pieces
+    try:
+        merges_of(scores, ())
+    except UnsupportedError:
+        return
+    for text in texts:
+        assert ranked(text, scores) == joined(text, scores)
+
+
+def test_pairs_of_one_score_that_come_up_late():
+    with pytest.raises(UnsupportedError, match="pieces of one score, and 'bcd', which has no worse one than its parts"):
+        merges_of(dict.fromkeys("abcd", -9.0) | {"ab": -1.0, "bc": -1.0, "bcd": -1.0}, ())
+
+
+def test_pairs_of_one_score_in_a_circle():
+    with pytest.raises(UnsupportedError, match="pieces 'ba' and 'ab', which overlap and have one score"):
+        merges_of({"a": -9.0, "b": -9.0, "ab": -1.0, "ba": -1.0}, ())
+
+
+def test_zeros_of_both_signs_are_two_scores():
+    scores = {"a": -9.0, "b": -9.0, "ab": -0.0, "ba": 0.0}
+    assert merges_of(scores, ()) == [("b", "a"), ("a", "b")]
+    assert merges_of(scores | {"ab": 0.0, "ba": -0.0}, ()) == [("a", "b"), ("b", "a")]
+
+
+def test_what_no_merges_can_say():
+    with pytest.raises(UnsupportedError, match="piece 'ab', made of 'b', which is not a piece"):
+        merges_of({"a": -1.0, "ab": -2.0}, ())
+    with pytest.raises(UnsupportedError, match="unused piece 'ab', which is joined and taken apart again"):
+        merges_of({"a": -1.0, "b": -1.0, "ab": -2.0}, {"ab"})
+    # Neither is ever joined.
+    assert merges_of({"a": -1.0, "abc": -2.0, "aaa": -2.0}, {"aaa"}) == []
+
+
+def test_many_pieces_of_one_score_take_no_time():
+    scores = dict.fromkeys("abcdefgh", -1.0) | {
+        "".join(p): -2.0 for n in (2, 3, 4) for p in product("abcdefgh", repeat=n)
+    }
+    with pytest.raises(UnsupportedError):
+        merges_of(scores, ())
+
+
+def test_progress():
+    seen: list[tuple[str, int, int]] = []
+    merges_of({"a": -1.0, "aa": -2.0}, (), lambda *step: seen.append(step))
+    assert seen == [("merges", 0, 2), ("merges", 2, 2)]

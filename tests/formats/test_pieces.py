@@ -1,0 +1,166 @@
+"""Pieces to tokenizer.json: what SentencePiece itself does with crafted models, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import sentencepiece
+import tokenizers
+
+from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf.formats.pieces import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    Piece,
+    PieceOptions,
+    config_of,
+    document_of,
+)
+
+BASE = [Piece("<unk>", 0, UNKNOWN), Piece("<s>", 0, CONTROL), Piece("</s>", 0, CONTROL), Piece("▁", -4, NORMAL)]
+KANA = [Piece("あ", -3, NORMAL), Piece("い", -4, NORMAL), Piece("▁あ", -4, NORMAL), Piece("あい", -3.5, NORMAL)]
+BYTES = [Piece(f"<0x{byte:02X}>", 0, BYTE) for byte in range(256)]
+SYMBOLS = [Piece("<m>", 0, USER_DEFINED), Piece("い<m>", 0, USER_DEFINED), Piece("う", 0, USER_DEFINED)]
+DEAD = [Piece("あいあい", -1, NORMAL), Piece("いい", -9, UNUSED)]
+TEXTS = ["<s>", "</s>", "<unk>", " ", "あ", "い", "う", "<", "s", ">", "▁", "我", "<m>", "/", "a", "<0x41>", "\u2047"]
+MODELS = {"unigram": 1, "bpe": 2, "char": 4}
+
+CRAFTED = {
+    "plain": (KANA, {}),
+    "symbols": (KANA + SYMBOLS, {}),
+    "bytes": (BYTES + KANA, {"byte_fallback": True}),
+    "bytes and symbols": (BYTES + KANA + SYMBOLS, {"byte_fallback": True, "add_dummy_prefix": False}),
+    "spaces stay spaces": ([*KANA, Piece(" ", -3, NORMAL), Piece(" あ", -3, NORMAL)], {"escape_whitespaces": False}),
+    "all spaces": (KANA + SYMBOLS, {"remove_extra_whitespaces": False, "unk_surface": "?"}),
+    "suffix": ([*KANA, Piece("あ▁", -2, NORMAL)], {"treat_whitespace_as_suffix": True}),
+    "suffix, all spaces": (KANA, {"treat_whitespace_as_suffix": True, "remove_extra_whitespaces": False}),
+}
+
+
+def library(pieces: list[Piece], model: str, options: dict) -> sentencepiece.SentencePieceProcessor:
+    schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    proto = schema.ModelProto()
+    for text, score, kind in pieces:
+        proto.pieces.add(piece=text, score=score, type=kind)
+    proto.trainer_spec.model_type = MODELS[model]
+    proto.normalizer_spec.name = "identity"
+    for name, value in options.items():
+        spec = proto.trainer_spec if hasattr(proto.trainer_spec, name) else proto.normalizer_spec
+        setattr(spec, name, value)
+    return sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+
+
+def compare(pieces: list[Piece], model: str, options: dict, alphabet: list[str], count: int = 1500) -> None:
+    reference = library(pieces, model, options)
+    data = json.dumps(document_of(pieces, model, PieceOptions(**options)))
+    stock, ours = tokenizers.Tokenizer.from_str(data), Tokenizer.from_str(data)
+    assert ours.engine_report()["engine"] == "native"
+    rng = random.Random(count)
+    texts = ["".join(rng.choice(alphabet) for _ in range(rng.randint(0, 12))) for _ in range(count)]
+    expected = reference.encode(texts)
+    for text, ids, a, b in zip(texts, expected, ours.encode_batch(texts), stock.encode_batch(texts), strict=True):
+        assert (a.ids, b.ids) == (ids, ids), text
+    assert ours.decode_batch(expected) == stock.decode_batch(expected) == reference.decode(expected)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_models(name, model):
+    pieces, options = CRAFTED[name]
+    compare(BASE + pieces, model, options, TEXTS)
+
+
+@pytest.mark.parametrize("model", ["unigram", "char"])
+def test_pieces_that_are_never_found(model):
+    compare(BASE + KANA + SYMBOLS + DEAD, model, {}, [*TEXTS, "いい", "あいあい"])
+
+
+@pytest.mark.parametrize("options", [{}, {"byte_fallback": True}])
+def test_pieces_of_unknown_characters(options):
+    """``<s>`` is a run of unknown characters, which stand in pieces with others and beside them."""
+    # What comes up to the place of the cut from both sides has no room for one more unknown character.
+    texts = ["x<s", "ys>", "あ<", "い</", *([">い"] if options else [])]
+    parts = [Piece(text, -3 - at, NORMAL) for at, text in enumerate(texts)]
+    pieces = BASE + KANA + parts + (BYTES if options else [])
+    compare(pieces, "unigram", options, [*TEXTS, "x", "y"])
+    # Nothing takes "</s>" for a run when a part of it is a piece.
+    compare([*pieces, Piece("</", -3, NORMAL), Piece("/s", -4, NORMAL)], "unigram", options, [*TEXTS, "x", "y"])
+    with pytest.raises(UnsupportedError, match="piece '<s>', whose characters are no pieces"):
+        document_of([*pieces, Piece("s>z", -3, NORMAL)], "unigram", PieceOptions(**options))
+
+
+def test_pieces_that_merging_never_makes():
+    # "あい" is not joined from its parts before "いう" takes one of them; alone beside a symbol it would be looked up.
+    pieces = [*BASE, *KANA[:3], Piece("う", -4, NORMAL), Piece("いう", -1, NORMAL), Piece("あいう", -9, NORMAL)]
+    pieces += [Piece("<m>", 0, USER_DEFINED), Piece("あいうあ", -10, NORMAL), Piece("ううあ", -11, NORMAL)]
+    compare(pieces, "bpe", {"add_dummy_prefix": False}, ["あ", "い", "う", "<m>", "あいうあ", "ううあ", "<s>"])
+
+
+def test_a_space_that_is_no_piece():
+    compare(BASE[:3] + KANA, "unigram", {}, TEXTS)
+    with pytest.raises(UnsupportedError, match="piece '▁あ', made of '▁', which is not a piece"):
+        document_of(BASE[:3] + KANA, "bpe")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "options", "message"),
+    [
+        ([Piece("", 0, NORMAL)], {}, "piece 4 is empty"),
+        ([Piece("a\0", 0, NORMAL)], {}, "piece 4 has a NUL character"),
+        ([Piece("<s>", 0, NORMAL)], {}, "pieces 1 and 4 are both '<s>'"),
+        ([Piece("ab", 0, 7)], {}, "piece 4 \\('ab'\\) is of an unknown kind \\(7\\)"),
+        ([Piece("ab", float("nan"), NORMAL)], {}, "piece 4 \\('ab'\\) has the score nan"),
+        ([Piece("<?>", 0, UNKNOWN)], {}, "pieces 0 and 4 are both the unknown piece"),
+        ([Piece("<0x1>", 0, BYTE)], {}, "piece 4 \\('<0x1>'\\) is marked as a byte, but is not of the form <0xNN>"),
+        ([], {"byte_fallback": True}, "there are not 256 byte pieces"),
+        ([], {"add_bos": True, "bos_id": 9}, "piece 9 is to be put beside every text, but there are only 4 pieces"),
+    ],
+)
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_pieces_that_contradict_each_other(pieces, options, message, model):
+    with pytest.raises(VocabularyError, match=message):
+        document_of(BASE + pieces, model, PieceOptions(**options))
+
+
+def test_what_is_not_expressible():
+    for kind in (CONTROL, UNUSED):
+        with pytest.raises(UnsupportedError, match="piece 'Z', a single character that no text becomes"):
+            document_of([*BASE, Piece("Z", 0, kind)], "bpe")
+    with pytest.raises(UnsupportedError, match="unused piece 'ああ', which is joined and taken apart again"):
+        document_of([*BASE, *KANA, Piece("ああ", 0, UNUSED)], "bpe")
+    with pytest.raises(UnsupportedError, match="a SentencePiece model of type 'word'"):
+        document_of(BASE, "word")
+    with pytest.raises(VocabularyError, match="no normal piece"):
+        document_of(BASE[:3], "unigram")
+
+
+def test_tokens_around_texts_and_control_pieces_in_them():
+    options = PieceOptions(bos_id=1, eos_id=2, add_bos=True, add_eos=True, control_in_text=True)
+    data = json.dumps(document_of(BASE + KANA, "bpe", options))
+    for tokenizer in (tokenizers.Tokenizer.from_str(data), Tokenizer.from_str(data)):
+        assert tokenizer.encode("あい").ids == [1, 3, 7, 2]
+        assert tokenizer.encode("あ", "い").type_ids == [0, 0, 0, 1, 1, 1, 1]
+        assert tokenizer.encode("</s>", add_special_tokens=False).ids == [2]
+        assert tokenizer.decode([1, 3, 7, 2]) == "あい"
+    assert config_of(BASE + KANA, options) == {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "add_bos_token": True,
+        "add_eos_token": True,
+        "clean_up_tokenization_spaces": False,
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+    }
+
+
+def test_progress():
+    seen: list[tuple[str, int, int]] = []
+    document_of(BASE + KANA, "bpe", progress=lambda *step: seen.append(step))
+    assert seen[0] == ("merges", 0, 5)
+    assert seen[-1] == ("merges", 5, 5)

@@ -1,0 +1,208 @@
+"""What a source is, by its content whatever its name, from as little of it as that takes; one clear line if nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import Tokenizer, VocabularyError, _core
+from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
+
+RANKS = b"".join(base64.b64encode(bytes([i])) + b" %d\n" % i for i in range(256))
+VOCAB = json.dumps({chr(ord("a") + i): i for i in range(20)}).encode()
+MERGES = b"#version: 0.2\na b\nb c\n"
+WORDPIECE = b"[PAD]\n[UNK]\n[CLS]\nthe\n##s\n"
+TEKKEN = (
+    b'{"config": {"pattern": "x", "version": "v3"}, "vocab": [{"rank": 0, "token_bytes": "AA==", "token_str": null}]}'
+)
+PIECE = b"\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02"
+
+
+def tokenizer_json(**more) -> bytes:
+    return json.dumps({"version": "1.0", "truncation": None, "model": {"vocab": {}}, **more}).encode()
+
+
+def version_2() -> bytes:
+    return _core.write_cartridge_v2(*_core.build_double_array([(b"a", 0)]))
+
+
+FILES = {
+    Kind.TOKENIZER_JSON: [
+        tokenizer_json(),
+        b"\xef\xbb\xbf " + tokenizer_json(),
+        json.dumps({"model": {"type": "BPE", "vocab": {"a": 0}}}).encode(),
+        json.dumps({"version": "1.0", "decoder": {"x": ["\\", '"', "}"]}, "added_tokens": []}, indent=2).encode(),
+        json.dumps({"unknown": ["y" * 9000, {"model": 1}], "normalizer": None, "model": {}}).encode(),
+    ],
+    Kind.TEKKEN: [TEKKEN, json.dumps({"image": {"p": "[" * 5000}, **json.loads(TEKKEN)}).encode()],
+    Kind.TIKTOKEN: [RANKS, RANKS * 50, RANKS.replace(b"\n", b"\r\n"), b"IQ== 0"],
+    Kind.WORDPIECE: [
+        WORDPIECE,
+        b"\n".join(b"word%d" % i for i in range(20000)) + b"\n[UNK]\n",
+        b"a\xe2\x80\xa8b\n##x\n",
+    ],
+    Kind.SENTENCEPIECE: [PIECE, b"\x0a\x05\x0a\x03abc" + PIECE, PIECE + b"\x12\x00"],
+    Kind.GGUF: [b"GGUF\x03\x00\x00\x00", b"GGUF" + b"\0" * 10000],
+    Kind.CRAYON_V2: [version_2(), b"CRAY\x02\0\0\0"],
+    Kind.CARTRIDGE: [b"CRAY\x03\0\0\0", b"CRAY\x04\0\0\0", b"CRAY"],
+}
+
+
+@pytest.mark.parametrize(("kind", "data"), [(kind, data) for kind in FILES for data in FILES[kind]])
+@pytest.mark.parametrize("name", ["x", "tokenizer.json", "vocab.txt", "y.gguf"])
+def test_by_content(kind, data, name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert recognise(path) is recognise(str(path)) is kind
+
+
+def test_real_cartridge(gpt2_like, tmp_path):
+    Tokenizer.from_file(gpt2_like).save(tmp_path / "x.bin.dat")
+    assert recognise(tmp_path / "x.bin.dat") is Kind.CARTRIDGE
+    assert recognise(gpt2_like) is Kind.TOKENIZER_JSON
+
+
+def test_vocabulary_of_two_files(tmp_path):
+    (tmp_path / "a-vocab.json").write_bytes(VOCAB)
+    with pytest.raises(VocabularyError, match=r"a-vocab\.json needs a second file: merges\.txt is not beside it"):
+        recognise(tmp_path / "a-vocab.json")
+    (tmp_path / "a-merges.txt").write_bytes(MERGES)
+    pair = (str(tmp_path / "a-vocab.json"), str(tmp_path / "a-merges.txt"))
+    assert recognise(tmp_path / "a-vocab.json") is Kind.VOCAB_JSON
+    assert vocab_and_merges(pair[0], Kind.VOCAB_JSON) == pair
+    assert recognise(tmp_path / "a-merges.txt") is Kind.MERGES
+    assert vocab_and_merges(pair[1], Kind.MERGES) == pair
+    (tmp_path / "other").write_bytes(MERGES)
+    with pytest.raises(VocabularyError, match=r"other needs a second file: vocab\.json"):
+        recognise(tmp_path / "other")
+    (tmp_path / "vocab.json").write_bytes(b'{"a": 0}')  # few tokens, but merges.txt is there
+    (tmp_path / "merges.txt").write_bytes(b"a b\n")  # and it need not say its version
+    assert recognise(tmp_path / "vocab.json") is Kind.VOCAB_JSON
+    assert recognise(tmp_path / "merges.txt") is Kind.MERGES
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b"{}",
+        b'{"model": 5}',
+        b'{"model_max_length": 512}',
+        b'{"architectures": ["X"], "decoder": {"a": 1}, "version": "1"}',
+        b'{"a": "\\',
+        b"[1, 2]",
+        b"null",
+        b"# A heading\n\nSome text in which nothing is a vocabulary.\n",
+        b"word\nwords\n",
+        b"IQ== zero\n",
+        b"IQ== 0\nsome text\n",
+        b"hello world\nfoo bar\n",
+        b"\x0a\x0e\x0a\x50<unk>",
+        b"\n\nabc",
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xfe\x00a" * 100,
+        bytes(range(256)),
+    ],
+)
+def test_nothing_known(data, tmp_path):
+    path = tmp_path / "something"
+    path.write_bytes(data)
+    with pytest.raises(
+        VocabularyError, match=r"^\S*something is not a vocabulary of a known format; supported: "
+    ) as caught:
+        recognise(path)
+    assert "\n" not in str(caught.value)
+    assert "GGUF" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n", "Git LFS pointer"),
+        (b'["a", "b"]', r"the \.dat beside it"),
+        (b'{"vocab": {"a": 0}}', r"the \.dat beside it"),
+    ],
+)
+def test_what_is_known_and_no_source(data, message, tmp_path):
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(VocabularyError, match=message):
+        recognise(tmp_path / "x")
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        recognise(tmp_path / "x")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "fifo")  # opening one would wait for ever
+        with pytest.raises(VocabularyError, match="not a file"):
+            recognise(tmp_path / "fifo")
+
+
+def test_a_large_file_is_not_read_whole(tmp_path):
+    path = tmp_path / "model"
+    with open(path, "wb") as file:
+        file.write(b"GGUF")
+        file.truncate(1 << 33)  # sparse: reading it would take minutes
+    assert recognise(path) is Kind.GGUF
+    with open(path, "wb") as file:
+        file.write(tokenizer_json()[:-1])
+        file.truncate(1 << 33)
+    assert recognise(path) is Kind.TOKENIZER_JSON
+
+
+DIRECTORY = {
+    "tokenizer.json": (tokenizer_json(), Kind.TOKENIZER_JSON),
+    "tekken.json": (TEKKEN, Kind.TEKKEN),
+    "tokenizer.model": (RANKS, Kind.TIKTOKEN),  # as Llama 3 names its ranks
+    "m.model": (PIECE, Kind.SENTENCEPIECE),
+    "vocab.json": (VOCAB, Kind.VOCAB_JSON),
+    "vocab.txt": (WORDPIECE, Kind.WORDPIECE),
+    "x.gguf": (b"GGUF\x03\0\0\0", Kind.GGUF),
+    "x.tiktoken": (RANKS, Kind.TIKTOKEN),
+    "x.dat": (version_2(), Kind.CRAYON_V2),
+}
+
+
+def test_directory(tmp_path):
+    """Each file is found when those that come before it are gone."""
+    for name, (data, _) in DIRECTORY.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "merges.txt").write_bytes(MERGES)
+    (tmp_path / "config.json").write_text("{}")
+    assert recognise(tmp_path) is Kind.DIRECTORY
+    for name, (_, kind) in DIRECTORY.items():
+        assert look_into(tmp_path) == (kind, str(tmp_path / name))
+        (tmp_path / name).unlink()
+    with pytest.raises(VocabularyError, match=r"has no vocabulary: expected tokenizer\.json, .*"):
+        look_into(tmp_path)
+    (tmp_path / "merges.txt").unlink()
+    (tmp_path / "vocab.json").write_bytes(VOCAB)
+    with pytest.raises(VocabularyError, match=r"merges\.txt is not beside it"):
+        look_into(tmp_path)
+
+
+def test_directory_with_several(tmp_path):
+    for name in ("a.gguf", "b.gguf", ".hidden.gguf"):
+        (tmp_path / name).write_bytes(b"GGUF\x03\0\0\0")
+    with pytest.raises(VocabularyError, match=r"2 files \*\.gguf: give the path of one \(a\.gguf, b\.gguf\)"):
+        look_into(tmp_path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_damage_is_recognised_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    files = [file for kind in FILES for file in FILES[kind] if len(file) < 20000]
+    file = bytearray(data.draw(st.sampled_from(files)))
+    for _ in range(data.draw(st.integers(1, 5))):
+        file[data.draw(st.integers(0, min(len(file), 200) - 1))] = data.draw(st.integers(0, 255))
+    Path(path).write_bytes(bytes(file[: data.draw(st.integers(0, len(file)))]))
+    with suppress(VocabularyError):
+        assert isinstance(recognise(path), Kind)

@@ -1,0 +1,185 @@
+"""Whatever is loaded is data: no pickle is read, no code of a model is run, none of its modules imported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.no_network_no_code import payloads
+from tests.no_network_no_code.guard import run
+
+TEXT = "The quick brown fox; it's what they've said. Größe, 敏捷的 🙂"
+
+WARM_UP = f"""
+import json, os, warnings
+warnings.simplefilter("ignore")
+import crayon_hf
+from crayon_hf import conversion
+own, model, *rest = sys.argv[1:]
+TEXT = {TEXT!r}
+def facts(tokenizer):
+    return [int(i) for i in tokenizer(TEXT)["input_ids"]]
+"""
+
+AUTO = (
+    WARM_UP
+    + """
+own_class, canary = rest
+ids = facts(crayon_hf.AutoTokenizer.from_pretrained(own))  # whatever has to be imported is, from here on
+guarded = os.path.dirname(model)
+said = []
+for options in ({}, {"trust_remote_code": False}, {"use_fast": True}):
+    for _ in range(2):  # once from its files, once from what the cache has
+        tokenizer = crayon_hf.AutoTokenizer.from_pretrained(model, **options)
+        assert facts(tokenizer) == ids
+        said.append(type(tokenizer).__module__)
+try:
+    tokenizer.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False)
+except Exception as error:
+    said.append(type(error).__name__)
+for options in ({}, {"trust_remote_code": False}):
+    try:
+        crayon_hf.AutoTokenizer.from_pretrained(own_class, **options)
+    except ValueError as error:
+        assert "trust_remote_code=True" in str(error), error
+    else:
+        raise AssertionError("opened without its class")
+ran = os.path.exists(canary)
+guarded = None
+crayon_hf.AutoTokenizer.from_pretrained(own_class, trust_remote_code=True)
+print()  # behind transformers' question
+print(json.dumps([said, seen, ran, os.path.exists(canary)]))
+"""
+)
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    return tmp_path / "canary"
+
+
+@pytest.mark.slow
+def test_a_model_that_brings_code(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
+    own, model, own_class = tmp_path / "own", tmp_path / "models" / "model", tmp_path / "models" / "own-class"
+    own.mkdir()
+    (own / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    (own / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2TokenizerFast"}', encoding="utf-8")
+    payloads.model_directory(model, gpt2_like.read_bytes(), canary)
+    payloads.model_directory(own_class, gpt2_like.read_bytes(), canary, own_class=True)
+    out = run(AUTO, own, model, own_class, canary, cwd=model, HF_HUB_OFFLINE="1")
+    said, seen, ran, ran_when_trusted = json.loads(out.splitlines()[-1])
+    assert seen == []
+    assert not ran
+    assert ran_when_trusted  # a caller's own word is passed on; and these files do run where they are let
+    assert len(said) == 7
+    assert not any("evil" in module for module in said)
+    assert said[-1] == "SecurityError"  # transformers' sandbox: the template is its matter
+
+
+LOADERS = (
+    WARM_UP
+    + """
+from crayon_hf.cli import main
+from crayon_hf.corpora.job import corpus
+canary, = rest
+plain = crayon_hf.Tokenizer.from_file(own)
+crayon_hf.train_bpe([own], vocab_size=300)
+assert main(["info", "-t", own]) == 0
+for module in conversion.__path__:
+    for name in sorted(os.listdir(module)):
+        if name.endswith(".py") and name != "transformers_classes.py":
+            __import__(f"crayon_hf.formats.{name.removesuffix('.py')}")
+guarded = os.path.dirname(model)
+refused = []
+def attempt(path, load):
+    try:
+        load(path)
+    except (crayon_hf.CrayonError, OSError, ValueError) as error:
+        refused.append(type(error).__name__)
+for kind in ("pickle", "object"):
+    folder = os.path.join(model, kind)
+    for path in [folder, *sorted(os.path.join(folder, name) for name in os.listdir(folder))]:
+        attempt(path, crayon_hf.Tokenizer.from_file)
+        attempt(path, conversion.convert)
+        attempt(path, lambda path: crayon_hf.CrayonVocab().load_profile(path))
+        attempt(path, lambda path: crayon_hf.tiktoken.get_encoding(path))
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                data = file.read()
+            attempt(path, lambda path: crayon_hf.Tokenizer.from_buffer(data))
+            attempt(path, lambda path: crayon_hf.Tokenizer.from_str(data.decode("latin-1")))
+        assert main(["convert", path, "-o", os.path.join(canary + "-converted")]) != 0
+print(json.dumps([len(refused), seen, os.path.exists(canary)]))
+"""
+)
+
+
+def test_every_reader(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
+    payloads.sources(tmp_path / "sources", canary)
+    out = run(LOADERS, gpt2_like, tmp_path / "sources", canary, cwd=tmp_path / "sources")
+    refused, seen, ran = json.loads(out.splitlines()[-1])
+    assert seen == []
+    assert not ran
+    assert refused > 100
+
+
+CORPORA = (
+    WARM_UP
+    + """
+expected, canary, *paths = rest
+tokenizer = crayon_hf.Tokenizer.from_file(own)
+warm = os.path.join(os.path.dirname(canary), "warm.txt")
+with open(warm, "w") as file:
+    file.write("text")
+crayon_hf.tokenize_shard([warm], os.path.join(os.path.dirname(canary), "warm"), tokenizer=tokenizer, format="npy")
+import pyarrow, pyarrow.parquet, pyarrow.ipc
+guarded = model
+counts = []
+for number, path in enumerate(paths):
+    output = os.path.join(os.path.dirname(canary), f"out-{number}")
+    done = crayon_hf.tokenize_shard([path], output, tokenizer=tokenizer, format="npy")
+    counts.append(done.counts.tokens)
+    trained = crayon_hf.train_bpe([path], vocab_size=300)
+print(json.dumps([counts, seen, os.path.exists(canary)]))
+"""
+)
+
+
+def test_tables_with_pickles_in_their_schema(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from tokenizers import Tokenizer
+
+    texts = [TEXT, "", "a b c", TEXT * 3]
+    paths = payloads.tables(tmp_path / "tables", texts, canary)
+    count = sum(len(Tokenizer.from_file(str(gpt2_like)).encode(text).ids) for text in texts)
+    out = run(CORPORA, gpt2_like, tmp_path / "tables", count, canary, *paths, cwd=tmp_path / "tables")
+    counts, seen, ran = json.loads(out)
+    assert seen == []
+    assert not ran
+    assert counts == [count] * 3
+
+
+WORKERS = (
+    WARM_UP
+    + """
+from crayon_hf.cli import main
+output, = rest
+assert main(["tokenize", model, "-o", output, "--tokenizer", own, "--format", "npy", "--workers", "2"]) == 0
+from crayon_hf.parity.compare.children import child_command
+import subprocess
+done = subprocess.run(child_command("crayon_hf.parity.compare.children"), capture_output=True, text=True)
+assert "has no attribute 'main'" in done.stderr, done.stderr
+"""
+)
+
+
+def test_modules_in_the_working_directory(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
+    """The processes that are started for a job and for a parity report import nothing from there."""
+    model = payloads.model_directory(tmp_path / "model", gpt2_like.read_bytes(), canary)
+    (tmp_path / "corpus").mkdir()
+    for number in range(2):
+        (tmp_path / "corpus" / f"{number}.txt").write_text(TEXT, encoding="utf-8")
+    run(WORKERS, gpt2_like, tmp_path / "corpus", tmp_path / "tokens", cwd=model)
+    assert not canary.exists()

@@ -1,0 +1,152 @@
+"""What is in a file, the plain way: all of it in memory, one record after the other. The slow truth of the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from unittest import mock
+
+from crayon_hf.corpora import Documents, InputFile, Position, Reading, read_documents
+from crayon_hf.text_readers import columns, json_lines, plain_text
+
+
+class Contents(NamedTuple):
+    """Documents, and of each bad record its number and place."""
+
+    documents: list[bytes]
+    bad: list[tuple[int, int]]
+
+
+Record = tuple[bytes, bool] | None
+"""A text (of a bad record: what replaces it), and whether it is good. None: no record at all."""
+
+
+def contents(records: Iterable[Record], policy: str) -> Contents:
+    """What reading gives of records, unless it stops."""
+    found = Contents([], [])
+    for number, record in enumerate(records, 1):
+        if record is None:
+            continue
+        text, good = record
+        if not good:
+            found.bad.append((number, len(found.documents)))
+        if good or policy == "replace":
+            found.documents.append(text)
+    return found
+
+
+def json_records(data: bytes, reading: Reading) -> list[Record]:
+    """The lines of JSON lines."""
+    lines = data.split(b"\n")
+    return [_json_record(line, reading) for line in (lines if lines[-1] else lines[:-1])]
+
+
+def _json_record(line: bytes, reading: Reading) -> Record:
+    if len(line) > reading.max_document_bytes:
+        return b"", False
+    plain = line
+    while plain.startswith(b"\xef\xbb\xbf"):
+        plain = plain[3:]
+    if not plain.strip():
+        return None
+    line = line.removeprefix(b"\xef\xbb\xbf")
+    text = line.decode("utf-8", "replace")
+    good = text.encode() == line
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return b"", False
+    return _row(values, good, reading)
+
+
+def row_records(rows: Iterable[dict[str, bytes | None]], reading: Reading) -> list[Record]:
+    """The rows of a table."""
+    records = []
+    for row in rows:
+        values = {name: None if value is None else value.decode("utf-8", "replace") for name, value in row.items()}
+        good = all(value is None or values[name].encode() == value for name, value in row.items())  # type: ignore[union-attr]
+        size = sum(len(row[name] or b"") for name in re.findall(r"{(\w+)}", reading.template or "{text}"))
+        records.append((b"", False) if size > reading.max_document_bytes else _row(values, good, reading))
+    return records
+
+
+def _row(values: Any, good: bool, reading: Reading) -> Record:
+    template = reading.template or "{text}"
+    if not isinstance(values, dict):
+        return b"", False
+    text = ""
+    for literal, name in re.findall(r"([^{]*)(?:{(\w+)})?", template):
+        text += literal
+        if name:
+            value = values.get(name)
+            if not isinstance(value, str):
+                return b"", False
+            text += value
+    whole = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    good = good and whole == text
+    if good and len(whole.encode()) > reading.max_document_bytes:
+        return b"", False
+    return whole.encode(), good
+
+
+def text_records(data: bytes, reading: Reading) -> list[Record]:
+    """The documents of a text file."""
+    texts = [data] if reading.separator is None else data.split(reading.separator)
+    if not texts[-1]:
+        texts.pop()
+    return [
+        (b"", False)
+        if len(text) > reading.max_document_bytes
+        else (text.decode("utf-8", "replace").encode(), text.decode("utf-8", "ignore").encode() == text)
+        for text in texts
+    ]
+
+
+@contextlib.contextmanager
+def at_most(records: int | None) -> Iterator[None]:
+    """Batches of so many records and of so many unusual ones, found in windows of so many bytes; None: as it is."""
+    with contextlib.ExitStack() as stack:
+        for module in () if records is None else (columns, json_lines, plain_text):
+            for name in ("MOST_RECORDS", "MOST_UNUSUAL", "_COUNTED", "_WINDOW"):
+                if hasattr(module, name):
+                    stack.enter_context(mock.patch.object(module, name, records))
+        yield
+
+
+def texts_of(batch: Documents) -> list[bytes]:
+    """The documents of a batch."""
+    return [bytes(batch.data[begin:end]) for begin, end in zip(batch.begins, batch.ends, strict=True)]
+
+
+def read(file: InputFile, reading: Reading, every: int = 1) -> Contents:
+    """What `read_documents` gives, which is also what it gives when it goes on from each place where a batch ends.
+
+    `every`: from each n-th of these places. All batches are held to the end: none may be overwritten.
+    """
+    batches = list(read_documents(file, reading))
+    found = _of(batches)
+    assert [batch.size for batch in batches] == sorted(batch.size for batch in batches)
+    assert not batches or batches[-1].size == file.size
+    before = Contents([], [])
+    for i, batch in enumerate(batches):
+        before = _of(batches[: i + 1]) if i % every == 0 or batch is batches[-1] else before
+        if i % every == 0 or batch is batches[-1]:
+            position = Position(*json.loads(json.dumps(batch.position)))
+            assert position == batch.position
+            rest = _of(read_documents(file, reading, position), len(before.documents))
+            assert Contents(before.documents + rest.documents, before.bad + rest.bad) == found
+    return found
+
+
+def _of(batches: Iterable[Documents], before: int = 0) -> Contents:
+    found = Contents([], [])
+    for batch in batches:
+        texts = texts_of(batch)
+        for text in texts:
+            text.decode()
+        found.bad.extend((bad.number, before + len(found.documents) + bad.place) for bad in batch.bad)
+        found.documents.extend(texts)
+    return found

@@ -1,0 +1,255 @@
+"""Which files an input names."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from crayon_hf import CorpusError, MissingExtraError
+from crayon_hf.corpora import Reading, find_inputs, read_documents
+from crayon_hf.text_readers.documents import format_of
+from tests.text_readers.reading_reference import read, texts_of
+
+
+def make(directory: Path, *names: str) -> None:
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(b'{"text": "a"}')
+
+
+def found(*inputs: object, format: str | None = None) -> list[str]:
+    return [file.address for file in find_inputs(list(inputs), format)]  # type: ignore[arg-type]
+
+
+def test_files_and_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the inputs; below a directory by name, with known endings, none hidden."""
+    monkeypatch.chdir(tmp_path)
+    known = ["d/10.jsonl", "d/9.JSONL.GZ", "d/a/b/c.txt.zst", "d/a/x.parquet", "d/a.json", "d/z.arrow"]
+    make(tmp_path, *known, "d/readme.md", "d/.hidden.txt", "d/.git/a.txt", "d/a.gz", "d/_SUCCESS", "e.txt", "no ending")
+    assert found("d") == sorted(known)
+    assert found("e.txt", Path("d"), "no ending") == ["e.txt", *sorted(known), "no ending"]
+    assert found("e.txt", "./e.txt", "e.txt") == ["e.txt", "./e.txt", "e.txt"]
+    everything = [*known, "d/readme.md", "d/a.gz", "d/_SUCCESS"]
+    assert found("d", format="text") == sorted(everything)
+    assert found(f"file://{tmp_path}/d") == [f"{tmp_path}/{name}" for name in sorted(known)]
+    (file,) = find_inputs(["e.txt"])
+    assert (file.size, file.mark) == (13, str(os.stat("e.txt").st_mtime_ns))
+    assert find_inputs("e.txt") == [file]
+    by_hand = file._replace(address=f"file://{tmp_path}/e.txt")
+    assert [text for batch in read_documents(by_hand, Reading()) for text in texts_of(batch)] == [b'{"text": "a"}']
+    os.utime("e.txt", ns=(5, 5))
+    assert find_inputs(["e.txt"])[0].mark == "5"
+
+
+def test_what_datasets_writes_beside_its_data(tmp_path: Path) -> None:
+    make(tmp_path, "x/data-00000.arrow", "x/dataset_info.json", "x/state.json", "y/state.json")
+    assert found(tmp_path) == [f"{tmp_path}/x/data-00000.arrow", f"{tmp_path}/y/state.json"]
+
+
+def test_links(tmp_path: Path) -> None:
+    """Followed, but not in circles; the same directory by two names is two directories."""
+    make(tmp_path, "d/a.txt", "other/b.txt")
+    (tmp_path / "d/up").symlink_to(tmp_path / "d")
+    (tmp_path / "d/link").symlink_to(tmp_path / "other")
+    (tmp_path / "d/linked.txt").symlink_to(tmp_path / "other/b.txt")
+    (tmp_path / "other/back").symlink_to(tmp_path)
+    names = found(tmp_path / "d")
+    assert [os.path.relpath(name, tmp_path) for name in names[:3]] == ["d/a.txt", "d/link/b.txt", "d/linked.txt"]
+    assert len(names) == 3
+    (tmp_path / "d/dead.txt").symlink_to("nowhere")
+    with pytest.raises(CorpusError, match=r"dead\.txt: No such file"):
+        find_inputs([tmp_path / "d"])
+
+
+def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path, "a[1].txt", "a1.txt", "b*.txt", "bb.txt", "ü ?.txt", "en/1.txt", "en/x/2.txt", "de/1.txt", "de/note")
+    assert found("?[1].txt") == ["a1.txt"]
+    assert found("a[1].txt") == ["a[1].txt"]  # what is there by that name is no pattern
+    assert found("b*.txt") == ["b*.txt"]
+    assert found("b?.txt") == ["b*.txt", "bb.txt"]
+    assert found("ü*") == ["ü ?.txt"]
+    assert found("*e*/1.txt") == ["de/1.txt", "en/1.txt"]
+    assert found("[de][en]") == ["de/1.txt", "en/1.txt", "en/x/2.txt"]
+    assert found("**/*.txt")[-3:] == ["en/1.txt", "en/x/2.txt", "ü ?.txt"]
+    assert found("**/[12].txt") == ["de/1.txt", "en/1.txt", "en/x/2.txt"]
+    assert found("de/*") == ["de/1.txt", "de/note"]  # a pattern means all that it matches
+    with pytest.raises(CorpusError, match=r"de/note: its name does not say its format"):
+        read_documents(find_inputs(["de/*"])[1], Reading())
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("nope.txt", "*.txt", "empty", "empty/*", "nope/a.txt"):
+        with pytest.raises(CorpusError, match=r"No such file|no file there") as error:
+            find_inputs([tmp_path / name])
+        assert str(tmp_path / name) in str(error.value)
+    with pytest.raises(CorpusError, match="no input"):
+        find_inputs([])
+    with pytest.raises(TypeError, match="an input is int"):
+        find_inputs([5])  # type: ignore[list-item]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="mkfifo")
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe cannot be read again when a job goes on."""
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name in (tmp_path / "pipe.txt", tmp_path, "/dev/null"):
+        with pytest.raises(CorpusError, match="is not a regular file"):
+            find_inputs([name])
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="seteuid")
+def test_what_may_not_be_read() -> None:
+    """Root may read everything, so for a moment this is somebody else."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        make(directory, "a.txt", "d/b.txt")
+        file, other = find_inputs([directory])
+        (directory / "a.txt").chmod(0)
+        (directory / "d").chmod(0)
+        user = os.geteuid()
+        try:
+            if user == 0:
+                os.seteuid(65534)
+            for inputs, said in ((directory / "a.txt", r"a\.txt"), (directory, "d"), (directory / "d/*", "no file")):
+                with pytest.raises(CorpusError, match=f"{said}: Permission denied|no file there"):
+                    find_inputs([inputs])
+            for unreadable in (file, other):
+                with pytest.raises(CorpusError, match=rf"{unreadable.address}: Permission denied"):
+                    list(read_documents(unreadable, Reading()))
+        finally:
+            os.seteuid(user)
+            (directory / "d").chmod(0o755)
+
+
+def test_formats_by_name() -> None:
+    for name, expected in {
+        "a.txt": ("text", ""),
+        "A.TEXT.GZ": ("text", ".gz"),
+        "x/y.z/a.b.jsonl.zst": ("jsonl", ".zst"),
+        "a.ndjson.bz2": ("jsonl", ".bz2"),
+        "a.json.xz": ("jsonl", ".xz"),
+        "a.parquet": ("parquet", ""),
+        "a.arrow": ("arrow", ""),
+        "a.feather": ("arrow", ""),
+        "a.txt.lzma": ("text", ".lzma"),
+        "s3://b/a.jsonl": ("jsonl", ""),
+        "a": (None, ""),
+        "a.gz": (None, ".gz"),
+        "a.csv": ("csv", ""),
+        "a.xml": (None, ""),
+        "d.txt/a": (None, ""),
+        "zip://a.jsonl::s3://b/c.zip": ("jsonl", ""),
+        "simplecache::s3://b/a.txt.gz": ("text", ".gz"),
+        "https://host/a.jsonl.zst?download=true": ("jsonl", ".zst"),
+    }.items():
+        assert format_of(name) == expected
+
+
+fsspec = pytest.importorskip("fsspec")
+
+
+def test_addresses() -> None:
+    """fsspec's, of which the file system in memory is one: files, directories, patterns; reading from any place."""
+    memory = fsspec.filesystem("memory")
+    data = b"".join(b'{"text": "%d"}\n' % i for i in range(2000))
+    memory.pipe({"/c/b.jsonl": data, "/c/a.jsonl.gz": gzip.compress(data), "/c/x/y[1].jsonl": data, "/c/n.md": b""})
+    try:
+        assert found("memory://c") == ["memory:///c/a.jsonl.gz", "memory:///c/b.jsonl", "memory:///c/x/y[1].jsonl"]
+        assert found("memory://c/*.jsonl") == ["memory:///c/b.jsonl"]
+        assert found("memory://c/**/*.jsonl") == ["memory:///c/b.jsonl", "memory:///c/x/y[1].jsonl"]
+        assert found("memory://c/x/y[1].jsonl") == ["memory://c/x/y[1].jsonl"]
+        for file in find_inputs(["memory://c"]):
+            assert file.mark
+            assert read(file, Reading(batch_bytes=1000), every=10).documents == [b"%d" % i for i in range(2000)]
+        with pytest.raises(CorpusError, match=r"memory://c/nope\.txt: not there"):
+            find_inputs(["memory://c/nope.txt"])
+        for nothing in ("memory://c/*.txt", "memory://d/"):
+            with pytest.raises(CorpusError, match=nothing.replace("*", r"\*")):
+                find_inputs([nothing])
+        (file,) = find_inputs(["memory://c/b.jsonl"])
+        batches = read_documents(file, Reading(batch_bytes=1000))
+        next(batches)
+        memory.pipe("/c/b.jsonl", data * 2)
+        with pytest.raises(CorpusError, match=r"b\.jsonl has changed"):
+            list(batches)
+        unmarked = file._replace(mark="")  # as of a place that says sizes alone
+        for changed in (data * 2, data[:-1]):
+            memory.pipe("/c/b.jsonl", changed)
+            with pytest.raises(CorpusError, match=rf"b\.jsonl: has {len(changed)} bytes, expected {len(data)}"):
+                list(read_documents(unmarked, Reading()))
+        memory.rm("/c/b.jsonl")
+        with pytest.raises(CorpusError, match=r"memory://c/b\.jsonl: "):
+            list(read_documents(file, Reading()))
+    finally:
+        memory.rm("/c", recursive=True)
+
+
+def test_columns_at_an_address() -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    memory = fsspec.filesystem("memory")
+    table = pa.table({"text": [str(i) for i in range(3000)]})
+    try:
+        with memory.open("/c/a.parquet", "wb") as file:
+            parquet.write_table(table, file, row_group_size=1000)
+        for name, new in (("b.arrow", pa.ipc.new_file), ("c.arrow", pa.ipc.new_stream)):
+            with memory.open(f"/c/{name}", "wb") as file, new(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=1000)
+        for found_file in find_inputs(["memory://c"]):
+            found_texts = read(found_file, Reading(batch_bytes=30_000)).documents
+            assert found_texts == [b"%d" % i for i in range(3000)]
+    finally:
+        memory.rm("/c", recursive=True)
+
+
+def test_addresses_within_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("x/1.jsonl", "x/2.jsonl", "note.md"):
+            archive.writestr(name, b'{"text": "%s"}' % name.encode())
+    for inputs, expected in (
+        (f"zip://x/*.jsonl::{tmp_path}/a.zip", [b"x/1.jsonl", b"x/2.jsonl"]),
+        (f"zip://::{tmp_path}/a.zip", [b"x/1.jsonl", b"x/2.jsonl"]),
+        (f"zip://x/2.jsonl::file://{tmp_path}/a.zip", [b"x/2.jsonl"]),
+    ):
+        files = find_inputs([inputs])
+        texts = [text for file in files for batch in read_documents(file, Reading()) for text in texts_of(batch)]
+        assert texts == expected
+    make(tmp_path, "x::y.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert found("x::y.jsonl") == ["x::y.jsonl"]
+
+
+def test_a_driver_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CorpusError, match=r"nosuch://a/b: .*nosuch"):
+        find_inputs(["nosuch://a/b"])
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(MissingExtraError, match=r"abfs://a/b: the driver .* is missing: .*adlfs"):
+        find_inputs(["abfs://a/b"])
+    for module in ("fsspec", "fsspec.core"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"s3://a/b: .*fsspec, .*: pip install 'crayon-hf\[corpora\]'"):
+        find_inputs(["s3://a/b"])
+
+
+def test_what_is_imported() -> None:
+    """Plain files need neither fsspec nor pyarrow."""
+    code = """
+import sys, tempfile, os
+from crayon_hf.corpora import *
+path = os.path.join(tempfile.mkdtemp(), "a.jsonl")
+open(path, "w").write('{"text": "a"}')
+assert [len(batch.begins) for batch in read_documents(find_inputs([path])[0], Reading())] == [1]
+assert not {"fsspec", "pyarrow", "zstandard", "transformers"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,381 @@
+"""Text and JSON lines, plain and packed: the documents and bad records that the slow twin finds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crayon_hf import BadRecordError, CorpusError
+from crayon_hf.corpora import InputFile, Position, Reading, find_inputs, read_documents
+from crayon_hf.text_readers.batches import MOST_RECORDS, MOST_UNUSUAL
+from tests.text_readers.reading_reference import Contents, at_most, contents, json_records, read, text_records, texts_of
+
+
+def _zstandard(data: bytes) -> bytes:
+    return bytes(pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(data))
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
+    ".zst": _zstandard,
+}
+MEMBERS = [packing for packing in PACKERS if packing not in ("", ".lzma")]  # these may be put behind each other
+
+POLICIES = ["skip", "replace"]
+
+LINES = [
+    b'{"text": "one"}',
+    b'{"id": 1, "text": "zw\xc3\xb6lf \\u00e9\\n", "title": "t"}',
+    '{"title": "漢字", "text": "\\ud83d\\ude42 🙂"}'.encode(),
+    b'{"text": ""}',
+    b"",
+    b" \t \r",
+    b"\x0b\x0c",
+    b'\xef\xbb\xbf{"text": "BOM", "title": ""}',
+    b"\xef\xbb\xbf",
+    b'{"text": "CRLF", "title": "x"}\r',
+    b'{"text": null}',
+    b'{"text": 5}',
+    b'{"text": ["a"], "title": "x"}',
+    b'{"other": "text"}',
+    b'["text"]',
+    b'"text"',
+    b"{",
+    b'{"text": "open',
+    b'{"text": "a"} {"text": "b"}',
+    b'{"text": "a\tb"}',
+    b'{"text": "bad \xff\xe6\xbc!", "title": "t"}',
+    b'{"text": "fine", "title": "\xe2\x82"}',
+    b'\xff{"text": "a"}',
+    b'{"text": "lone \\ud800!", "title": "\\udc00\\ud83d"}',
+    b'{"text": NaN, "title": "x"}',
+    b'{"x": NaN, "text": "with NaN", "title": "x"}',
+    b'{"text": "first", "text": "last", "title": "x"}',
+    b'{"te\\u0078t": "by another name", "title": "x"}',
+    b'{"x": ' + b"[" * 3000 + b"]" * 3000 + b', "text": "deep", "title": "x"}',
+    b'{"x": ' + b"7" * 5000 + b', "text": "long number", "title": "x"}',
+    b'{"text": "' + b"long " * 40 + b'", "title": "x"}',
+    b'{"text": "' + b"\\u6f22" * 40 + b'", "title": "x"}',
+]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("corpus")
+
+
+def file_of(directory: Path, name: str, data: bytes) -> InputFile:
+    path = directory / name
+    path.write_bytes(data)
+    (file,) = find_inputs([path])
+    return file
+
+
+@pytest.mark.concurrency
+@given(
+    lines=st.lists(st.sampled_from(LINES), max_size=30),
+    ending=st.sampled_from([b"", b"\n", b"\n\n"]),
+    batch_bytes=st.integers(1, 400) | st.just(1 << 20),
+    most=st.integers(1, 300) | st.just(1 << 20),
+    policy=st.sampled_from(POLICIES),
+    template=st.sampled_from([None, None, "{title}: {text}", "{text}{text}!"]),
+    packing=st.sampled_from(["", "", ".gz", ".zst"]),
+    records=st.sampled_from([None, 1, 2, 7]),
+)
+@settings(max_examples=250, deadline=None)
+def test_json_lines(
+    directory: Path,
+    lines: list[bytes],
+    ending: bytes,
+    batch_bytes: int,
+    most: int,
+    policy: str,
+    template: str | None,
+    packing: str,
+    records: int | None,
+) -> None:
+    data = b"\n".join(lines) + ending
+    file = file_of(directory, f"some.jsonl{packing}", PACKERS[packing](data))
+    reading = Reading(
+        template=template, batch_bytes=batch_bytes, max_document_bytes=most, bad_records=policy, threads=1
+    )
+    with at_most(records):
+        assert read(file, reading) == contents(json_records(data, reading), policy)
+
+
+@pytest.mark.concurrency
+@given(
+    pieces=st.lists(
+        st.sampled_from([b"a", b"b", b"aa", b"ab", "é漢🙂".encode(), b"\xff", b"\xe6\xbc", b"\r\n", b"x" * 40])
+    ),
+    separator=st.sampled_from([None, b"a", b"aa", b"aba", b"aab", b"\n", b"\r\n", b"\x00", b"\xbc\x97"]),
+    batch_bytes=st.integers(1, 50) | st.just(1 << 20),
+    most=st.integers(1, 60) | st.just(1 << 20),
+    policy=st.sampled_from(POLICIES),
+    packing=st.sampled_from(["", "", ".bz2", ".xz"]),
+    records=st.sampled_from([None, 1, 2, 7]),
+)
+@settings(max_examples=250, deadline=None)
+def test_text(
+    directory: Path,
+    pieces: list[bytes],
+    separator: bytes | None,
+    batch_bytes: int,
+    most: int,
+    policy: str,
+    packing: str,
+    records: int | None,
+) -> None:
+    data = b"".join(pieces)
+    file = file_of(directory, f"some.txt{packing}", PACKERS[packing](data))
+    reading = Reading(
+        separator=separator, batch_bytes=batch_bytes, max_document_bytes=most, bad_records=policy, threads=1
+    )
+    with at_most(records):
+        assert read(file, reading) == contents(text_records(data, reading), policy)
+
+
+def test_what_is_a_document_of_a_text_file(tmp_path: Path) -> None:
+    for data, expected in {
+        b"": [],
+        b"|": [b""],
+        b"a": [b"a"],
+        b"a|": [b"a"],
+        b"|a||\r\nb|": [b"", b"a", b"", b"\r\nb"],
+        b"\xef\xbb\xbfa|\xef\xbb\xbf": [b"\xef\xbb\xbfa", b"\xef\xbb\xbf"],  # a byte order mark is text like any other
+    }.items():
+        assert read(file_of(tmp_path, "a.txt", data), Reading(separator=b"|")).documents == expected
+        assert read(file_of(tmp_path, "a.txt", data), Reading()).documents == ([data] if data else [])
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packings(packing: str, tmp_path: Path) -> None:
+    """Larger than what is unpacked at once, and in several members."""
+    rows = [f"漢字 and more {i} " * (i % 50) for i in range(4000)]
+    lines = [json.dumps({"text": row}, ensure_ascii=i % 2 == 0).encode() + b"\n" for i, row in enumerate(rows)]
+    data = b"".join(lines)
+    packed = PACKERS[packing](data)
+    versions = [packed]
+    if packing in MEMBERS:
+        empty = PACKERS[packing](b"")
+        versions.append(empty + PACKERS[packing](data[:777]) + empty + PACKERS[packing](data[777:]) + empty)
+    if packing in (".gz", ".xz", ".lzma"):
+        versions.append(packed + b"\0" * 512)
+    for version in versions:
+        file = file_of(tmp_path, f"a.jsonl{packing}", version)
+        for batch_bytes in (100_000, 16 << 20):
+            found = read(file, Reading(batch_bytes=batch_bytes), every=7)
+            assert found == Contents([row.encode() for row in rows], [])
+
+
+@pytest.mark.parametrize("packing", list(PACKERS)[1:])
+def test_damaged_files(packing: str, tmp_path: Path) -> None:
+    """Wherever it is cut, and whatever is behind it: never fewer documents in silence."""
+    data = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(300))
+    packed = PACKERS[packing](data)
+    damaged = [packed[:size] for size in range(len(packed))]
+    damaged += [packed + b"more", packed + packed[:-1], b"not packed", packed[:-40] + b"\x55" * 20 + packed[-20:]]
+    reading = Reading(bad_records="skip")  # it is not a bad record
+    for version in damaged:
+        file = file_of(tmp_path, f"a.jsonl{packing}", version)
+        with pytest.raises(CorpusError, match=rf"a\.jsonl{packing}: damaged \{packing} file: ") as error:
+            list(read_documents(file, reading))
+        assert not isinstance(error.value, BadRecordError)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"{", r"is not JSON: .*format='text'"),
+        (b"[1]", r"is a JSON list, expected an object with 'text'"),
+        (b'{"a": 1, "b": 2}', r"has no 'text'; it has 'a', 'b'"),
+        (b'{"text": null}', r"'text' is None, expected str"),
+        (b'{"text": 5}', r"'text' is int, expected str"),
+        (b'{"text": "\xff"}', r"is not UTF-8: invalid byte at offset 10 of the line"),
+        (b'{"text": "\\ud800"}', r"'text' has a lone surrogate, which is not valid text"),
+        (b"[" * 100_000, r"is not JSON: "),
+        (b'{"text": "' + b"x" * 200_000 + b'"}', r"has 200012 bytes, more than max_document_bytes \(150000\)"),
+    ],
+    ids=["syntax", "list", "member", "null", "number", "bytes", "surrogate", "deep", "long"],
+)
+@pytest.mark.parametrize("packing", ["", ".gz"])
+def test_bad_lines(line: bytes, message: str, packing: str, tmp_path: Path) -> None:
+    """Each kind, by each policy: its number, its place, and why."""
+    data = b'{"text": "one"}\n\n\n' + line + b'\n{"text": "two"}'
+    file = file_of(tmp_path, f"bad.jsonl{packing}", PACKERS[packing](data))
+    for batch_bytes in (5, 40, 1 << 20):
+        reading = Reading(batch_bytes=batch_bytes, max_document_bytes=150_000)
+        with pytest.raises(BadRecordError, match=rf"bad\.jsonl{packing}, line 4: {message}"):
+            list(read_documents(file, reading))
+        for policy, expected in (("skip", [b"one", b"two"]), ("replace", [b"one", None, b"two"])):
+            batches = list(read_documents(file, reading._replace(bad_records=policy)))
+            texts = [text for batch in batches for text in texts_of(batch)]
+            replacement = b"" if b"\xff" not in line and b"ud800" not in line else "\ufffd".encode()
+            assert texts == [replacement if text is None else text for text in expected]
+            (bad,) = (bad for batch in batches for bad in batch.bad)
+            assert (bad.address, bad.number, bad.what) == (file.address, 4, "line")
+            with pytest.raises(BadRecordError, match=rf"line 4: {message}"):
+                raise bad.error()
+
+
+def test_bad_texts(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "bad.txt", b"one|tw\xe6\xbco\xff|" + b"x" * 50 + b"|four")
+    with pytest.raises(BadRecordError, match=r"bad\.txt, document 2: is not UTF-8: invalid byte at offset 2"):
+        list(read_documents(file, Reading(separator=b"|")))
+    for batch_bytes in (1, 1 << 20):
+        reading = Reading(separator=b"|", bad_records="replace", batch_bytes=batch_bytes, max_document_bytes=49)
+        batches = list(read_documents(file, reading))
+        texts = [text.decode() for batch in batches for text in texts_of(batch)]
+        assert texts == ["one", "tw\ufffdo\ufffd", "", "four"]
+        assert [(bad.number, bad.what, bad.reason) for batch in batches for bad in batch.bad] == [
+            (2, "document", "is not UTF-8: invalid byte at offset 2"),
+            (3, "document", "has 50 bytes, more than max_document_bytes (49)"),
+        ]
+
+
+def test_every_document_at_the_limit(tmp_path: Path) -> None:
+    """As many bytes as allowed are allowed, wherever a block ends."""
+    for batch_bytes in range(1, 40):
+        for most, expected in ((9, [b"x" * 9, b"y"]), (8, [b"y"])):
+            reading = Reading(separator=b"--", batch_bytes=batch_bytes, max_document_bytes=most, bad_records="skip")
+            for data in (b"x" * 9 + b"--y", b"y--" + b"x" * 9, b"y--" + b"x" * 9 + b"--"):
+                found = read(file_of(tmp_path, "a.txt", data), reading)
+                assert sorted(found.documents) == sorted(expected)
+    line = b'{"text": "twenty-three"}'
+    for batch_bytes in range(1, 60, 7):
+        for most, bad in ((len(line), []), (len(line) - 1, [(1, 0), (3, 0)])):
+            reading = Reading(batch_bytes=batch_bytes, max_document_bytes=most, bad_records="skip")
+            for data in (line + b"\n\n" + line + b"\n", line + b"\n\n" + line):
+                assert read(file_of(tmp_path, "a.jsonl", data), reading).bad == bad
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a.jsonl.gz"])
+def test_a_file_that_changes(name: str, tmp_path: Path) -> None:
+    """Before it is read, and while it is."""
+    data = b'{"text": "a"}\n' * 1000
+    packing = Path(name).suffix if name.endswith("gz") else ""
+    reading = Reading(separator=b"\n", batch_bytes=100)
+
+    def version(count: int) -> bytes:
+        return PACKERS[packing](b'{"text": "a%d"}\n' % count * count)
+
+    file = file_of(tmp_path, name, version(1000))
+    path = Path(file.address)
+    path.write_bytes(version(1001))
+    with pytest.raises(CorpusError, match=rf"{name} has changed since it was found"):
+        list(read_documents(file, reading))
+    for change in (version(999), version(1500), b""):
+        file = file_of(tmp_path, name, version(1000))
+        batches = read_documents(file, reading)
+        next(batches)
+        path.write_bytes(change)
+        with pytest.raises(CorpusError, match=rf"{name}"):
+            list(batches)
+    file = file_of(tmp_path, name, PACKERS[packing](data))
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(CorpusError, match="written to"):
+        list(read_documents(file, reading))
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "a.jsonl", b"{}")
+    Path(file.address).unlink()
+    with pytest.raises(CorpusError, match=r"a\.jsonl: No such file"):
+        list(read_documents(file, Reading()))
+    Path(file.address).mkdir()
+    with pytest.raises(CorpusError, match=r"a\.jsonl: Is a directory"):
+        list(read_documents(file, Reading()))
+
+
+def test_settings_that_make_no_sense(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "a.jsonl", b"")
+    assert list(read_documents(file, Reading())) == []
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"format": "xml"}, ValueError, "format is 'xml', expected one of text, jsonl, csv, tsv, parquet, arrow"),
+        ({"bad_records": "ignore"}, ValueError, "bad_records is 'ignore', expected one of stop, skip, replace"),
+        ({"batch_bytes": 0}, ValueError, "batch_bytes is 0"),
+        ({"max_document_bytes": -1}, OverflowError, "max_document_bytes is -1"),
+        ({"threads": "2"}, TypeError, "threads is str"),
+        ({"separator": b""}, ValueError, "separator is b''"),
+        ({"separator": "\n"}, ValueError, "separator is .*expected bytes"),
+        ({"column": 1}, TypeError, "column is int"),
+        ({"template": "{a"}, ValueError, "template '{a': expected '}' before end of string"),
+        ({"template": "{}"}, ValueError, "expected the name of a column between braces"),
+        ({"template": "{a!r}"}, ValueError, "expected the name of a column between braces"),
+        ({"template": "{a:>9}"}, ValueError, "expected the name of a column between braces"),
+        ({"template": "a {{b}}"}, ValueError, "names no column"),
+        ({"template": "{text}", "format": "text"}, ValueError, "template are for files with columns"),
+    ]
+    for setting, error, message in cases:
+        with pytest.raises(error, match=message):
+            read_documents(file, Reading(**setting))
+    with pytest.raises(CorpusError, match=r"a\.xml: its name does not say its format"):
+        read_documents(InputFile("a.xml", 0), Reading())
+    with pytest.raises(CorpusError, match=r"a\.parquet\.gz: it holds a parquet file"):
+        read_documents(InputFile("a.parquet.gz", 0), Reading())
+    with pytest.raises(CorpusError, match=r"a\.jsonl.* go on at 5"):
+        list(read_documents(file, Reading(), Position(5, 0, 1)))
+
+
+def test_templates(tmp_path: Path) -> None:
+    rows = [{"a.b": "x", "c d": "{y}", "": "z"}, {"c d": "", "a.b": "é"}]
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    file = file_of(tmp_path, "a.jsonl", data)
+    found = read(file, Reading(template="{{{c d}}}\n{a.b}{c d}é")).documents
+    assert [text.decode() for text in found] == ["{{y}}\nx{y}é", "{}\néé"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "bad.txt", "bad.jsonl"])
+def test_very_short_records(name: str, tmp_path: Path) -> None:
+    """A batch has so many records, and so many bad ones, however many bytes it may have: each costs memory."""
+    if name.startswith("bad"):
+        data, most, bad = b"\xff\n" * 40_000, MOST_UNUSUAL, 40_000
+    elif name.endswith("txt"):
+        data, most, bad = b"\n" * 700_000, 2 * MOST_RECORDS, 0
+    else:
+        data, most, bad = b'{"text":""}\n' * 300_000, MOST_RECORDS, 0
+    reading = Reading(separator=b"\n" if name.endswith("txt") else None, bad_records="skip")
+    documents = found = 0
+    for batch in read_documents(file_of(tmp_path, name, data), reading):
+        assert len(batch.begins) + len(batch.bad) <= most
+        documents += len(batch.begins)
+        found += len(batch.bad)
+    assert documents + found == data.count(b"\n")
+    assert found == bad
+
+
+def test_a_batch_stays_as_it_is(tmp_path: Path) -> None:
+    """While anything shows it; memory of what nothing shows is used again."""
+    data = b"".join(b'{"text": "%d"}\n' % i * 1 for i in range(20_000))
+    file = file_of(tmp_path, "a.jsonl", data)
+    reading = Reading(batch_bytes=10_000)
+    held: list[tuple[Any, list[bytes]]] = []
+    places = []
+    for i, batch in enumerate(read_documents(file, reading)):
+        if i % 3 == 0:
+            held.append((batch, texts_of(batch)))
+        places.append(id(batch.data.obj))
+    assert all(texts_of(batch) == texts for batch, texts in held)
+    held.clear()
+    places = [id(batch.data.obj) for batch in _dropped(read_documents(file, reading))]
+    assert len(set(places)) <= 4 < len(places)
+
+
+def _dropped(batches: Iterator[Any]) -> Iterator[Any]:
+    while (batch := next(batches, None)) is not None:
+        yield batch
+        del batch
