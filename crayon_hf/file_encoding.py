@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from crayon_hf.tokenizer import Tokenizer
-
 CHUNK_BYTES = 1 << 20
 _LARGEST_READ = 1 << 28
 """A window over what is not mapped is no larger than this to begin with."""
@@ -43,22 +41,22 @@ class FileChunk(NamedTuple):
 
 
 def encode_file(
-    tokenizer: Tokenizer,
+    engine: Any,
+    special_as_text: bool,
     file: Any,
     *,
     chunk_bytes: int = CHUNK_BYTES,
     offsets: bool = False,
     add_special_tokens: bool = True,
 ) -> Iterator[FileChunk]:
-    """See `Tokenizer.encode_file`."""
+    """See `Tokenizer.encode_file`, which gives its engine and whether special tokens in the text are plain text."""
     validation.check_flags(offsets=offsets, add_special_tokens=add_special_tokens)
     if validation.unsigned(chunk_bytes, "chunk_bytes", 62) == 0:
         raise ValueError("chunk_bytes is 0, expected at least 1")
-    engine, as_text = tokenizer._current_engine(), tokenizer._special_as_text
     opened, own = open_binary(file)
     if not isinstance(engine, _core.Engine):
-        return _delegated(engine, opened, own, add_special_tokens, as_text, offsets)
-    encoder = _core.StreamEncoder(engine, add_special_tokens, as_text, offsets)
+        return _delegated(engine, opened, own, add_special_tokens, special_as_text, offsets)
+    encoder = _core.StreamEncoder(engine, add_special_tokens, special_as_text, offsets)
     if own and stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
         return _mapped(encoder, opened, chunk_bytes)
     return _read(encoder, opened, own, min(chunk_bytes, _LARGEST_READ))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
@@ -14,10 +14,15 @@ from crayon_hf.formats.repository import as_the_library_writes
 from crayon_hf.tokenizer_json.document import ids_of
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
-if TYPE_CHECKING:
-    from crayon_hf.tokenizer import Tokenizer
-
 _BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+
+
+class Opened(Protocol):
+    """An open `crayon_hf.Tokenizer`: this folder is below that one."""
+
+    def to_str(self, pretty: bool = False) -> str: ...
+
+    def _current_engine(self) -> Any: ...
 
 
 class Ranks(NamedTuple):
@@ -40,7 +45,7 @@ class CrayonV2(NamedTuple):
     """How many tokens CRAYON can give."""
 
 
-def to_tokenizer_json(vocabulary: Converted | Tokenizer) -> bytes:
+def to_tokenizer_json(vocabulary: Converted | Opened) -> bytes:
     """The ``tokenizer.json``, as the ``tokenizers`` library writes it."""
     if isinstance(vocabulary, Converted):
         written: bytes = as_the_library_writes(vocabulary.tokenizer_json)
@@ -48,7 +53,7 @@ def to_tokenizer_json(vocabulary: Converted | Tokenizer) -> bytes:
     return vocabulary.to_str(pretty=True).encode()
 
 
-def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
+def to_tiktoken(vocabulary: Converted | Opened) -> Ranks:
     """The ranks of a byte-level BPE vocabulary, when tiktoken does the same with them.
 
     tiktoken joins what has a rank, lowest rank first, and takes a whole piece that has one as it is. UnsupportedError
@@ -72,7 +77,7 @@ def to_tiktoken(vocabulary: Converted | Tokenizer) -> Ranks:
     return Ranks(write_ranks(ranks), _pattern(document), added)
 
 
-def to_crayon_v2(vocabulary: Converted | Tokenizer) -> CrayonV2:
+def to_crayon_v2(vocabulary: Converted | Opened) -> CrayonV2:
     """The tokens of the model as a longest-match cartridge, over bytes.
 
     The model's tokens are spelled as the model sees text: where a normalizer or a pre-tokenizer writes ``▁`` for a
@@ -96,7 +101,7 @@ def count_tokens(converted: Converted) -> int:
     return len({**ids_of(document["model"]), **_added_tokens(document)})
 
 
-def _converted(vocabulary: Converted | Tokenizer) -> Converted:
+def _converted(vocabulary: Converted | Opened) -> Converted:
     if isinstance(vocabulary, Converted):
         return vocabulary
     metadata = json.loads(vocabulary._current_engine().metadata)

@@ -297,7 +297,14 @@ class Tokenizer(Changes, AsyncMethods, SplitMethods):
         """
         from crayon_hf.file_encoding import encode_file
 
-        return encode_file(self, file, chunk_bytes=chunk_bytes, offsets=offsets, add_special_tokens=add_special_tokens)
+        return encode_file(
+            self._current_engine(),
+            self._special_as_text,
+            file,
+            chunk_bytes=chunk_bytes,
+            offsets=offsets,
+            add_special_tokens=add_special_tokens,
+        )
 
     @overload  # a str is a sequence of str, and its count an int all the same
     def count_tokens(  # type: ignore[overload-overlap]

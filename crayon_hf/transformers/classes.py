@@ -8,7 +8,7 @@ so that what the class itself overrides goes on counting; only what it inherits 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
@@ -16,11 +16,8 @@ from crayon_hf.transformers.damage import damage_named
 from crayon_hf.transformers.replaced import note_replaced
 from crayon_hf.util.reference import reference_class
 
-if TYPE_CHECKING:
-    from crayon_hf.transformers.fast import CrayonTokenizerFast
-
-_base: type[CrayonTokenizerFast] | None = None
-_classes: dict[type, type[CrayonTokenizerFast]] = {}
+_base: type[Any] | None = None
+_classes: dict[type, type[Any]] = {}
 _lock = threading.Lock()
 
 
@@ -50,7 +47,7 @@ class CrayonMeta(type):
         return f"<class '{name}'>" if stock is None else f"<class 'crayon_hf.CrayonTokenizerFast' for '{name}'>"
 
 
-def derive_from(base: type[CrayonTokenizerFast]) -> None:
+def derive_from(base: type[Any]) -> None:
     """Derive all of our classes from `CrayonTokenizerFast`, which imports this module."""
     global _base
     _base = base
@@ -62,7 +59,7 @@ def stock_class(cls: type) -> type:
     return stock if isinstance(stock, type) else PreTrainedTokenizerFast if cls is _base else cls
 
 
-def class_for(stock: type) -> type[CrayonTokenizerFast]:
+def class_for(stock: type) -> type[Any]:
     """Our class for a tokenizer class of transformers, the same one each time."""
     made = _classes.get(stock)
     if made is None:

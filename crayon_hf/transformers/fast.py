@@ -219,7 +219,8 @@ def adopt_new(tokenizer: Any) -> None:
 
 def _class_for(stock: type) -> type[CrayonTokenizerFast]:
     """`class_for`, by a name that a pickle finds with this module."""
-    return class_for(stock)
+    made: type[CrayonTokenizerFast] = class_for(stock)
+    return made
 
 
 def _reduce_class(cls: CrayonMeta) -> Any:

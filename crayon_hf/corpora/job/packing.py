@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from crayon_hf.corpora.job.best_fit import best_fit
+from crayon_hf.corpora.job.sequences import Sequences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,18 +32,6 @@ _AT_ONCE = 1 << 20
 
 Before = Callable[[int], dict[str, Any]]
 """What a state has to say when everything before a document of a call is done."""
-
-
-class Sequences(NamedTuple):
-    """Some sequences, one after the other."""
-
-    ids: npt.NDArray[Any]
-    splits: npt.NDArray[np.int64]
-    """Where each sequence begins, and the last one ends."""
-    pieces: npt.NDArray[np.int64]
-    """Where each piece of a document (and each padding) begins, and the last one ends."""
-    padding: npt.NDArray[np.int64]
-    """Of each sequence, how many tokens at its end are padding."""
 
 
 def packed(shards: Shards, options: Options, pad_id: int | None) -> Shards | Packer:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from crayon_hf.corpora.job.packing import Sequences
+    from crayon_hf.corpora.job.sequences import Sequences
     from crayon_hf.corpora.storage import Desk
     from crayon_hf.text_readers.documents import BadRecord
 

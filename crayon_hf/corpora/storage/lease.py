@@ -23,14 +23,12 @@ import socket
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 from crayon_hf.corpora.storage import waiting
 from crayon_hf.errors import CrayonError, JobError, StoreError
 from crayon_hf.util.files import try_lock
-
-if TYPE_CHECKING:
-    from crayon_hf.corpora.storage.store import Store
 
 _SECONDS = 60.0
 _SETTLED = 2.0
@@ -54,6 +52,21 @@ def confirm(path: str) -> None:
             lease.confirm()
 
 
+class LeaseStore(Protocol):
+    """The requests of an object store that a lease makes."""
+
+    has_conditions: bool | None
+    """Whether the store creates a key only where there is none; None before the first try."""
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def write(self, path: str, data: bytes) -> None: ...
+
+    def create(self, path: str, data: bytes) -> bool: ...
+
+    def remove(self, paths: Iterable[str]) -> None: ...
+
+
 class _Holder(NamedTuple):
     """One of the chain."""
 
@@ -66,7 +79,7 @@ class _Holder(NamedTuple):
 class Lease:
     """A lease, and its beats in a thread until `release`. JobError while somebody else has it."""
 
-    def __init__(self, store: Store, path: str, busy: str) -> None:
+    def __init__(self, store: LeaseStore, path: str, busy: str) -> None:
         """`path` is that of the lock, ``OUT/_crayon/NAME``; `busy` is what an error says."""
         self._store, self._path, self._busy = store, path, busy
         self._seconds = lease_seconds()

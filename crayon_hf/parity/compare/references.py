@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from crayon_hf.errors import UnsupportedError
+from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.extras import needed
 
 from ..inputs.texts import UnknownVocabularyError, shared_directory
@@ -102,17 +103,13 @@ class Vocabulary:
 
     def open_ours(self) -> Any:
         """Our ``Tokenizer`` of the same vocabulary; for ``transformers``, what our ``AutoTokenizer`` gives."""
-        import crayon_hf
-
         if self.kind == "transformers":
             return open_tokenizer("crayon_hf", str(self.path))
         if self.ours or self.kind != "tiktoken":
-            return crayon_hf.Tokenizer.from_file(self.ours or str(self.path))
+            return Tokenizer.from_file(self.ours or str(self.path))
         if self.pattern is None:
-            return crayon_hf.Tokenizer.from_tiktoken(str(self.path), name=self.encoding)
-        return crayon_hf.Tokenizer.from_tiktoken(
-            str(self.path), pattern=self.pattern, special_tokens=dict(self.special_tokens)
-        )
+            return Tokenizer.from_tiktoken(str(self.path), name=self.encoding)
+        return Tokenizer.from_tiktoken(str(self.path), pattern=self.pattern, special_tokens=dict(self.special_tokens))
 
     def reference_side(self, threads: int = 1) -> Side:
         """The reference, ready for comparison; ``threads`` is for tiktoken, which takes no count from outside."""

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from crayon_hf.tokenizer import Tokenizer
+
 from ..compare.references import Vocabulary, byte_level_alphabet, find, tiktoken_gpt2_pattern, tiktoken_pieces
 from ..inputs.texts import UnknownVocabularyError, shared_directory
 
@@ -32,11 +34,9 @@ def find_any(spec: str, directory: str) -> Vocabulary:
         return find(spec)
     if not path.is_file():
         raise UnknownVocabularyError(f"no vocabulary {spec!r}: there is no file {path}")
-    import crayon_hf
-
     name = spec if spec in _MODELS else path.stem
     converted = Path(directory) / f"{name}.json"
-    crayon_hf.Tokenizer.from_file(str(path)).save(str(converted))
+    Tokenizer.from_file(str(path)).save(str(converted))
     return Vocabulary(name, "tokenizers", converted, model=str(path))
 
 

@@ -25,13 +25,13 @@ class _FirstImport:
 
     def install(self) -> None:
         try:
-            from crayon_hf import patching as installing
+            from crayon_hf import patching
             from crayon_hf.patching import startup
         except ImportError as error:  # another Python, to which the environment came down
             print(f"crayon-hf: warning: not installed in {sys.executable}: {error}", file=sys.stderr)
             return
         wanted = startup.libraries(os.environ.get("CRAYON_INSTALL"))
-        installing.install(**{name: name in wanted for name in startup.LIBRARIES})
+        patching.install(**{name: name in wanted for name in startup.LIBRARIES})
 
 
 def _run_the_next() -> None:

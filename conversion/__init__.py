@@ -1,0 +1,1 @@
+"""Scripts that compile published vocabularies into cartridges: ``python -m conversion`` lists them."""

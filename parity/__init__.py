@@ -1,0 +1,1 @@
+"""Suites that compare crayon-hf with reference libraries: ``python -m parity`` lists them."""
