@@ -9,7 +9,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+if find_spec("crayon_hf._core") is None:
+    raise ImportError(
+        f"{Path(__file__).parent} is a source tree that is not compiled for this Python: run `python -m pip install -e .` "
+        "in the directory above it, or start Python elsewhere to import an installed crayon_hf"
+    )
 
 from crayon_hf import budgets, decode_stream, fingerprints
 from crayon_hf._core import Encoding, __version__, trim

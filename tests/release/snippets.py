@@ -1,7 +1,8 @@
 """The code blocks of README and of the documentation, run as they stand, page by page.
 
 ``python tests/release/snippets.py README.md`` does so with the crayon-hf that is installed. The blocks of a page run
-in order, in a directory that has README.md, CHANGELOG.md and docs/. Blocks of ``python`` and ``sh`` must not fail. A
+in order, in a directory that has README.md, CHANGELOG.md and docs/; with ``--in-clone`` before the page, in the root of
+this tree, as in a Python started there: files that the blocks make are removed. Blocks of ``python`` and ``sh`` must not fail. A
 block of ``text`` right after one of ``python`` is what that one prints. ``<!--- skip: next -->`` in front of a block
 says that it needs what a test does not have: the network, an account, a GPU, a cluster.
 """
@@ -66,11 +67,31 @@ def compare(example: Example) -> None:
         assert printed == example.parsed, f"it prints\n{printed}"
 
 
+@contextlib.contextmanager
+def elsewhere() -> Iterator[Path]:
+    """A temporary directory with what the blocks read."""
+    with tempfile.TemporaryDirectory(prefix="crayon-snippets-") as directory:
+        place = Path(directory)
+        shutil.copytree(ROOT / "docs", place / "docs")
+        for name in ("README.md", "CHANGELOG.md"):
+            shutil.copy(ROOT / name, place / name)
+        yield place
+
+
+@contextlib.contextmanager
+def in_clone() -> Iterator[Path]:
+    """The root of this tree, first on the path of imports, and without what the blocks add to it."""
+    before = set(ROOT.iterdir())
+    sys.path[0] = ""
+    try:
+        yield ROOT
+    finally:
+        for path in set(ROOT.iterdir()) - before:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
     """Run the blocks of a page in a directory: the first line of each, and its seconds. What fails is raised."""
-    shutil.copytree(ROOT / "docs", place / "docs")
-    for name in ("README.md", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, place / name)
     before, path = os.getcwd(), os.environ["PATH"]
     os.chdir(place)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), path])
@@ -89,10 +110,11 @@ def run(page: str, place: Path) -> Iterator[tuple[str, float]]:
 
 def main(names: list[str]) -> int:
     """Run pages, print a line for each block; 1 when one failed."""
-    for page in names or pages():
-        with tempfile.TemporaryDirectory(prefix="crayon-snippets-") as directory:
+    home = in_clone if names[:1] == ["--in-clone"] else elsewhere
+    for page in names[home is in_clone :] or pages():
+        with home() as place:
             try:
-                for line, seconds in run(page, Path(directory)):
+                for line, seconds in run(page, place):
                     print(f"{seconds:7.1f} s  {line[:90]}", flush=True)
             except Exception as error:
                 print(error, file=sys.stderr)
