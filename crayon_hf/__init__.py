@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if find_spec("crayon_hf._core") is None:
     raise ImportError(
-        f"{Path(__file__).parent} is a source tree that is not compiled for this Python: run `python -m pip install -e .` "
-        "in the directory above it, or start Python elsewhere to import an installed crayon_hf"
+        f"{Path(__file__).parent} is a source tree that is not compiled for this Python: run `python -m pip install -e "
+        ".` in the directory above it, or start Python elsewhere to import an installed crayon_hf"
     )
 
 from crayon_hf import budgets, decode_stream, fingerprints

@@ -654,7 +654,7 @@ def quicken(tokenizer: type, truncation: type, padding: type, state: type, added
     """Give the class `Tokenizer` its shortest calls in C++. They leave all but the usual arguments to those of Python.
 
     `truncation` and `padding` are the named tuples of its settings; `state`, `added` and `handed` the classes
-    `TokenizerState`, `AddedTokens` and `Handed`, whose slots they read.
+    `TokenizerState`, `AddedTokens` and `BorrowedComponent`, whose slots they read.
     """
 
 def quicken_fast(fast: type, stock: type, tokenizer: type, converts_plainly: Callable[[type], bool]) -> None:

@@ -20,7 +20,8 @@ class NoCircles(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """One circle for each import that closes one. The graph of the other contracts lacks imports for types."""
-        graph = build_graph(*map(str, self.packages), cache_dir=None)
+        names: list[str] = list(self.packages)  # type: ignore[call-overload]
+        graph = build_graph(*names, cache_dir=None)
         package, _, extension = str(self.extension).rpartition(".")
         for importer in graph.find_modules_that_directly_import(package):
             details = graph.get_import_details(importer=importer, imported=package)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from crayon_hf.training_data.models import Trained
 
 
-class Changes:
+class MutableSettings:
     """What `Tokenizer` inherits. A change takes hold at the next use; one that is refused changes nothing.
 
     The tokenizer is then as if it had been saved and opened again. The reference may go on from before for a while when
@@ -301,7 +301,7 @@ class Changes:
             self._engine = None
 
 
-for _member in vars(Changes).values():
+for _member in vars(MutableSettings).values():
     if callable(_member) and not _member.__name__.startswith("_"):
         # What Python says of a call that misses an argument names the class that users know.
         _member.__qualname__ = f"Tokenizer.{_member.__name__}"

@@ -13,7 +13,7 @@ from crayon_hf.cartridges.source_json import reference_of
 from crayon_hf.errors import TokenIdError, UnsupportedError
 from crayon_hf.tokenizer import opening, sources
 from crayon_hf.tokenizer.async_methods import AsyncMethods
-from crayon_hf.tokenizer.mutators import Changes
+from crayon_hf.tokenizer.mutators import MutableSettings
 from crayon_hf.tokenizer_json import added_tokens, components, truncation_padding
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_state import state
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     AnyArray: TypeAlias = npt.NDArray[Any] | _core.DeviceArray
 
 
-class Tokenizer(Changes, AsyncMethods, SplitMethods):
+class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
     """Text to ids and back, with the ids of the reference library.
 
     Open one with `from_file`, `from_str`, `from_pretrained`, `from_tiktoken` or `from_profile`. It gives the
@@ -686,5 +686,5 @@ _core.quicken(
     truncation_padding.Padding,
     state.TokenizerState,
     added_tokens.AddedTokens,
-    components.Handed,
+    components.BorrowedComponent,
 )

@@ -1,7 +1,7 @@
 """The parts of a tokenizer as objects of the ``tokenizers`` library, and as what a ``tokenizer.json`` says of them.
 
 In the reference an object that a tokenizer gave or was given stays part of it: to change the object is to change the
-tokenizer. `Handed` is how ours notices.
+tokenizer. `BorrowedComponent` is how ours notices.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _SAMPLING = ("alpha", "nbest_size")
 """Attributes of a Unigram that no tokenizer.json can hold."""
 
 
-class Handed:
-    """A component that somebody outside may hold, and its state when it was last looked at."""
+class BorrowedComponent:
+    """A component that the caller may hold, too, and its state at the last look."""
 
     __slots__ = ("_read", "component", "state")
 
@@ -62,7 +62,7 @@ class Handed:
         return changed
 
     def is_held(self) -> bool:
-        """False when nobody else has the object any more, another tokenizer included."""
+        """Whether the caller or another tokenizer still has the object."""
         return sys.getrefcount(self.component) > _REFERENCES_OF_OURS
 
 
@@ -71,7 +71,7 @@ class _Probe:
 
 
 def _references_of_ours() -> int:
-    probe = Handed.__new__(Handed)
+    probe = BorrowedComponent.__new__(BorrowedComponent)
     probe.component = _Probe()
     return sys.getrefcount(probe.component)
 

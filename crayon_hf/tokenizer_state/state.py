@@ -20,7 +20,7 @@ from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens, Token
 from crayon_hf.tokenizer_json.components import (
     COMPONENTS,
-    Handed,
+    BorrowedComponent,
     check_kind,
     has_no_json,
     json_of,
@@ -97,8 +97,8 @@ class TokenizerState:
         self._parts: dict[str, Any] | None = None
         self._added = AddedTokens(()) if engine is None else None
         self._live: dict[str, Any] = {}
-        self._handed: dict[str, Handed] = {}
-        self._kept: dict[str, Handed] = {}
+        self._handed: dict[str, BorrowedComponent] = {}
+        self._kept: dict[str, BorrowedComponent] = {}
         """Components that were handed and that nobody holds any more: making one anew may take a second."""
 
     @property
@@ -176,7 +176,7 @@ class TokenizerState:
                 part = self._document()["model"] if kind == "model" else self._read_parts()[kind]
                 if part is None:
                     return None
-                handed = Handed(object_of(kind, part))
+                handed = BorrowedComponent(object_of(kind, part))
             self._handed[kind] = handed
         return self._handed[kind].component
 
@@ -194,7 +194,7 @@ class TokenizerState:
         if live:
             self._live[kind] = component
         elif component is not None:
-            self._handed[kind] = Handed(component)
+            self._handed[kind] = BorrowedComponent(component)
 
     def put_component(self, kind: str, document: dict[str, Any] | None) -> None:
         """`set_component` of what a ``tokenizer.json`` says of a component that is no model."""

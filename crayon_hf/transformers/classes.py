@@ -29,7 +29,8 @@ class CrayonMeta(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an instance as the class that `cls` stands for makes it."""
         if cls.__dict__.get("_crayon_stock") is None and cls is _base:
-            cls = class_for(PreTrainedTokenizerFast)
+            ours: Any = class_for(PreTrainedTokenizerFast)
+            cls = ours
         make: Any = cls
         tokenizer: Any = make.__new__(make, *args, **kwargs)
         tokenizer.__dict__["_crayon_building"] = True

@@ -257,7 +257,8 @@ def restore(made_of: Fingerprint) -> Any:
         if not held.is_there:
             return None
         state["_crayon_deferred"] = Deferred(tuple(late), held)
-    tokenizer = cls.__new__(cls)
+    make: Any = cls
+    tokenizer = make.__new__(make)
     tokenizer.__dict__.update(state, _tokenizer=backend)
     for logger, level, message in snapshot["messages"]:
         logging.getLogger(logger).log(level, "%s", message)

@@ -1,10 +1,10 @@
 """The code blocks of README and of the documentation, run as they stand, page by page.
 
 ``python tests/release/snippets.py README.md`` does so with the crayon-hf that is installed. The blocks of a page run
-in order, in a directory that has README.md, CHANGELOG.md and docs/; with ``--in-clone`` before the page, in the root of
-this tree, as in a Python started there: files that the blocks make are removed. Blocks of ``python`` and ``sh`` must not fail. A
-block of ``text`` right after one of ``python`` is what that one prints. ``<!--- skip: next -->`` in front of a block
-says that it needs what a test does not have: the network, an account, a GPU, a cluster.
+in order, in a directory that has README.md, CHANGELOG.md and docs/. ``--in-clone`` before the page runs them in the
+root of this tree, as a Python started there would, and removes the files that they make. Blocks of ``python`` and
+``sh`` must not fail. A block of ``text`` right after one of ``python`` is what that one prints. ``<!--- skip: next
+-->`` in front of a block says that it needs what a test does not have: the network, an account, a GPU, a cluster.
 """
 
 from __future__ import annotations

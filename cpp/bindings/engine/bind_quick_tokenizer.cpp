@@ -275,7 +275,7 @@ PyObject* component(PyObject* self, void* closure) {
 #endif
 
 // Gives Tokenizer, which has these methods in Python, the quick ones; `truncation` and `padding` are its named tuples,
-// `state`, `added` and `handed` the classes TokenizerState, AddedTokens and Handed.
+// `state`, `added` and `handed` the classes TokenizerState, AddedTokens and BorrowedComponent.
 void quicken(const py::type& tokenizer, const py::type& truncation, const py::type& padding, const py::type& state,
              const py::type& added, const py::type& handed) {
     tokenizer_slots.engine.find(tokenizer, "_engine");

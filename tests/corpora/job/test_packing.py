@@ -16,7 +16,8 @@ from crayon_hf import JobError
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job import packing
 from crayon_hf.corpora.job.corpus import tokenize_corpus
-from crayon_hf.corpora.job.packing import BestFit, Concatenated, Packer, Sequences
+from crayon_hf.corpora.job.packing import BestFit, Concatenated, Packer
+from crayon_hf.corpora.job.sequences import Sequences
 from crayon_hf.corpora.job.state import State
 from tests.corpora.job.job_cases import ALL_FORMATS, corpus, reference_ids, tree
 from tests.corpora.job.test_best_fit import by_hand
