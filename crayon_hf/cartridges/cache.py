@@ -1,7 +1,7 @@
 """Compile once: a cache of cartridges, addressed by the content that they were compiled from.
 
-Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``XDG_CACHE_HOME/crayon``, else ``~/.cache/crayon``, and for
-a user without a home ``/tmp/crayon-UID``)::
+Layout of the cache directory (``CRAYON_CACHE_DIR``, else ``compiled`` in `cache_root`, and ``/tmp/crayon-UID`` for a
+user without a home)::
 
     <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
     <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
@@ -37,7 +37,7 @@ from typing import NamedTuple
 from crayon_hf import _core
 from crayon_hf.errors import CartridgeError
 from crayon_hf.util.damage import damage_in
-from crayon_hf.util.files import home, read_source, write_atomic
+from crayon_hf.util.files import cache_root, read_source, write_atomic
 from crayon_hf.util.numbers import size_of
 
 BUILD = f"{_core.__version__} {_core.BUILD_ID}"
@@ -82,11 +82,8 @@ def cache_directory() -> str:
     explicit = os.path.expanduser(os.environ.get("CRAYON_CACHE_DIR", ""))
     if explicit and not explicit.startswith("~"):
         return explicit
-    base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", ""))
-    if os.path.isabs(base):  # the others are to be ignored
-        return os.path.join(base, "crayon")
-    if (of_user := home()) is not None:
-        return os.path.join(of_user, ".cache", "crayon")
+    if (root := cache_root()) is not None:
+        return os.path.join(root, "compiled")
     import tempfile
 
     return os.path.join(tempfile.gettempdir(), f"crayon-{os.getuid()}")

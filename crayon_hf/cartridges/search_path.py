@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from crayon_hf.errors import ProfileNotFoundError
-from crayon_hf.util.files import home
+from crayon_hf.util.files import cache_root
 
 _SUFFIXES = (".dat", ".json")
 
@@ -42,9 +42,9 @@ def search_path() -> list[Path]:
 
 
 def home_directory() -> Path | None:
-    """The user's own profiles, which is CRAYON's place for them; None for a user without a home."""
-    of_user = home()
-    return None if of_user is None else Path(of_user) / ".cache" / "xerv" / "crayon" / "profiles"
+    """The user's own profiles, where CRAYON keeps them as well; None for a user without a home."""
+    root = cache_root()
+    return None if root is None else Path(root) / "profiles"
 
 
 def files_of(name: str, directory: Path) -> list[Path]:

@@ -66,10 +66,13 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
         sync_directory(os.path.dirname(target))
 
 
-def home() -> str | None:
-    """The user's home directory; None without HOME and without an entry in the list of users."""
-    path = os.path.expanduser("~")
-    return path if os.path.isabs(path) else None
+def cache_root() -> str | None:
+    """The directory of everything that is kept for the user: ``$XDG_CACHE_HOME/xerv/crayon``, else
+    ``~/.cache/xerv/crayon``. None for a user without HOME and without an entry in the list of users."""
+    base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", ""))
+    if not os.path.isabs(base):  # as XDG specifies
+        base = os.path.expanduser(os.path.join("~", ".cache"))
+    return os.path.join(base, "xerv", "crayon") if os.path.isabs(base) else None
 
 
 def remove_files(paths: Iterable[str]) -> None:

@@ -346,19 +346,19 @@ def test_directories(monkeypatch, tmp_path):
     assert Path(cache.cache_directory()) == tmp_path / "a"
     monkeypatch.delenv("CRAYON_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
-    assert Path(cache.cache_directory()) == tmp_path / "b" / "crayon"
+    assert Path(cache.cache_directory()) == tmp_path / "b" / "xerv" / "crayon" / "compiled"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     if os.name != "nt":
-        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "crayon"
+        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "xerv" / "crayon" / "compiled"
         monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "crayon"
+        assert Path(cache.cache_directory()) == tmp_path / ".cache" / "xerv" / "crayon" / "compiled"
         monkeypatch.setenv("XDG_CACHE_HOME", "~/x")
-        assert Path(cache.cache_directory()) == tmp_path / "x" / "crayon"
+        assert Path(cache.cache_directory()) == tmp_path / "x" / "xerv" / "crayon" / "compiled"
         monkeypatch.setenv("CRAYON_CACHE_DIR", "~/c")
         assert Path(cache.cache_directory()) == tmp_path / "c"
         monkeypatch.setenv("CRAYON_CACHE_DIR", "~nobody-of-this-name/c")
-        assert Path(cache.cache_directory()) == tmp_path / "x" / "crayon"
+        assert Path(cache.cache_directory()) == tmp_path / "x" / "xerv" / "crayon" / "compiled"
 
 
 @pytest.fixture
