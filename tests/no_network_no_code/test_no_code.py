@@ -16,7 +16,7 @@ WARM_UP = f"""
 import json, os, warnings
 warnings.simplefilter("ignore")
 import crayon_hf
-from crayon_hf import conversion
+from crayon_hf import formats
 own, model, *rest = sys.argv[1:]
 TEXT = {TEXT!r}
 def facts(tokenizer):
@@ -87,7 +87,7 @@ canary, = rest
 plain = crayon_hf.Tokenizer.from_file(own)
 crayon_hf.train_bpe([own], vocab_size=300)
 assert main(["info", "-t", own]) == 0
-for module in conversion.__path__:
+for module in formats.__path__:
     for name in sorted(os.listdir(module)):
         if name.endswith(".py") and name != "transformers_classes.py":
             __import__(f"crayon_hf.formats.{name.removesuffix('.py')}")
@@ -102,7 +102,7 @@ for kind in ("pickle", "object"):
     folder = os.path.join(model, kind)
     for path in [folder, *sorted(os.path.join(folder, name) for name in os.listdir(folder))]:
         attempt(path, crayon_hf.Tokenizer.from_file)
-        attempt(path, conversion.convert)
+        attempt(path, formats.convert)
         attempt(path, lambda path: crayon_hf.CrayonVocab().load_profile(path))
         attempt(path, lambda path: crayon_hf.tiktoken.get_encoding(path))
         if os.path.isfile(path):
