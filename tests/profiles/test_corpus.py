@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-TOOLS = Path(__file__).parents[2] / "tools" / "profiles"
+TOOLS = Path(__file__).parents[2] / "conversion" / "profiles"
 MODULES = ("clean", "collect", "excluded", "lines", "sources")
 LONG = "A line of prose that has more than forty characters in it."
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-TOOLS = Path(__file__).parents[2] / "tools" / "profiles"
+TOOLS = Path(__file__).parents[2] / "conversion" / "profiles"
 
 
 def tool(name: str) -> ModuleType:

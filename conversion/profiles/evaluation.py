@@ -1,6 +1,6 @@
 """Download the packages of evaluation_sources.py and make the evaluation texts from them, one file each.
 
-    python tools/profiles/evaluation.py -o DIR [--packages DIR] [--training DIR]
+    python conversion/profiles/evaluation.py -o DIR [--packages DIR] [--training DIR]
 
 Runs on Debian 12 with apt's lists up to date; about 700 MB are downloaded. manifest.json holds each text's group,
 size and SHA-256. With --training (the folder of a training corpus, *.txt), every text's share of long lines that

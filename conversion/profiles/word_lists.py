@@ -1,6 +1,6 @@
 """Make text of word frequencies: each word as often as it would stand in that many bytes of running text.
 
-    python tools/profiles/word_lists.py --profile NAME -o DIR
+    python conversion/profiles/word_lists.py --profile NAME -o DIR
 
 The frequencies are those of the package `wordfreq` of the Python registry, counted over encyclopedias, news, books,
 subtitles and more. A trainer counts words alone, so such a text does the work of running text in languages and kinds
