@@ -1,0 +1,1 @@
+"""Scripts that make cartridges of published vocabularies."""
