@@ -1,1 +1,1 @@
-"""Scripts that compile published vocabularies into cartridges: ``python -m conversion`` lists them."""
+"""Scripts that make cartridges of published vocabularies."""

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-TOOLS = Path(__file__).parents[2] / "tools" / "profiles"
-MODULES = ("clean", "collect", "excluded", "lines", "sources")
+from conversion.profiles import clean, collect, evaluation_sources, excluded, lines, sources
+
 LONG = "A line of prose that has more than forty characters in it."
 
 
-@pytest.fixture
-def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """The modules by their names, imported as when collect.py runs, and gone afterwards."""
-    monkeypatch.syspath_prepend(TOOLS)
-    before = set(sys.modules)
-    yield SimpleNamespace(**{name: __import__(name) for name in MODULES})
-    for name in set(sys.modules) - before:
-        if str(TOOLS) in (getattr(sys.modules[name], "__file__", None) or ""):
-            del sys.modules[name]
+def test_a_long_line_is_kept_once_and_a_short_one_a_few_times() -> None:
+    kept = lines.Lines(set())
+    kept.start(sources.prose("p", "text", 1, "*"))
+    assert [kept.keep(LONG), kept.keep("  " + LONG + " "), kept.keep(LONG + " More.")] == [True, False, True]
+    assert sum(kept.keep("File") for _ in range(50)) == lines.SHORT_LINE_LIMIT
+    kept.start(sources.code("p", "C", 1, "*"))
+    assert all(kept.keep("}") for _ in range(50))
+    assert not kept.keep(LONG)
 
 
-def test_a_long_line_is_kept_once_and_a_short_one_a_few_times(tools: SimpleNamespace) -> None:
-    lines = tools.lines.Lines(set())
-    lines.start(tools.sources.prose("p", "text", 1, "*"))
-    assert [lines.keep(LONG), lines.keep("  " + LONG + " "), lines.keep(LONG + " More.")] == [True, False, True]
-    assert sum(lines.keep("File") for _ in range(50)) == tools.lines.SHORT_LINE_LIMIT
-    lines.start(tools.sources.code("p", "C", 1, "*"))
-    assert all(lines.keep("}") for _ in range(50))
-    assert not lines.keep(LONG)
+def test_excluded_lines_are_left_out_wherever_they_are() -> None:
+    kept = lines.Lines({excluded.key(LONG)})
+    kept.start(sources.prose("p", "text", 1, "*"))
+    assert not kept.keep(f"\t{LONG}\n")
+    assert kept.hits == {excluded.key(LONG)}
+    assert kept.dropped["excluded"] == kept.excluded_here == 1
 
 
-def test_excluded_lines_are_left_out_wherever_they_are(tools: SimpleNamespace) -> None:
-    lines = tools.lines.Lines({tools.excluded.key(LONG)})
-    lines.start(tools.sources.prose("p", "text", 1, "*"))
-    assert not lines.keep(f"\t{LONG}\n")
-    assert lines.hits == {tools.excluded.key(LONG)}
-    assert lines.dropped["excluded"] == lines.excluded_here == 1
-
-
-def test_the_list_of_excluded_lines_is_whole(tools: SimpleNamespace) -> None:
-    size = tools.excluded.FILE.stat().st_size
-    assert size % tools.excluded.KEY_SIZE == 0
-    assert len(tools.excluded.excluded_keys()) == size // tools.excluded.KEY_SIZE > 0
+def test_the_list_of_excluded_lines_is_whole() -> None:
+    size = excluded.FILE.stat().st_size
+    assert size % excluded.KEY_SIZE == 0
+    assert len(excluded.excluded_keys()) == size // excluded.KEY_SIZE > 0
 
 
 @pytest.mark.parametrize(
@@ -61,31 +47,31 @@ def test_the_list_of_excluded_lines_is_whole(tools: SimpleNamespace) -> None:
         ("Ein Satz, der lang genug ist, um als Zeile zu gelten, bleibt.", "language", True),
     ],
 )
-def test_what_is_worth_keeping(tools: SimpleNamespace, line: str, kind: str, kept: bool) -> None:
-    source = dataclasses.replace(tools.sources.prose("p", "text", 1, "*"), kind=kind)
-    assert tools.lines.worth_keeping(line, source, set()) is kept
+def test_what_is_worth_keeping(line: str, kind: str, kept: bool) -> None:
+    source = dataclasses.replace(sources.prose("p", "text", 1, "*"), kind=kind)
+    assert lines.worth_keeping(line, source, set()) is kept
 
 
-def test_a_part_of_a_text_is_spread_over_it(tools: SimpleNamespace) -> None:
+def test_a_part_of_a_text_is_spread_over_it() -> None:
     text = "".join(f"line {i:04}\n" for i in range(1000))
-    pieces = "".join(tools.collect._pieces(text, 2000, 100))
+    pieces = "".join(collect._pieces(text, 2000, 100))
     assert 1500 < len(pieces) < 2500
     numbers = [int(line[5:]) for line in pieces.splitlines()]
     assert numbers == sorted(numbers)
     assert numbers[0] < 50
     assert numbers[-1] > 900
-    assert "".join(tools.collect._pieces(text, 10**6)) == text
+    assert "".join(collect._pieces(text, 10**6)) == text
 
 
-def test_markup_is_undone(tools: SimpleNamespace) -> None:
+def test_markup_is_undone() -> None:
     page = b"<html><head><style>p {}</style></head><body><h1>Title</h1><p>One &amp; two<br>three</p></body></html>"
-    assert tools.clean.read(page, "html", "utf-8").split() == ["Title", "One", "&", "two", "three"]
-    assert tools.clean.read(b'.SH NAME\n\\fBls\\fR \\- list\n.\\" no\n', "roff", "utf-8").split("\n")[-2] == "ls - list"
+    assert clean.read(page, "html", "utf-8").split() == ["Title", "One", "&", "two", "three"]
+    assert clean.read(b'.SH NAME\n\\fBls\\fR \\- list\n.\\" no\n', "roff", "utf-8").split("\n")[-2] == "ls - list"
 
 
-def test_every_package_has_a_version_and_none_is_one_of_the_evaluation(tools: SimpleNamespace) -> None:
-    packages = {source.package for source in tools.collect.all_sources()}
-    versions = tools.collect.recorded_versions()
+def test_every_package_has_a_version_and_none_is_one_of_the_evaluation() -> None:
+    packages = {source.package for source in collect.all_sources()}
+    versions = collect.recorded_versions()
     assert packages <= versions.keys()
-    reserved = (TOOLS / "evaluation_sources.py").read_text(encoding="utf-8")
+    reserved = Path(evaluation_sources.__file__).read_text(encoding="utf-8")
     assert not [package for package in packages if f'"{package}"' in reserved]

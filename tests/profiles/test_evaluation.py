@@ -1,29 +1,15 @@
-"""The tools that measure the profiles: readers of forms that only evaluation texts have, and the verdicts."""
+"""The scripts that measure the profiles: readers of forms that only evaluation texts have, and the verdicts."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import importlib.util
 import struct
 import zlib
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-TOOLS = Path(__file__).parents[2] / "tools" / "profiles"
-
-
-def tool(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(TOOLS)  # as when it is run
-        spec.loader.exec_module(module)
-    return module
+from conversion.profiles import evaluation_readers, measure, word_lists
 
 
 def r_vector(*lines: str) -> bytes:
@@ -35,7 +21,7 @@ def r_vector(*lines: str) -> bytes:
 
 def test_r_data():
     data = r_vector("EMMA", "", "She was happy,", "and clever.", "", "The end") + r_vector("PERSUASION", "", "é")
-    assert tool("evaluation_readers").r_data(data) == "EMMA\n\nShe was happy, and clever.\n\nThe end\n\nPERSUASION\n\né"
+    assert evaluation_readers.r_data(data) == "EMMA\n\nShe was happy, and clever.\n\nThe end\n\nPERSUASION\n\né"
 
 
 @pytest.mark.parametrize(
@@ -49,12 +35,10 @@ def test_r_data():
 )
 def test_wiki(page, text):
     dump = f'<page><text xml:space="preserve">{page}</text></page><page><text>#REDIRECT [[Tea]]</text></page>'
-    assert tool("evaluation_readers").wiki(bz2.compress(dump.encode())) == text
+    assert evaluation_readers.wiki(bz2.compress(dump.encode())) == text
 
 
 def test_verdicts():
-    measure = tool("measure")
-
     def rates(lite: float, standard: float) -> tuple[int, dict[str, float]]:
         return 1, {"lite": lite, "standard": standard, "r50k_base": 4.0, "cl100k_base": 4.0, "o200k_base": 5.0}
 
@@ -78,7 +62,6 @@ def test_verdicts():
 
 
 def test_word_lists():
-    word_lists = tool("word_lists")
     names = word_lists.always_capitalized(["Paris", "Turkey", "turkey", "tea", "Paris's"])
     assert names == {"paris", "paris's"}
     # {"format": "cB"}, then buckets 0 to 100: "tea" has frequency 1, "paris" a tenth of it; "000" stands for numbers

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from crayon_hf.util.byte_level import BYTE_LEVEL
 SPECIALS = ["<|endoftext|>", "<|pad|>", "<|unk|>", "<|bos|>", "<|eos|>", "<|im_start|>", "<|im_end|>"]
 PROMISED = {"lite": (50_000, SPECIALS), "science": (786, []), "standard": (206_373, SPECIALS)}
 
+ROOT = Path(__file__).parents[2]
 FOLDER = Path(crayon_hf.__file__).parent / "profiles"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -114,3 +117,11 @@ def test_bytes_that_are_no_text_come_back(ours):
     for _ in range(100):
         data = rng.randbytes(rng.randint(1, 60))
         assert ours.decode_bytes(ours.encode_bytes(data)) == data
+
+
+def test_the_recipe_of_science_gives_the_file(tmp_path):
+    made = tmp_path / "science.json"
+    command = [sys.executable, "-m", "conversion.profiles.science", "-o", made]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{made}: 530 terms, 9796 bytes\n"
+    assert made.read_bytes() == (FOLDER / "science.json").read_bytes()

@@ -58,6 +58,7 @@ def test_all_packages_are_named(said: dict[str, Any]) -> None:
         elif path.is_file() and "__pycache__" not in inside and path.suffix not in (".so", ".pyd"):
             data.add((".".join(inside), path.name))
     assert set(find_packages(str(ROOT), **tool["packages"]["find"])) == found
+    assert {name.partition(".")[0] for name in found} == {"crayon_hf"}  # nothing that is run: conversion, parity
     for package, name in data:
         assert any(Path(name).match(pattern) for pattern in tool["package-data"].get(package, ())), (package, name)
 

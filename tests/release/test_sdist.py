@@ -76,6 +76,7 @@ def test_what_an_sdist_holds(tracked: list[str], tmp_path: Path) -> None:
     metadata = {name for name in named if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
     assert metadata >= {"PKG-INFO", "crayon_hf.egg-info/entry_points.txt"}
     assert set(named) - metadata == set(tracked)
+    assert {"conversion", "crayon_hf", "parity"} <= {name.partition("/")[0] for name in named}
     for name in tracked:
         assert named[name].size == (ROOT / name).stat().st_size
 

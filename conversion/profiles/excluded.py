@@ -1,7 +1,7 @@
 """Lines of benchmark and evaluation texts that collect.py found in its sources with --exclude: excluded.bin.
 
 Each is the first KEY_SIZE bytes of the BLAKE2b hash of the stripped line, sorted, one after the other.
-`python excluded.py MANIFEST...` adds those that manifests list.
+`python -m conversion.profiles.excluded MANIFEST...` adds those that manifests list.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make the `science` profile from science_terms.txt: the 256 bytes and the terms, matched longest first.
 
-python tools/profiles/science.py -o crayon_hf/profiles/science.json
+python -m conversion.profiles.science -o crayon_hf/profiles/science.json
 """
 
 from __future__ import annotations

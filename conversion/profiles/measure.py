@@ -1,6 +1,6 @@
 """Bytes per token of the profiles beside r50k_base, cl100k_base and o200k_base, and whether every text comes back.
 
-    python tools/profiles/measure.py --texts DIR --shared SHARED [--markdown docs/profiles.md]
+    python -m conversion.profiles.measure --texts DIR --shared SHARED [--markdown docs/profiles.md]
 
 DIR is what evaluation.py wrote, or any folder of *.txt or *.txt.xz; SHARED (or the environment variable CRAYON_SHARED)
 has vocab/NAME/NAME.tiktoken. A mean is that of its texts' bytes per token, each text counting the same.

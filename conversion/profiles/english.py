@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sources import prose
+from conversion.profiles.sources import prose
 
 ENGLISH = [
     prose("anarchism", "text", 8, "*/markdown/*.md.gz"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sources import Source, code
+from conversion.profiles.sources import Source, code
 
 PROGRAMS = [
     code("python3-django", "Python", 3.6, "*.py"),

@@ -1,6 +1,6 @@
 """Make text of word frequencies: each word as often as it would stand in that many bytes of running text.
 
-    python tools/profiles/word_lists.py --profile NAME -o DIR
+    python -m conversion.profiles.word_lists --profile NAME -o DIR
 
 The frequencies are those of the package `wordfreq` of the Python registry, counted over encyclopedias, news, books,
 subtitles and more. A trainer counts words alone, so such a text does the work of running text in languages and kinds
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
-from sources import WORD_LISTS
+from conversion.profiles.sources import WORD_LISTS
 
 WHEEL = ("wordfreq", "3.1.1", "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473")
 # Dictionaries in true spelling: the lists are in lower case. Package, version, file.

@@ -1,6 +1,6 @@
 """Download the packages of evaluation_sources.py and make the evaluation texts from them, one file each.
 
-    python tools/profiles/evaluation.py -o DIR [--packages DIR] [--training DIR]
+    python -m conversion.profiles.evaluation -o DIR [--packages DIR] [--training DIR]
 
 Runs on Debian 12 with apt's lists up to date; about 700 MB are downloaded. manifest.json holds each text's group,
 size and SHA-256. With --training (the folder of a training corpus, *.txt), every text's share of long lines that
@@ -23,9 +23,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import clean
-from evaluation_readers import READERS
-from evaluation_sources import DEBIAN, TEXTS, WHEELS, Part, Text
+from conversion.profiles import clean
+from conversion.profiles.evaluation_readers import READERS
+from conversion.profiles.evaluation_sources import DEBIAN, TEXTS, WHEELS, Part, Text
 
 CHUNK = 50_000  # bytes of each piece of a text that is too long, evenly spread over it
 LONG_LINE = 40  # characters; such a line is kept once in a text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from excluded import key
-from sources import Source
+from conversion.profiles.excluded import key
+from conversion.profiles.sources import Source
 
 LONG_LINE = 40  # a line of this many characters is kept once in the whole corpus, and never if excluded
 SHORT_LINE_LIMIT = 6  # a shorter line of prose is kept this often in one language: the rest is menus

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sources import maths
+from conversion.profiles.sources import maths
 
 MATHEMATICS = [
     maths("acl2-books-source", 4, "*.lisp"),

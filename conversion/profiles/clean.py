@@ -7,7 +7,7 @@ import lzma
 import re
 from collections.abc import Callable
 
-import catalogues
+from conversion.profiles import catalogues
 
 _SKIPPED = re.compile(
     r"<!--.*?-->|<(script|style|nav|svg|math|noscript|template|button|select|head(?!er))\b.*?</\1\s*>", re.S | re.I

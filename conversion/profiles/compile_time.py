@@ -1,6 +1,6 @@
 """How long profiles take to compile and to open.
 
-    python tools/profiles/compile_time.py [NAME.json ...] [--rounds 30]
+    python -m conversion.profiles.compile_time [NAME.json ...] [--rounds 30]
 
 For each tokenizer.json, medians of three times: a whole process, from its start to the written .dat, in which nothing
 but the compiler is imported (an interpreter without site-packages that imports crayon_hf/_core alone); the call of the

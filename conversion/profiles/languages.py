@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sources import MB, Source
+from conversion.profiles.sources import MB, Source
 
 
 class Language(NamedTuple):

@@ -1,0 +1,40 @@
+"""List the scripts of this folder, each with the first line of its docstring.
+
+`python -m conversion.NAME --help` shows all of a docstring, with an example.
+
+    $ python -m conversion
+    python -m conversion.catalogue    Cartridges of many vocabularies, which a TOML file lists, with certificates.
+    ...
+    python -m conversion.tiktoken     A tiktoken encoding or rank file to a cartridge.
+    ...
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def scripts() -> Iterator[tuple[str, str]]:
+    """The name of each module that has a `main`, and what its docstring says first; nothing is imported."""
+    for path in sorted(FOLDER.rglob("*.py"), key=lambda path: (len(path.parts), path)):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        if "main" in defined and path.stem != "__main__":
+            name = ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
+            yield name, (ast.get_docstring(tree) or "").split("\n")[0]
+
+
+def main() -> None:
+    """Print the list."""
+    listed = list(scripts())
+    width = max(len(name) for name, _ in listed)
+    for name, about in listed:
+        print(f"python -m {name:{width}}  {about}")
+
+
+if __name__ == "__main__":
+    main()

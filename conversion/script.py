@@ -1,0 +1,157 @@
+"""Parts that the scripts share: arguments, the check of a source, digests, and the files that are written."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+from crayon_hf import formats
+from crayon_hf.errors import CrayonError
+from crayon_hf.formats.converted import Converted
+from crayon_hf.formats.crayon_v2 import companion_of
+from crayon_hf.formats.export import count_tokens
+from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
+from crayon_hf.formats.repository import cartridge_of, write_together
+
+READERS = {
+    Kind.DIRECTORY: "python -m conversion.huggingface",
+    Kind.TOKENIZER_JSON: "python -m conversion.huggingface",
+    Kind.VOCAB_JSON: "python -m conversion.huggingface",
+    Kind.MERGES: "python -m conversion.huggingface",
+    Kind.WORDPIECE: "python -m conversion.huggingface",
+    Kind.TIKTOKEN: "python -m conversion.tiktoken",
+    Kind.SENTENCEPIECE: "python -m conversion.sentencepiece",
+    Kind.GGUF: "python -m conversion.gguf",
+    Kind.TEKKEN: "python -m conversion.tekken",
+    Kind.CRAYON_V2: "python -m conversion.crayon",
+    Kind.CARTRIDGE: "crayon-hf convert",
+}
+"""The command that reads each kind of source."""
+
+
+class WrongKindError(CrayonError, ValueError):
+    """A source of another kind than the script reads; the message names the command that reads it."""
+
+
+class OverwriteError(CrayonError, ValueError):
+    """An output would overwrite a file of its own source."""
+
+
+class Source(NamedTuple):
+    """A vocabulary as it was found: the files that hold it."""
+
+    name: str
+    """As messages call it: the paths of its files, or a name of the Hub or of tiktoken."""
+    files: tuple[str, ...]
+    digest: str
+    """SHA-256 (hex) of the files, one after the other: ``cat FILES | sha256sum``."""
+
+
+class Written(NamedTuple):
+    """A cartridge on the disk, and the files beside it."""
+
+    paths: tuple[str, ...]
+    """The cartridge is the last one."""
+    ids: int
+    digest: str
+    """SHA-256 (hex) of the cartridge."""
+
+
+def parser(name: str, doc: str | None, source: str, about: str) -> argparse.ArgumentParser:
+    """The arguments that every script has: the source, called `source` in the help, and the output."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m conversion.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("source", metavar=source, help=about)
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="a directory that transformers opens, with the cartridge tokenizer.dat; or OUT.dat, for that and OUT.json",
+    )
+    return made
+
+
+def find(path: str, *kinds: Kind) -> Source:
+    """The files of a vocabulary that has to be of one of these kinds. WrongKindError, VocabularyError, OSError."""
+    kind = recognise(path)
+    if kind not in kinds:
+        inside = f" (with {look_into(path)[0].value})" if kind is Kind.DIRECTORY else ""
+        raise WrongKindError(f"{path} is {kind.value}{inside}: {READERS[kind]} reads it")
+    return source_of(path)
+
+
+def source_of(path: str) -> Source:
+    """The files of a vocabulary of any kind; those beside it that have settings alone do not count."""
+    kind, file = recognise(path), path
+    if kind is Kind.DIRECTORY:
+        kind, file = look_into(path)
+    files: tuple[str, ...] = (file,)
+    if kind in (Kind.VOCAB_JSON, Kind.MERGES):
+        files = vocab_and_merges(file, kind)
+    elif kind is Kind.CRAYON_V2 and (companion := companion_of(file)) is not None:
+        files = (file, companion)
+    return Source(" and ".join(files), files, digest_of(*files))
+
+
+def digest_of(*paths: str) -> str:
+    """SHA-256 (hex) of files of any size, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def write(converted: Converted, output: str, source: Source) -> Written:
+    """Write the cartridge, and say so: a directory that transformers opens, or ``OUT.dat`` with ``OUT.json``.
+
+    All files appear, or none. UnsupportedError for a vocabulary that the engine does not support.
+    """
+    print(f"read {source.name}: sha256 {source.digest}")
+    written = write_quietly(converted, output, source)
+    for path in written.paths[:-1]:
+        print(f"wrote {path}")
+    print(f"wrote {written.paths[-1]}: {written.ids} ids, sha256 {written.digest}")
+    return written
+
+
+def write_quietly(converted: Converted, output: str, source: Source) -> Written:
+    """`write` that prints nothing."""
+    if output.endswith(".dat"):
+        names = [output.removesuffix(".dat") + ".json", output]
+    else:
+        names = [os.path.join(output, name) for name in ("tokenizer.json", "tokenizer_config.json", "tokenizer.dat")]
+    for name in names:
+        if os.path.exists(name) and any(os.path.samefile(name, file) for file in source.files):
+            raise OverwriteError(f"{name} is a file of the source, and would be overwritten: give another -o")
+    if output.endswith(".dat"):
+        data = converted.tokenizer_json, cartridge_of(converted)
+        write_together(os.path.dirname(output) or ".", dict(zip(map(os.path.basename, names), data, strict=True)))
+    else:
+        names = formats.write(converted, output)
+    return Written(tuple(names), count_tokens(converted), digest_of(names[-1]))
+
+
+def run(name: str, main: Callable[[], object]) -> NoReturn:
+    """Run a script and end the process. Errors of files and vocabularies are one line, and exit code 1."""
+    try:
+        code = main()
+    except OSError as error:
+        code = _fail(name, f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+    except (CrayonError, ValueError) as error:
+        code = _fail(name, str(error))
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(name: str, message: str) -> int:
+    print(f"python -m conversion.{name}: error: {' '.join(message.split())}", file=sys.stderr)
+    return 1

@@ -1,0 +1,30 @@
+"""Mistral's tekken.json to a cartridge.
+
+The ids are those of mistral_common without the tokens that begin and end a text. Special tokens are found in texts
+unless `encode_special_tokens` is true.
+
+    $ python -m conversion.tekken tekken.json -o mistral
+    read tekken.json: sha256 ...
+    wrote mistral/tokenizer.json
+    wrote mistral/tokenizer_config.json
+    wrote mistral/tokenizer.dat: ... ids, sha256 ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conversion import script
+from crayon_hf.formats import convert
+from crayon_hf.formats.recognise import Kind
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Convert it. WrongKindError, VocabularyError, UnsupportedError, OSError."""
+    options = script.parser("tekken", __doc__, "FILE", "a tekken.json").parse_args(argv)
+    source = script.find(options.source, Kind.TEKKEN)
+    script.write(convert(options.source), options.output, source)
+
+
+if __name__ == "__main__":
+    script.run("tekken", main)

@@ -1,0 +1,67 @@
+r"""A tiktoken encoding or rank file to a cartridge.
+
+A rank file does not say its pattern and special tokens. They are known for the published encodings, which are also
+found by name, in tiktoken's cache or through tiktoken; for other files give both. The ids are those of tiktoken.
+
+    $ python -m conversion.tiktoken mine.tiktoken -o mine --special '<|end|>=2000' \
+        --pattern "'"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+'
+    read mine.tiktoken: sha256 ...
+    wrote mine/tokenizer.json
+    wrote mine/tokenizer_config.json
+    wrote mine/tokenizer.dat: ... ids, sha256 ...
+
+    $ python -m conversion.tiktoken cl100k_base -o cl100k_base.dat
+    read cl100k_base: sha256 223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7
+    wrote cl100k_base.json
+    wrote cl100k_base.dat: 100261 ids, sha256 ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+from collections.abc import Sequence
+
+from conversion import script
+from crayon_hf.formats import convert
+from crayon_hf.formats.recognise import Kind
+from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, KNOWN_FILES, write_ranks
+from crayon_hf.formats.tiktoken_objects import is_encoding_name
+
+
+def special_token(text: str) -> tuple[str, int]:
+    """TOKEN=ID as a pair."""
+    token, separator, id = text.rpartition("=")
+    if not separator or not token or not id.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
+    return token, int(id)
+
+
+def source_of_encoding(name: str) -> script.Source:
+    """An encoding by its name: the digest is that of its rank file, as tiktoken publishes or would write it."""
+    if name in KNOWN_ENCODINGS:
+        return script.Source(name, (), KNOWN_FILES[KNOWN_ENCODINGS[name].file].sha256)
+    import tiktoken  # an encoding of a plugin
+
+    ranks = write_ranks(tiktoken.get_encoding(name)._mergeable_ranks)
+    return script.Source(name, (), hashlib.sha256(ranks).hexdigest())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Convert it. WrongKindError, VocabularyError, UnsupportedError, MissingExtraError, OSError."""
+    parser = script.parser("tiktoken", __doc__, "NAME_OR_FILE", "the name of an encoding, or a rank file")
+    parser.add_argument("--pattern", help="the pattern that splits text, of a rank file that is not published")
+    parser.add_argument(
+        "--special", action="append", default=[], type=special_token, metavar="TOKEN=ID", help="a special token; repeat"
+    )
+    options = parser.parse_args(argv)
+    is_name = is_encoding_name(options.source) and not os.path.exists(options.source)
+    source = source_of_encoding(options.source) if is_name else script.find(options.source, Kind.TIKTOKEN)
+    special_tokens = dict(options.special) or None
+    converted = convert(options.source, pattern=options.pattern, special_tokens=special_tokens)
+    script.write(converted, options.output, source)
+
+
+if __name__ == "__main__":
+    script.run("tiktoken", main)

@@ -1,0 +1,67 @@
+"""One small source for each script, as a user has it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from crayon_hf import _core
+from crayon_hf.formats.tiktoken import write_ranks
+from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.formats.gguf_files import write_gguf
+from tests.support.version_2_files import WORDS, write_version_2
+
+
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path, training_text: list[str]) -> dict[str, Path]:
+    """By the name of the script that reads it."""
+    home = tmp_path_factory.mktemp("sources")
+    (home / "my-model").mkdir()
+    (home / "my-model" / "tokenizer.json").write_bytes(gpt2_like.read_bytes())
+    model = json.loads(gpt2_like.read_bytes())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    merges = [" ".join(pair) for pair in model["merges"]]
+    write_gguf(home / "model.gguf", "gpt2", tokens, types=[1] * len(tokens), merges=merges, keys={"pre": "gpt-2"})
+    pieces = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(training_text), model_writer=pieces, vocab_size=600, model_type="bpe",
+        byte_fallback=True, character_coverage=0.99, hard_vocab_limit=False, minloglevel=2,
+        normalization_rule_name="identity",  # NFKC takes seconds to convert
+    )  # fmt: skip
+    (home / "tokenizer.model").write_bytes(pieces.getvalue())
+    back = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+    merged = [bytes(back[char] for char in "".join(pair)) for pair in model["merges"]]
+    ranks = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *merged]))
+    (home / "mine.tiktoken").write_bytes(write_ranks({token: rank for rank, token in enumerate(ranks)}))
+    (home / "tekken.json").write_text(json.dumps(tekken(ranks)))
+    write_version_2(home / "vocab_lite.dat", WORDS)
+    return {
+        **{"huggingface": home / "my-model", "tiktoken": home / "mine.tiktoken", "gguf": home / "model.gguf"},
+        **{
+            "sentencepiece": home / "tokenizer.model",
+            "tekken": home / "tekken.json",
+            "crayon": home / "vocab_lite.dat",
+        },
+    }
+
+
+def tekken(tokens: list[bytes]) -> dict[str, object]:
+    """A tekken.json of these tokens, by rank."""
+    return {
+        "config": {
+            "pattern": _core.canonical_pattern("tekken"),
+            "num_vocab_tokens": len(tokens),
+            "default_vocab_size": len(tokens) + 30,
+            "default_num_special_tokens": 30,
+            "version": "v3",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+            for rank, token in enumerate(tokens)
+        ],
+    }

@@ -1,0 +1,322 @@
+"""Catalogues: what an entry must say, certificates, the index, and runs that are killed and continued."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+
+pytest.importorskip("tomllib")  # Python 3.11
+
+from conversion import catalogue, script
+from conversion.catalogue_entries import CatalogueError, DigestError, EntryError, MissingLicenceError, read_catalogue
+from conversion.catalogue_output import NotCertifiedError, Output, UnexpectedIdsError
+from crayon_hf import Tokenizer, certificate
+from crayon_hf.formats.tiktoken import R50K_PATTERN
+from crayon_hf.parity.report.run import make_report
+from crayon_hf.util.files import write_atomic
+from tests.hub.local_hub import LocalHub
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "conversion" / "catalogue.example.toml"
+TEXT = "Hello, wörld! <|endoftext|>"
+
+
+def entry(name: str, file: Path, **said: Any) -> str:
+    """An entry over a tokenizer.json, in TOML; None leaves a key out."""
+    ids = tokenizers.Tokenizer.from_file(str(file)).encode(TEXT).ids
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    keys = {"name": name, "path": str(file), "sha256": digest, "licence": "MIT", "ids": ids} | said
+    lines = [f"{key} = {json.dumps(keys[key])}" for key in keys if key not in ("ids", "decoded", "text")]
+    texts = [f"{key} = {json.dumps(keys[key])}" for key in ("ids", "decoded") if keys.get(key) is not None]
+    lines = [line for line in lines if not line.endswith(" = null")]
+    return "\n".join(["[[vocabulary]]", *lines, "[[vocabulary.text]]", f"text = {json.dumps(TEXT)}", *texts, ""])
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    return tmp_path / "made"
+
+
+def run(path: Path, made: Path, *options: str) -> int:
+    return catalogue.main([str(path), "-o", str(made), "--strings", "0", *options])
+
+
+def index(made: Path) -> dict[str, Any]:
+    document = json.loads((made / "catalogue.json").read_bytes())
+    assert document["schema"] == "crayon-hf/catalogue/1"
+    return {record["name"]: record for record in document["vocabularies"]}
+
+
+def snapshot(made: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file with its time and contents."""
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in made.rglob("*") if path.is_file()}
+
+
+def test_the_ids_of_the_example_are_those_of_the_reference() -> None:
+    for name, parsed in read_catalogue(EXAMPLE):
+        stock = tokenizers.Tokenizer.from_file(str(ROOT / "crayon_hf" / "profiles" / f"{name}.json"))
+        for text, ids, decoded in parsed().texts:
+            assert tuple(stock.encode(text).ids) == ids
+            assert decoded in (None, stock.decode(ids))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="groups of processes")
+@pytest.mark.parametrize("which", ["small", pytest.param("example", marks=pytest.mark.slow)])
+def test_killed_and_continued(
+    which: str, gpt2_like: Path, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed while it makes the second vocabulary; the first is kept, the second is made, and then nothing is left."""
+    path, names = EXAMPLE, ["science", "lite", "standard"]
+    if which == "small":
+        path, names = tmp_path / "list.toml", ["science", "small"]
+        science = entry("science", ROOT / "crayon_hf" / "profiles" / "science.json")
+        path.write_text(science + entry("small", gpt2_like), encoding="utf-8")
+    options = [str(path), "-o", str(made), "--strings", "20"]
+    command = [sys.executable, "-m", "conversion.catalogue", *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"science: {made / 'science' / 'tokenizer.dat'}: agreed with")
+        os.killpg(process.pid, signal.SIGKILL)
+    before = snapshot(made / "science")
+    assert {path.name for path in made.iterdir()} == {".catalogue", "catalogue.json", "science"}
+    assert list(index(made)) == ["science"]
+    assert catalogue.main(options) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].endswith("is finished")
+    assert all(": agreed with tokenizers" in line for line in said[1:-1])
+    assert said[-1] == f"{made / 'catalogue.json'}: {len(names)} of {len(names)} vocabularies"
+    assert snapshot(made / "science") == before
+    assert {path.name for path in made.iterdir()} == {".catalogue", "catalogue.json", *names}
+    assert {path.name for path in (made / ".catalogue").iterdir()} == {"lock", *(f"{name}.json" for name in names)}
+    records = index(made)
+    assert list(records) == names
+    for name, record in records.items():
+        cartridge = made / name / "tokenizer.dat"
+        found = certificate.read(cartridge)
+        assert found is not None
+        assert record["certificate"] == found.summary()
+        assert f"--only {name} --strings 20" in found.command
+        assert record["versions"].keys() == {"crayon-hf", "tokenizers"}
+        assert (record["licence"], record["ids"]) == ("MIT", Tokenizer.from_file(cartridge).get_vocab_size())
+        for file in record["files"]:
+            data = (made / file["path"]).read_bytes()
+            assert (file["bytes"], file["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
+    everything = snapshot(made)
+    assert catalogue.main(options) == 0
+    assert snapshot(made) == everything
+
+
+@pytest.mark.parametrize("options", [(), ("--dat",)])
+@pytest.mark.parametrize("at", range(0, 20, 3))
+def test_stopped_anywhere(
+    at: int, options: tuple[str, ...], gpt2_like: Path, tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends at any of its renames and writes, as a killed one does: nothing is taken for finished."""
+    path = tmp_path / "list.toml"
+    path.write_text(entry("one", gpt2_like) + entry("two", gpt2_like), encoding="utf-8")
+
+    class Killed(BaseException):
+        pass
+
+    calls = 0
+
+    def counted(call: Any) -> Any:
+        def called(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > at:
+                raise Killed
+            return call(*arguments)
+
+        return called
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", counted(os.replace))
+        patch.setattr("conversion.catalogue_output.write_atomic", counted(write_atomic))
+        patch.setattr(Output, "__exit__", lambda self, *error: self._lock.close())
+        with pytest.raises(Killed):
+            run(path, made, *options)
+    finished = index(made) if (made / "catalogue.json").exists() else {}
+    for record in finished.values():
+        assert all(script.digest_of(str(made / file["path"])) == file["sha256"] for file in record["files"])
+    assert run(path, made, *options) == 0
+    assert list(index(made)) == ["one", "two"]
+    assert not (made / ".catalogue" / "stage").exists()
+    for name in ("one", "two"):
+        cartridge = made / (f"{name}.dat" if options else f"{name}/tokenizer.dat")
+        assert Tokenizer.from_file(cartridge).encode(TEXT).ids == Tokenizer.from_file(gpt2_like).encode(TEXT).ids
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        ({"sha256": "0" * 64}, DigestError, f"is {{digest}}, expected {'0' * 64}"),
+        ({"sha256": "abc"}, EntryError, "sha256 is missing or not 64 digits"),
+        ({"licence": None}, MissingLicenceError, "licence is missing"),
+        ({"licence": " "}, EntryError, "licence is ' '"),
+        ({"ids": [1, 2]}, UnexpectedIdsError, "has the ids [{first}"),
+        ({"ids": None}, EntryError, "has text, ids"),
+        ({"decoded": "Hello"}, UnexpectedIdsError, "decode to 'Hello, wörld! ', expected 'Hello'"),
+        ({"encoding": "gpt2"}, EntryError, "expected one of path, repo and encoding"),
+        ({"path": None}, EntryError, "expected one of path, repo and encoding"),
+        ({"revision": "v1"}, EntryError, "repo needs a revision"),
+        ({"path": None, "repo": "user/name"}, EntryError, "repo needs a revision"),
+        ({"path": None, "repo": "name", "revision": "v1"}, EntryError, "'name@v1' is not a repository"),
+        ({"license": "MIT"}, EntryError, "unknown key license; known: encoding, licence"),
+        ({"path": "none.json"}, FileNotFoundError, "none.json"),
+        ({"special_tokens": 5}, EntryError, "special_tokens is 5"),
+        ({"pattern": "a"}, ValueError, "pattern is for tiktoken rank files"),
+    ],
+)
+def test_an_entry_that_fails(
+    said: dict[str, Any],
+    kind: type[Exception],
+    message: str,
+    gpt2_like: Path,
+    tmp_path: Path,
+    made: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One line that begins with its name, exit code 1, nothing written of it; the others are made."""
+    path = tmp_path / "list.toml"
+    path.write_text(entry("bad", gpt2_like, **said) + entry("good", gpt2_like), encoding="utf-8")
+    assert run(path, made) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith("FAILED bad: ")
+    digest = hashlib.sha256(gpt2_like.read_bytes()).hexdigest()
+    first = Tokenizer.from_file(gpt2_like).encode(TEXT).ids[0]
+    assert message.replace("{digest}", digest).replace("{first}", str(first)) in err
+    assert len(err.splitlines()) == 1
+    assert out.splitlines()[-1].endswith("catalogue.json: 1 of 2 vocabularies")
+    assert list(index(made)) == ["good"]
+    assert {each.name for each in made.iterdir()} == {".catalogue", "catalogue.json", "good"}
+    with Output(made, ["bad"], is_flat=False, strings=0) as output, pytest.raises(kind):
+        output.make(read_catalogue(path)[0][1](), path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[vocabulary]", "is not TOML"),
+        ("", "expected tables"),
+        ("vocabulary = 5", "expected tables"),
+        ("[other]\n[[vocabulary]]\nname = 'a'", "expected tables"),
+        ("[[vocabulary]]\nname = '../a'", "vocabulary 1 has the name '../a'"),
+        ("[[vocabulary]]\nlicence = 'MIT'", "vocabulary 1 has the name None"),
+        ("[[vocabulary]]\nname = 'a'\n[[vocabulary]]\nname = 'a'", "two vocabularies are called a"),
+        ("[[vocabulary]]\nname = 'catalogue'", "called like the index"),
+    ],
+)
+def test_a_file_that_lists_nothing(text: str, message: str, tmp_path: Path, made: Path) -> None:
+    (tmp_path / "list.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogueError, match=message):
+        run(tmp_path / "list.toml", made)
+    assert not made.exists()
+
+
+def test_no_certificate_without_agreement(
+    gpt2_like: Path, tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def differing(*arguments: Any, **options: Any) -> Any:
+        report = make_report(*arguments, **options)
+        suites = [dataclasses.replace(suite, differing=1, categories=()) for suite in report.suites]
+        return dataclasses.replace(report, suites=tuple(suites))
+
+    monkeypatch.setattr("conversion.catalogue_output.make_report", differing)
+    path = tmp_path / "list.toml"
+    path.write_text(entry("one", gpt2_like), encoding="utf-8")
+    assert run(path, made, "--strings", "5") == 1
+    assert "inputs differ from tokenizers" in capsys.readouterr().err
+    assert {each.name for each in made.iterdir()} == {".catalogue"}
+    with Output(made, ["one"], is_flat=False, strings=5) as output, pytest.raises(NotCertifiedError):
+        output.make(read_catalogue(path)[0][1](), path)
+
+
+def test_what_has_changed_is_made_again(
+    gpt2_like: Path, llama3_like: Path, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "list.toml"
+    path.write_text(entry("one", gpt2_like) + entry("two", gpt2_like), encoding="utf-8")
+    assert run(path, made) == 0
+    (made / "one" / "notes.txt").write_text("the user's own")
+    two = snapshot(made / "two")
+    path.write_text(entry("one", llama3_like) + entry("two", gpt2_like), encoding="utf-8")
+    assert run(path, made, "--only", "one") == 0
+    assert index(made)["one"]["source_sha256"] == hashlib.sha256(llama3_like.read_bytes()).hexdigest()
+    assert (made / "one" / "notes.txt").exists()
+    ids = Tokenizer.from_file(made / "one" / "tokenizer.dat").encode(TEXT).ids
+    assert ids == Tokenizer.from_file(llama3_like).encode(TEXT).ids
+    assert snapshot(made / "two") == two
+    good = (made / "two" / "tokenizer.dat").read_bytes()
+    (made / "two" / "tokenizer.dat").write_bytes(good[:-1])
+    capsys.readouterr()
+    assert run(path, made) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("is finished")
+    assert (made / "two" / "tokenizer.dat").read_bytes() == good
+
+
+def test_what_is_not_of_the_catalogue_stays(gpt2_like: Path, tmp_path: Path, made: Path) -> None:
+    path = tmp_path / "list.toml"
+    path.write_text(entry("one", gpt2_like), encoding="utf-8")
+    made.mkdir()
+    (made / "one").mkdir()
+    (made / "one.json").write_text("mine")
+    assert run(path, made) == run(path, made, "--dat") == 1
+    assert (made / "one.json").read_text() == "mine"
+    assert list((made / "one").iterdir()) == []
+
+
+def test_one_run_at_a_time(gpt2_like: Path, tmp_path: Path, made: Path) -> None:
+    path = tmp_path / "list.toml"
+    path.write_text(entry("one", gpt2_like), encoding="utf-8")
+    with Output(made, ["one"], is_flat=False, strings=0), pytest.raises(Exception, match="another run writes to"):
+        run(path, made)
+    assert run(path, made) == 0
+    with pytest.raises(CatalogueError, match="has no three; it has one"):
+        run(path, made, "--only", "three")
+
+
+def test_flat_files_are_profiles(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(EXAMPLE, made, "--dat", "--only", "science") == 0
+    assert {path.name for path in made.iterdir()} == {".catalogue", "catalogue.json", "science.dat", "science.json"}
+    monkeypatch.setenv("CRAYON_PROFILE_DIR", str(made))
+    assert Tokenizer.from_profile("science").engine_report()["cartridge"] == str(made / "science.dat")
+
+
+def test_other_sources(sources: dict[str, Path], tmp_path: Path, made: Path) -> None:
+    """A rank file with its pattern, and a repository of the Hub at a commit."""
+    pytest.importorskip("huggingface_hub")
+    shutil.copy(sources["tiktoken"], tmp_path / "mine.tiktoken")
+    digest = hashlib.sha256(sources["tiktoken"].read_bytes()).hexdigest()
+    of_ranks = [
+        "[[vocabulary]]\nname = 'ranks'\npath = 'mine.tiktoken'\nlicence = 'MIT'\nsha256 = '" + digest + "'",
+        f"pattern = {json.dumps(R50K_PATTERN)}\nspecial_tokens = {{ '<|end|>' = 2000 }}",
+        "[[vocabulary.text]]\ntext = '<|end|>'\nids = [2000]\n",
+    ]
+    source = sources["huggingface"] / "tokenizer.json"
+    with LocalHub(tmp_path / "hub") as hub:
+        commit = hub.commit("user/name", {"tokenizer.json": source.read_bytes()})
+        hub.commit("user/name", {"tokenizer.json": None, "other": b""})
+        of_hub = entry("hub", source, path=None, repo="user/name", revision=commit)
+        (tmp_path / "list.toml").write_text("\n".join(of_ranks) + of_hub, encoding="utf-8")
+        environment = hub.environment(tmp_path / "home")
+        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), environment["PYTHONPATH"]])
+        command = [sys.executable, "-m", "conversion.catalogue", "list.toml", "-o", made, "--strings", "20"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        assert hub.unknown() == []
+    found = index(made)
+    assert (found["hub"]["source"], found["ranks"]["source"]) == (f"user/name@{commit}", "mine.tiktoken")
+    assert found["ranks"]["certificate"].startswith("agreed with tiktoken 0.")
+    assert found["hub"]["certificate"].startswith("agreed with tokenizers 0.")
