@@ -3,7 +3,7 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/*/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench surface versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench call-times versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -55,7 +55,7 @@ bench: ## nine vocabularies beside every other engine: build/bench.md and .json 
 quick-bench: ## the same roughly, with little text and one thread, printed
 	$(PYTHON) -m parity.bench --prerelease --quick
 
-surface: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
+call-times: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m parity.call_times
 
 versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; half an hour, gigabytes, the network
@@ -74,8 +74,9 @@ stores: ## jobs that write to object stores, killed at every change; minutes (ne
 	$(PYTHON) -m pip install -r tests/stores.txt
 	$(PYTHON) -m pytest tests/corpora/storage -m ""
 
-parity: ## the full comparison with the references; tens of minutes (needs CRAYON_SHARED)
-	$(PYTHON) -m parity.runner --strings 100000 --texts --everything --cpu all
+parity: ## the full comparison with tokenizers and tiktoken, on every instruction set; tens of minutes (needs CRAYON_SHARED)
+	$(PYTHON) -m parity tokenizers --strings 100000 --texts --everything --cpu all
+	$(PYTHON) -m parity tiktoken --strings 100000 --texts --cpu all
 
 examples: ## build/examples: parity reports of every shared vocabulary and a model card; 20 minutes (needs CRAYON_SHARED)
 	PYTHON=$(PYTHON) tools/examples.sh

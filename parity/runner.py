@@ -1,4 +1,4 @@
-"""``python -m parity.runner``: ours against the reference, by vocabulary, suite and instruction set."""
+"""The run of a suite: each vocabulary on each instruction set, in worker processes; a table, and a verdict."""
 
 from __future__ import annotations
 
@@ -9,25 +9,32 @@ import platform
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.parity.compare.records import DEFAULT, Mode
-from crayon_hf.parity.compare.references import NAMES, Vocabulary, find
-from crayon_hf.parity.compare.suites import WINDOWS, WINDOWS_OF_PAIRS, Event, Suite, Work
+from crayon_hf.cartridges.search_path import find_profile
+from crayon_hf.errors import CrayonError, ProfileNotFoundError
+from crayon_hf.parity.compare.lines import suite_line
+from crayon_hf.parity.compare.references import Vocabulary
+from crayon_hf.parity.compare.suites import Event, Work
 from crayon_hf.parity.compare.workers import Ending, events_of
-from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text
+from crayon_hf.parity.inputs.texts import UnknownVocabularyError, find_text, shared_directory
+
+from .options import cpu_names, make_suites, text_names
 
 AGREED, DIFFERED, MISUSED = 0, 1, 2
-VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
+
+Find = Callable[[str, str], Vocabulary]
+"""The vocabulary of a name on the command line. What has to be made for it goes into the directory."""
 
 
 @dataclass
 class Row:
-    """One line of the report: a suite of a vocabulary on one instruction set, or why there is none."""
+    """One line of the table: a suite of a vocabulary on one instruction set, or why there is none."""
 
     vocabulary: str
     cpu: str
@@ -51,14 +58,11 @@ class Row:
         """Whether there was something to compare, and no difference."""
         return not self.failure and self.inputs > 0 and self.differing == 0
 
-    def lines(self) -> list[str]:
-        """The line, and below it the smallest differing inputs."""
-        head = f"{self.vocabulary:14} {self.suite:40} {self.cpu:8}"
-        if self.failure:
-            return [f"{head} FAILED: {self.failure}"]
-        verdict = "no difference" if not self.differing else f"{self.differing} DIFFER"
-        size = f"{self.values['characters'] / 1e6:.1f} M characters"
-        lines = [f"{head} {self.inputs:7} inputs {size:>18} {self.values['seconds']:8.1f} s  {verdict}"]
+    def lines(self, width: int) -> list[str]:
+        """The line, with `width` columns for the suite, and below it the smallest differing inputs."""
+        characters, seconds = self.values.get("characters", 0), self.values.get("seconds", 0.0)
+        name = f"{self.vocabulary:14} {self.suite:{width}} {self.cpu:8}"
+        lines = [suite_line(name, self.inputs, self.differing, characters, seconds, self.failure)]
         if self.differing:
             by_category = sorted(self.values["differing"].items(), key=lambda entry: -entry[1])
             lines.append("  by category: " + ", ".join(f"{name} {count}" for name, count in by_category))
@@ -78,15 +82,98 @@ class Row:
         }
 
 
-def run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
+def run(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: Sequence[str], packaged: str, find: Find
+) -> int:
+    """The command of a suite; its exit status.
+
+    `parser` is what `options.make_parser` made. Without names on the command line the vocabularies are `published`,
+    names below ``$CRAYON_SHARED/vocab``, or the profile `packaged` where that is not set. `find` opens a name.
+    """
+    arguments = parser.parse_args(argv)
+    suites = make_suites(arguments)
+    if not suites:
+        print(f"{parser.prog}: nothing to compare: no strings and no texts", file=sys.stderr)
+        return MISUSED
+    with tempfile.TemporaryDirectory(prefix="crayon-parity-") as directory:
+        try:
+            names = arguments.names or (published if shared_directory() else [packaged])
+            vocabularies = [find(name, tempfile.mkdtemp(dir=directory)) for name in names]
+            for text in text_names(arguments):
+                find_text(text)
+        except (CrayonError, UnknownVocabularyError) as error:
+            print(f"{parser.prog}: {error}", file=sys.stderr)
+            return MISUSED
+        rows = _run_all(arguments, vocabularies, directory)
+    agreed = bool(rows) and all(row.agreed for row in rows)
+    reference = f"{arguments.reference} {version(arguments.reference)}"
+    print(_verdict(rows, reference))
+    if arguments.json:
+        document = {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "references": [reference],
+            "seed": arguments.seed,
+            "agreed": agreed,
+            "rows": [row.to_json() for row in rows],
+        }
+        Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return AGREED if agreed else DIFFERED
+
+
+def profile_source(name: str) -> str | None:
+    """The file of the profile that a name stands for; None for other names, and for paths."""
+    try:
+        profile = find_profile(name)
+    except (ProfileNotFoundError, ValueError):
+        return None
+    return None if os.path.exists(name) else str(profile.cartridge or profile.source)
+
+
+def _verdict(rows: Sequence[Row], reference: str) -> str:
+    suites, inputs = f"{len(rows)} suites", f"{sum(row.inputs for row in rows):,} inputs"
+    failed = sum(not row.agreed for row in rows)
+    if failed or not rows:
+        return f"{failed} of {suites} do not agree with {reference}: {inputs}"
+    return f"all agree with {reference}: {suites}, {inputs}"
+
+
+def _run_all(arguments: argparse.Namespace, vocabularies: Sequence[Vocabulary], directory: str) -> list[Row]:
+    """A worker for each vocabulary and instruction set; `arguments.jobs` vocabularies at a time."""
+    cpus, jobs = cpu_names(arguments.cpu), max(1, arguments.jobs)
+    # Several instruction sets share one run of the reference.
+    kept = arguments.reference_cache or (os.path.join(directory, "digests") if len(cpus) > 1 else "")
+    rows: list[Row] = []
+    lock = threading.Lock()
+
+    def run_vocabulary(vocabulary: Vocabulary) -> None:
+        for cpu in cpus:
+            work = Work(
+                vocabulary,
+                make_suites(arguments),
+                cpu,
+                kept,
+                arguments.ours,
+                arguments.reports,
+                max(1, (os.cpu_count() or 1) // jobs),
+                arguments.allow_delegated,
+            )
+            _run_worker(work, rows, lock)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run_vocabulary, vocabularies))
+    return rows
+
+
+def _run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
     """Run one worker to its end; add and print a row for each suite, and one for a crash."""
     cpu, engine, place, ended = work.cpu or "best", "", "at the start", False
-    name = work.vocabulary.name
+    name, width = work.vocabulary.name, max(len(suite.name) for suite in work.suites)
 
     def add(row: Row) -> None:
         with lock:
             rows.append(row)
-            print("\n".join(row.lines()), flush=True)
+            print("\n".join(row.lines(width)), flush=True)
 
     ending = Ending()
     for event in events_of(work, ending):
@@ -105,178 +192,3 @@ def run_worker(work: Work, rows: list[Row], lock: threading.Lock) -> None:
         add(Row(name, cpu, "", engine, failure=f"the worker ended with code {ending.code} {place}: {ending.last}"))
     elif not ended and sum(row.vocabulary == name and row.cpu == cpu for row in rows) < len(work.suites):
         add(Row(name, cpu, "", engine, failure=f"the worker ended early, {place}"))
-
-
-def make_suites(arguments: argparse.Namespace, kind: str) -> tuple[Suite, ...]:
-    """The suites that were asked for; the variants apply to ``tokenizers`` vocabularies only."""
-    plain = []
-    if arguments.strings:
-        plain.append(Suite("strings", strings=arguments.strings, seed=arguments.seed))
-    if arguments.tokens:
-        plain.append(Suite("tokens", strings=arguments.tokens, seed=arguments.seed))
-    limit = int(arguments.megabytes * 1e6) if arguments.megabytes is not None else None
-    names = [*(CORPUS if arguments.texts else ()), *arguments.text]
-    plain += [Suite(name, limit=limit) for name in names]
-    suites = list(plain)
-    if arguments.bytes:
-        suites.append(Suite("bytes", strings=arguments.bytes, seed=arguments.seed))
-    if kind == "tokenizers":
-        for suite in plain:
-            if arguments.pairs:
-                suites.append(replace(suite, paired=True))
-            if arguments.no_special:
-                suites.append(replace(suite, mode=Mode(add_special_tokens=False)))
-            if arguments.as_text:
-                suites.append(replace(suite, mode=Mode(special_as_text=True)))
-            if arguments.words:
-                suites.append(replace(suite, mode=Mode(words=True)))
-            if arguments.pairs and arguments.no_special:
-                suites.append(replace(suite, paired=True, mode=replace(DEFAULT, add_special_tokens=False)))
-            if arguments.windows:
-                suites += shared_out(suite, WINDOWS)
-            if arguments.windows and arguments.pairs:
-                suites += shared_out(replace(suite, paired=True), WINDOWS_OF_PAIRS)
-    return tuple(suites)
-
-
-def shared_out(suite: Suite, modes: Sequence[Mode]) -> list[Suite]:
-    """The suite in several modes, each on its share of the inputs."""
-    return [replace(suite, mode=mode, every=len(modes), first=i) for i, mode in enumerate(modes)]
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m parity.runner",
-        description="Compare crayon_hf with the reference of each vocabulary, every field of every result. "
-        "Exit code 0 means that everything agreed, 1 that something did not, 2 that the command could not start.",
-    )
-    parser.add_argument("names", nargs="*", metavar="VOCABULARY", help=f"{', '.join(NAMES)}, or a path (default: all)")
-    parser.add_argument(
-        "--strings", type=int, default=100_000, metavar="N", help="generated strings (default %(default)s)"
-    )
-    parser.add_argument(
-        "--tokens",
-        type=int,
-        default=20_000,
-        metavar="N",
-        help="strings of the vocabulary's own tokens (default %(default)s)",
-    )
-    parser.add_argument("--bytes", type=int, default=0, metavar="N", help="also round trips of generated byte strings")
-    parser.add_argument("--seed", type=int, default=1, help="of the generated strings (default %(default)s)")
-    parser.add_argument(
-        "--texts", action="store_true", help="also the three texts of $CRAYON_SHARED/corpus, in 2 KB documents"
-    )
-    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also this text; may be repeated")
-    parser.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
-    parser.add_argument("--pairs", action="store_true", help="also encode pairs of inputs")
-    parser.add_argument("--no-special", action="store_true", help="also with add_special_tokens=False")
-    parser.add_argument("--as-text", action="store_true", help="also with encode_special_tokens=True")
-    parser.add_argument("--words", action="store_true", help="also as pretokenized input, split at spaces")
-    parser.add_argument(
-        "--windows",
-        action="store_true",
-        help="also truncated and padded in several ways, each on a share of them",
-    )
-    parser.add_argument("--everything", action="store_true", help="all of the variants above")
-    parser.add_argument(
-        "--cpu", default="", metavar="LIST", help="instruction sets, each in a process of its own: avx2,avx512, or all"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="vocabularies at one time (default %(default)s)"
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the whole report there")
-    parser.add_argument(
-        "--reference-cache", metavar="DIR", help="keep digests of the reference's results here, and use them"
-    )
-    parser.add_argument(
-        "--reports",
-        type=int,
-        default=5,
-        metavar="N",
-        help="differing inputs to minimise per suite (default %(default)s)",
-    )
-    parser.add_argument("--pattern", help="of a rank file that tiktoken does not publish")
-    parser.add_argument(
-        "--ours",
-        default="",
-        metavar="MODULE:FUNCTION",
-        help="compare what this makes of a Vocabulary, not crayon_hf.Tokenizer",
-    )
-    parser.add_argument(
-        "--allow-delegated", action="store_true", help="also when ours only hands the work to the reference"
-    )
-    return parser
-
-
-def choose_cpus(text: str) -> list[str]:
-    """The instruction sets of ``--cpu``; empty text is the best one, unnamed."""
-    if text != "all":
-        return [name.strip() for name in text.split(",")]
-    from crayon_hf import _core
-
-    return list(_core.cpu_levels())
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = make_parser()
-    arguments = parser.parse_args(argv)
-    if arguments.everything:
-        for variant in VARIANTS:
-            setattr(arguments, variant, True)
-    try:
-        vocabularies: list[Vocabulary] = [find(name, pattern=arguments.pattern) for name in arguments.names or NAMES]
-        for name in [*(CORPUS if arguments.texts else ()), *arguments.text]:
-            find_text(name)
-    except UnknownVocabularyError as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return MISUSED
-    if not make_suites(arguments, "tokenizers"):
-        print(f"{parser.prog}: nothing to compare: no strings and no texts", file=sys.stderr)
-        return MISUSED
-    cpus = choose_cpus(arguments.cpu)
-    jobs = max(1, arguments.jobs)
-    rows: list[Row] = []
-    lock = threading.Lock()
-    with tempfile.TemporaryDirectory(prefix="crayon-parity-") as temporary:
-        # Several instruction sets share one run of the reference.
-        kept = arguments.reference_cache or (temporary if len(cpus) > 1 else "")
-
-        def run_vocabulary(vocabulary: Vocabulary) -> None:
-            for cpu in cpus:
-                work = Work(
-                    vocabulary,
-                    make_suites(arguments, vocabulary.kind),
-                    cpu,
-                    kept,
-                    arguments.ours,
-                    arguments.reports,
-                    max(1, (os.cpu_count() or 1) // jobs),
-                    arguments.allow_delegated,
-                )
-                run_worker(work, rows, lock)
-
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(run_vocabulary, vocabularies))
-    agreed = bool(rows) and all(row.agreed for row in rows)
-    failed = sum(not row.agreed for row in rows)
-    print(
-        f"{len(rows)} suites, {sum(row.inputs for row in rows)} inputs: "
-        + ("all agree" if agreed else f"{failed} suites do not agree")
-    )
-    if arguments.json:
-        document = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "references": sorted({vocabulary.reference_version for vocabulary in vocabularies}),
-            "seed": arguments.seed,
-            "agreed": agreed,
-            "rows": [row.to_json() for row in rows],
-        }
-        Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return AGREED if agreed else DIFFERED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

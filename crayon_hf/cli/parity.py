@@ -153,6 +153,8 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 def table(report: Report) -> list[str]:
     """The report for a terminal, without the verdict."""
+    from crayon_hf.parity.compare.lines import suite_line
+
     ours, reference, target = report.ours, report.reference, report.target
     lines = [
         f"{target.name}: {target.kind}, {target.vocab_size:,} tokens",
@@ -161,17 +163,8 @@ def table(report: Report) -> list[str]:
     ]
     width = max(len(suite.name) for suite in report.suites)
     for suite in report.suites:
-        says = "no difference"
-        if suite.failure:
-            says = f"FAILED: {suite.failure}"
-        elif not suite.inputs:
-            says = "nothing to compare"
-        elif suite.differing:
-            says = f"{suite.differing:,} DIFFER"
-        lines.append(
-            f"{suite.name:<{width}} {suite.inputs:9,} inputs {suite.characters / 1e6:7.2f} M characters "
-            f"{suite.seconds:7.1f} s  {says}"
-        )
+        name = f"{suite.name:<{width}}"
+        lines.append(suite_line(name, suite.inputs, suite.differing, suite.characters, suite.seconds, suite.failure))
     for shown in report.differences:
         smallest = ", ".join(f"'{text}'" for text in shown.smallest)
         lines += ["", f"{shown.suite}, {shown.category}: differs on {smallest}"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from crayon_hf.cli.output import print_line
@@ -57,20 +56,11 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
 
 def _texts(arguments: argparse.Namespace, directory: str) -> tuple[list[str], int | None]:
     """The texts to measure on, and at most how many bytes of each."""
-    from crayon_hf.parity.inputs.texts import CORPUS, find_text
+    from crayon_hf.parity.inputs.texts import CORPUS, find_text, python_library
 
     for text in arguments.text:
         find_text(text)
     limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
     if arguments.text or os.environ.get("CRAYON_SHARED"):
         return list(arguments.text or CORPUS), limit
-    return [_some_text(directory)], limit
-
-
-def _some_text(directory: str) -> str:
-    """A few megabytes that are on every machine: the sources of Python's library."""
-    path = os.path.join(directory, "python-library.txt")
-    with open(path, "wb") as out:
-        for source in sorted(Path(os.__file__).parent.glob("*.py")):
-            out.write(source.read_bytes().decode("utf-8", "replace").encode())
-    return path
+    return [python_library(directory)], limit

@@ -1,5 +1,6 @@
-"""Parity: the reference of each vocabulary, hostile strings, the comparison, and the benchmark.
+"""Parity: the comparison with the references that ``crayon-hf parity`` and ``publish`` need.
 
-``references`` says what is right for a vocabulary, ``strings`` and ``texts`` make the inputs, ``compare`` finds and
-minimises differences, ``run`` is the command over all of it, ``bench`` times what was first compared.
+`compare` says what is right for a vocabulary, and finds and minimises differences; `inputs` makes hostile strings;
+`report` is a whole comparison as files; `speed` times both sides. The suites that a person runs from a clone are the
+folders of the top-level `parity`.
 """

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from crayon_hf.parity.compare.references import Vocabulary
-from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text, shared_directory
+from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text, python_library, shared_directory
 from crayon_hf.parity.speed.figures import SCHEMA, Figure, Report
 from crayon_hf.parity.speed.inputs import Inputs, Sizes, make_inputs
 from crayon_hf.parity.speed.machine import machine_lines, touch_memory
@@ -25,7 +25,7 @@ from crayon_hf.parity.speed.measuring import BenchError, measure
 from crayon_hf.parity.speed.processes import PEERS, Engine
 from crayon_hf.parity.speed.vocabularies import NINE, find_any
 
-from .defaults import comparable, python_library
+from .defaults import comparable
 from .jobs import JOBS, measure_job
 from .options import add_options, thread_counts
 from .prerelease import interpreter

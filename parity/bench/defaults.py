@@ -1,4 +1,4 @@
-"""Vocabularies and a text that every machine has."""
+"""Vocabularies that every machine has."""
 
 from __future__ import annotations
 
@@ -21,13 +21,4 @@ def comparable(name: str, directory: str) -> str:
         return name
     path = os.path.join(directory, f"{Path(name).stem}.json")
     tokenizer.save(path)
-    return path
-
-
-def python_library(directory: str) -> str:
-    """A few megabytes of text: the sources of Python's library."""
-    path = os.path.join(directory, "python-library.txt")
-    with open(path, "wb") as out:
-        for source in sorted(Path(os.__file__).parent.glob("*.py")):
-            out.write(source.read_bytes().decode("utf-8", "replace").encode())
     return path

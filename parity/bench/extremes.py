@@ -73,7 +73,9 @@ def measure(name: str, prose: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m parity.bench.extremes", description=__doc__)
-    parser.add_argument("vocabulary", nargs="+", metavar="VOCABULARY", help="a name that parity.run knows, or a path")
+    parser.add_argument(
+        "vocabulary", nargs="+", metavar="VOCABULARY", help="a name below $CRAYON_SHARED/vocab, or a path"
+    )
     parser.add_argument("--text", default="english", help="the prose: english, or a file (default english)")
     options = parser.parse_args(arguments)
     try:

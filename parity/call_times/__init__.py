@@ -1,2 +1,3 @@
-"""Every public call of `tokenizers`, transformers' fast tokenizers and `tiktoken`, timed beside ours:
-``python -m parity.call_times``."""
+"""Every public call of `tokenizers`, transformers' fast tokenizers and `tiktoken`, timed beside ours."""
+
+GROUP = "speed"

@@ -12,7 +12,7 @@ import logging
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -133,9 +133,13 @@ def _times(ratio: float) -> str:
     return f"**{text}**" if ratio < 1 else text
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command: 0 when no call is slower than stock's, 1 when one is, 2 when it could not start."""
+    parser = argparse.ArgumentParser(
+        prog="python -m parity.call_times",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("-t", "--tokenizer", action="append", choices=VOCABULARIES, help="default: all four")
     parser.add_argument("-e", "--encoding", action="append", choices=ENCODINGS, help="of tiktoken; default: all three")
     parser.add_argument("--face", action="append", metavar="NAME", help="only faces whose name has this in it")
@@ -143,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--noise", type=float, default=0.1, help="how much longer than stock's is allowed (0.1: a tenth)"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     shared = shared_directory()
     if shared is None:
         parser.error("CRAYON_SHARED names no directory with vocabularies")

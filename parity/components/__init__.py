@@ -1,1 +1,3 @@
-"""``python -m parity.components``: every component and option against the reference, alone and combined."""
+"""Every component and option of a `tokenizer.json` against `tokenizers`, alone and combined."""
+
+GROUP = "parts"

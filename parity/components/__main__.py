@@ -1,7 +1,10 @@
 """``python -m parity.components``."""
 
+from __future__ import annotations
+
 import sys
 
-from parity.components.command import main
+from .command import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """``python -m parity.components``: every component of a ``tokenizer.json``, one by one and combined.
 
-Small tokenizers are made of the parts in ``component_parts`` and ``component_models``, opened by both sides, and
+Small tokenizers are made of the parts in `parts` and `models`, opened by both sides, and
 compared on hostile strings. What differs is reported as the smallest document and the smallest text that still do.
 """
 
@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--variants", type=int, default=3, metavar="N", help="modes besides the default")
     parser.add_argument("--only", default="", metavar="TEXT", help="single components whose name has this in it")
     parser.add_argument("--no-singles", action="store_true", help="random combinations only")
-    parser.add_argument("--itself", action="store_true", help="the reference against itself: the harness, tested")
+    parser.add_argument("--itself", action="store_true", help="the reference against itself: a test of the comparison")
     parser.add_argument("--allow-delegated", action="store_true", help="also when the reference does the work")
     parser.add_argument("--stop", type=int, default=10, metavar="N", help="end after so many failures")
     parser.add_argument("--trace", action="store_true", help="print the name of each case first: a crash is placed")
@@ -309,7 +309,3 @@ def _run(arguments: argparse.Namespace, stderr: TextIO) -> int:
             break
     print(f"{done} tokenizers: " + ("all agree" if not failed else f"{failed} do not agree"))
     return 1 if failed or not done else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,9 @@
-"""``python -m parity.gpu``: all that can be learnt from a GPU in some minutes, with a report that no crash loses.
+"""A GPU checked against the CPU and measured, in minutes, with a report that no crash loses.
 
 ``command`` is the run: five steps, each a list of tasks. ``watching`` has the tasks done by ``child``, a process of
 its own, so that a crash or a hang is a result. ``cases`` and ``ids`` compare ids with the CPU's; ``repeats``,
 ``with_torch`` and ``memory`` look at what happens beside others; ``speed`` measures; ``report`` and ``markdown`` are
 what is written.
 """
+
+GROUP = "speed"

@@ -1,1 +1,3 @@
-"""``python -m parity.training``: training against the trainers of ``tokenizers`` and CRAYON."""
+"""Training against the trainers of `tokenizers` and of CRAYON: the whole `tokenizer.json`, to the byte."""
+
+GROUP = "parts"

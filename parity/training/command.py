@@ -161,7 +161,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             say(f"CRAYON's trainer is not compared: {error}")
     say(f"{differ} differences" if differ else "no difference")
     return 1 if differ else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""tokenizers 0.23 for the tests and `crayon_hf.parity`, in a process where all others import tokenizers 1.0.
+"""tokenizers 0.23 for the tests and the parity suites, in a process where all others import tokenizers 1.0.
 
 `CRAYON_REFERENCE` names a directory that has 0.23. The environment of `tools/versions.py` imports this at the start of
 each Python, so that what tests start compares with it as well.
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 _NAME = "tokenizers"
-_ASKING = ("tests", "conftest", "pretokenize_reference", "parity_stand_in", "crayon_hf.parity")
+_ASKING = ("tests", "conftest", "pretokenize_reference", "parity_stand_in", "parity", "crayon_hf.parity")
 
 failed: list[Callable[[ImportError], None]] = []
 """Called with an import of one of those that failed."""
@@ -42,7 +42,7 @@ def _import_for(name: str, globals: Any = None, *rest: Any, **named: Any) -> Any
 
 def _asks(names: dict[str, Any]) -> bool:
     asking = str(names.get("__name__", ""))
-    if asking == "__main__":  # python -m crayon_hf.parity
+    if asking == "__main__":  # python -m parity
         asking = getattr(names.get("__spec__"), "name", None) or ""
     return any(asking == one or asking.startswith(f"{one}.") for one in _ASKING)
 

@@ -27,6 +27,14 @@ TIKTOKEN = ("r50k_base", "cl100k_base", "o200k_base")
 NAMES = TOKENIZERS + TIKTOKEN
 OPENAI = "tiktoken_ext.openai_public"
 
+FIELDS: dict[str, tuple[str, ...]] = {
+    "tokenizers": TokenizersSide.FIELDS,
+    "tiktoken": TiktokenSide.FIELDS,
+    "transformers": TransformersSide.FIELDS,
+    "sentencepiece": SentencePieceSide.FIELDS,
+}
+"""The names of the fields of a result that are compared, by reference."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -141,14 +149,7 @@ class Vocabulary:
     @property
     def compared(self) -> tuple[str, ...]:
         """The names of the fields of a result that are compared."""
-        sides: dict[str, Any] = {
-            "tokenizers": TokenizersSide,
-            "tiktoken": TiktokenSide,
-            "transformers": TransformersSide,
-            "sentencepiece": SentencePieceSide,
-        }
-        fields: tuple[str, ...] = sides[self.kind].FIELDS
-        return fields
+        return FIELDS[self.kind]
 
     def _tiktoken_pieces(self) -> dict[str, Any]:
         if self.pattern is not None:

@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -43,6 +43,13 @@ WINDOW_CHARACTERS, WINDOW_CHARACTERS_OF_PAIRS = 400, 80
 
 RECORDS_VERSION = 3
 """Part of the key of kept reference results: raise it when a record holds something else for the same input."""
+
+VARIANTS = ("pairs", "no_special", "as_text", "words", "windows")
+"""The other ways to encode the inputs of a suite."""
+WITH_VARIANTS = ("tokenizers", "transformers")
+"""The references that have them."""
+WITH_BYTES = ("tokenizers", "tiktoken")
+"""The references whose vocabularies encode bytes, too."""
 
 GENERATED = ("strings", "tokens", "bytes")
 Event = dict[str, Any]
@@ -89,6 +96,24 @@ class Suite:
             most = WINDOW_CHARACTERS_OF_PAIRS if self.paired else WINDOW_CHARACTERS
             texts = ((category, text[:most]) for category, text in texts)
         return islice(pairs(texts) if self.paired else singles(texts), self.first, None, self.every)
+
+
+def variant(name: str, suites: Sequence[Suite]) -> list[Suite]:
+    """The suites in one of `VARIANTS`: pairs with and without special tokens, windows of single texts and of pairs."""
+    paired = [replace(suite, paired=True) for suite in suites]
+    plain = Mode(add_special_tokens=False)
+    if name == "windows":
+        windows = [*((suite, WINDOWS) for suite in suites), *((suite, WINDOWS_OF_PAIRS) for suite in paired)]
+        return [each for suite, modes in windows for each in _shared_out(suite, modes)]
+    if name == "pairs":
+        return [*paired, *(replace(suite, mode=plain) for suite in paired)]
+    modes = {"no_special": plain, "as_text": Mode(special_as_text=True), "words": Mode(words=True)}
+    return [replace(suite, mode=modes[name]) for suite in suites]
+
+
+def _shared_out(suite: Suite, modes: Sequence[Mode]) -> list[Suite]:
+    """The suite in several modes, each on its share of the inputs."""
+    return [replace(suite, mode=mode, every=len(modes), first=i) for i, mode in enumerate(modes)]
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,20 @@ def find_text(spec: str) -> Path:
     return path
 
 
+def python_library(directory: str, limit: int | None = None) -> str:
+    """A few megabytes that are on every machine, written into `directory`: the sources of Python's library.
+
+    No file is added once there are `limit` bytes.
+    """
+    path, size = Path(directory) / "python-library.txt", 0
+    with path.open("wb") as out:
+        for source in sorted(Path(os.__file__).parent.glob("*.py")):
+            if limit is not None and size >= limit:
+                break
+            size += out.write(source.read_bytes().decode("utf-8", "replace").encode())
+    return str(path)
+
+
 def read_text(path: Path, limit: int | None = None) -> bytes:
     """The bytes of a text file, unpacked when it ends in ``.xz``, at most ``limit`` of them, cut between characters."""
     with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as stream:

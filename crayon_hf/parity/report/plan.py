@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from ..compare.records import Mode
 from ..compare.references import Vocabulary
-from ..compare.suites import WINDOWS, WINDOWS_OF_PAIRS, Suite
-from ..inputs.texts import CORPUS, UnknownVocabularyError, read_text, shared_directory, text_files
+from ..compare.suites import WITH_BYTES, WITH_VARIANTS, Suite, variant
+from ..inputs.texts import CORPUS, UnknownVocabularyError, python_library, read_text, shared_directory, text_files
 
 CORPUS_MEGABYTES = 2.0
 """Of each text of ours, unless more is asked for; the user's own files are taken whole."""
@@ -21,8 +20,6 @@ SHARE = 5
 
 WINDOW_SHARE = 20
 """And one in so many as windows: some have hundreds of them."""
-
-LIBRARY = "python-library"
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def make_groups(
         kind, limit = "text", int((CORPUS_MEGABYTES if megabytes is None else megabytes) * 1e6)
         shared = shared_directory()
         has_corpus = shared is not None and (shared / "corpus").is_dir()
-        texts = CORPUS if has_corpus else [_python_library(directory, limit)]
+        texts = CORPUS if has_corpus else [python_library(directory, limit)]
     groups += [_text(os.fspath(text), kind, limit) for text in texts]
     groups += _variants(vocabulary, strings, tokens, seed)
     return groups
@@ -70,7 +67,7 @@ def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> 
     if tokens:
         about = "strings made of the vocabulary's own tokens: alone, joined, spaced, cut, doubled"
         groups.append(Group("tokens", "generated", about, (Suite("tokens", strings=tokens, seed=seed),), seed))
-        if vocabulary.kind in ("tokenizers", "tiktoken"):
+        if vocabulary.kind in WITH_BYTES:
             about = "random bytes, UTF-8 or not, through our calls for bytes and back: the reference has no such calls"
             groups.append(Group("bytes", "generated", about, (Suite("bytes", strings=tokens, seed=seed),), seed))
     return groups
@@ -78,36 +75,32 @@ def _generated(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> 
 
 def _variants(vocabulary: Vocabulary, strings: int, tokens: int, seed: int) -> list[Group]:
     """Other modes, on a share of the generated strings."""
-    if vocabulary.kind not in ("tokenizers", "transformers"):
+    if vocabulary.kind not in WITH_VARIANTS:
         return []
 
-    def some(share: int, paired: bool) -> list[Suite]:
+    def some(share: int) -> list[Suite]:
         counts = {"strings": -(-strings // share), "tokens": -(-tokens // share)}
-        return [Suite(name, count, seed, paired=paired) for name, count in counts.items() if count]
+        return [Suite(name, count, seed) for name, count in counts.items() if count]
 
     def group(name: str, about: str, suites: list[Suite]) -> Group:
         return Group(name, "generated", about, tuple(suites), seed)
 
-    def modes(suites: list[Suite], every: Sequence[Mode]) -> list[Suite]:
-        return [
-            replace(suite, mode=mode, every=len(every), first=i) for suite in suites for i, mode in enumerate(every)
-        ]
-
-    singles, paired = some(SHARE, False), some(SHARE, True)
+    singles = some(SHARE)
     if not singles:
         return []
-    plain, as_text = Mode(add_special_tokens=False), Mode(special_as_text=True)
     return [
-        group("pairs", "pairs of such strings, with and without special tokens", [*paired, *modes(paired, (plain,))]),
-        group("no special tokens", "such strings, with no special tokens around them", modes(singles, (plain,))),
-        group("words", "such strings, given as lists of words", modes(singles, (Mode(words=True),))),
+        group("pairs", "pairs of such strings, with and without special tokens", variant("pairs", singles)),
+        group("no special tokens", "such strings, with no special tokens around them", variant("no_special", singles)),
+        group("words", "such strings, given as lists of words", variant("words", singles)),
         group(
-            "special tokens as text", "such strings, special tokens in them read as text", modes(singles, (as_text,))
+            "special tokens as text",
+            "such strings, special tokens in them read as text",
+            variant("as_text", singles),
         ),
         group(
             "windows",
             "such strings and pairs, truncated from both sides into overlapping windows, padded on both sides",
-            [*modes(some(WINDOW_SHARE, False), WINDOWS), *modes(some(WINDOW_SHARE, True), WINDOWS_OF_PAIRS)],
+            variant("windows", some(WINDOW_SHARE)),
         ),
     ]
 
@@ -129,14 +122,3 @@ def _text(spec: str, kind: str, limit: int | None) -> Group:
     about += f", {size / 1e6:.1f} MB in documents of at most 2 KB"
     suite = Suite(spec if is_ours else os.path.abspath(spec), limit=limit, title=name)
     return Group(name, kind, about, (suite,), digest=digest.hexdigest())
-
-
-def _python_library(directory: str, limit: int | None) -> str:
-    """A few megabytes that are on every machine: the sources of Python's library."""
-    path, size = os.path.join(directory, f"{LIBRARY}.txt"), 0
-    with open(path, "wb") as out:
-        for source in sorted(Path(os.__file__).parent.glob("*.py")):
-            if limit is not None and size >= limit:
-                break
-            size += out.write(source.read_bytes().decode("utf-8", "replace").encode())
-    return path

@@ -52,7 +52,7 @@ def make_report(
 ) -> Report:
     """Compare ours with a reference on one target, and time both. TargetError when the comparison means nothing.
 
-    `target` is what `harness.targets.find_target` takes, `against` the reference (by default the target's own).
+    `target` is what `compare.targets.find_target` takes, `against` the reference (by default the target's own).
     `strings` and `tokens` (by default a fifth of that) are how many strings are generated. `texts` are files and
     directories of the user's; None is a text of ours, an empty sequence none at all. `megabytes` is how much of each
     is taken. `cpu` is an instruction set, `ours` (``module:function``) stands in for what we open, and `command` is

@@ -50,7 +50,7 @@ def make(engine: str, files: dict[str, Any], threads: int) -> Contestant:
 
 
 def _argument(engine: str, files: dict[str, Any]) -> Any:
-    """Ours is made from a Vocabulary, as everywhere in the parity harness; a peer gets the path."""
+    """Ours is made from a Vocabulary, as in every comparison; a peer gets the path."""
     if engine != "crayon":
         return files["json"]
     from pathlib import Path

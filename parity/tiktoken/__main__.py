@@ -1,0 +1,60 @@
+"""Compares `crayon_hf.Tokenizer`, opened from a rank file, with `tiktoken.Encoding` of the same ranks.
+
+Examples:
+
+    python -m parity.tiktoken                                    the published encodings, or the ranks of lite
+    python -m parity.tiktoken cl100k_base                        one: its file is in $CRAYON_SHARED/vocab, in the cache
+                                                                 of tiktoken ($TIKTOKEN_CACHE_DIR), or downloaded
+    python -m parity.tiktoken my.tiktoken --pattern '\\w+|\\W+'    ranks of your own, and how text is split
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from crayon_hf.errors import UnsupportedError
+from crayon_hf.formats import convert
+from crayon_hf.formats.export import to_tiktoken
+from crayon_hf.parity.compare import references
+from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary
+from crayon_hf.parity.compare.targets import find_target
+from parity.options import make_parser
+from parity.runner import profile_source, run
+
+TARGETS = (
+    "an encoding of tiktoken, a rank file, a cartridge made from one, or a profile with ranks (default: "
+    f"{' '.join(TIKTOKEN)}; without CRAYON_SHARED the profile lite)"
+)
+
+
+def find(name: str, directory: str, pattern: str | None = None) -> Vocabulary:
+    """The vocabulary that a name stands for; of a profile the ranks that ``crayon-hf convert --to tiktoken`` writes."""
+    if pattern is not None:
+        return references.find(name, pattern=pattern)
+    if (source := profile_source(name)) is not None:
+        return exported(name, source, directory)
+    return find_target(name, "tiktoken", directory).vocabulary
+
+
+def exported(name: str, source: str, directory: str) -> Vocabulary:
+    """The ranks of a byte-level vocabulary, as a vocabulary of tiktoken. UnsupportedError where there are none."""
+    ranks = to_tiktoken(convert(source))
+    if ranks.pattern is None:
+        raise UnsupportedError(f"{name}: tiktoken has no pattern that splits text as it does")
+    path = Path(directory) / f"{name}.tiktoken"
+    path.write_bytes(ranks.data)
+    return Vocabulary(name, "tiktoken", path, pattern=ranks.pattern, special_tokens=ranks.special_tokens)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
+    parser = make_parser("tiktoken", __doc__, TARGETS)
+    parser.add_argument("--pattern", help="how text is split, for a rank file that tiktoken does not publish")
+    pattern = parser.parse_args(argv).pattern
+    return run(parser, argv, TIKTOKEN, "lite", lambda name, directory: find(name, directory, pattern))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""`tokenizers.Tokenizer`: every field of the `Encoding`, windows, decoded texts, and calls without an `Encoding`."""

@@ -1,0 +1,1 @@
+"""`transformers.AutoTokenizer`: what calling its tokenizer gives, alone, in batches and as arrays; decoded texts."""

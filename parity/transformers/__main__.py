@@ -1,0 +1,45 @@
+"""Compares `crayon_hf.AutoTokenizer` with stock `transformers.AutoTokenizer`, which has a process of its own.
+
+Examples:
+
+    python -m parity.transformers                                all published vocabularies, or the profile lite
+    python -m parity.transformers llama2 --strings 1000          one of them, on fewer strings
+    python -m parity.transformers my-model/ --everything         a directory, also as pairs, words and windows
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from crayon_hf.formats import convert, write
+from crayon_hf.parity.compare.references import TOKENIZERS, Vocabulary
+from crayon_hf.parity.compare.targets import find_target
+from parity.options import make_parser
+from parity.runner import profile_source, run
+
+PUBLISHED = tuple(name for name in TOKENIZERS if name != "gpt2")
+"""Those that are directories of transformers; of gpt2 the corpus has the tokenizer.json alone."""
+
+TARGETS = (
+    "a directory that AutoTokenizer opens, a repository of the Hub, a profile, or a name below $CRAYON_SHARED/vocab "
+    f"(default: {' '.join(PUBLISHED)}; without CRAYON_SHARED the profile lite)"
+)
+
+
+def find(name: str, directory: str) -> Vocabulary:
+    """The vocabulary that a name stands for; a profile as the directory that ``crayon-hf convert`` makes of it."""
+    if (source := profile_source(name)) is not None:
+        name = os.path.join(directory, name)
+        write(convert(source), name)
+    return find_target(name, "transformers", directory).vocabulary
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
+    return run(make_parser("transformers", __doc__, TARGETS), argv, PUBLISHED, "lite", find)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
