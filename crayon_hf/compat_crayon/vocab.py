@@ -18,7 +18,7 @@ from crayon_hf.tokenizer.device_placement import Placement
 from crayon_hf.tokenizer_state.modes import mode_of
 
 if TYPE_CHECKING:
-    from crayon_hf.tokenizer import AnyArray
+    from crayon_hf.tokenizer.tokenizer import AnyArray
 
 __all__ = [
     "CrayonVocab",

@@ -101,14 +101,15 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
     needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
     names = {re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needs}
     names |= {module for module, package in OF_PACKAGES.items() if package in names}
-    names |= {"crayon_hf", *ONLY_IF_THERE, *sys.stdlib_module_names}
+    names |= {"crayon_hf", "parity", *ONLY_IF_THERE, *sys.stdlib_module_names}
     found = {
         (name.partition(".")[0], str(path.relative_to(ROOT)))
-        for path in (ROOT / "crayon_hf").rglob("*.py")
+        for folder in ("crayon_hf", "parity")
+        for path in (ROOT / folder).rglob("*.py")
         for name in imported(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert len(found) > 500
-    assert {("sentencepiece", "parity/sources.py"), ("tiktoken", "crayon_hf/tiktoken/core.py")} <= found
+    assert {("sentencepiece", "parity/sentencepiece/__main__.py"), ("tiktoken", "crayon_hf/tiktoken/core.py")} <= found
     assert sorted((name, file) for name, file in found if name not in names) == []
     assert {*OF_PACKAGES, *ONLY_IF_THERE} <= {name for name, _ in found}
 
