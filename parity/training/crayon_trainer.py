@@ -40,7 +40,7 @@ def trainer() -> Iterator[Any]:
     folders = list(found.submodule_search_locations or []) if found else []
     sources = [path for folder in folders if (path := Path(folder) / "c_ext" / "trainer.cpp").is_file()]
     if not sources:
-        raise NotBuiltError("xerv-crayon is not installed: pip install xerv-crayon")
+        raise NotBuiltError("xerv-crayon is not installed: pip install xerv-crayon==5.3.8")
     with TemporaryDirectory(prefix="crayon-trainer-") as directory:
         target = os.path.join(directory, _NAME + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
         compiler = os.environ.get("CXX", "c++")

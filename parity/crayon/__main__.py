@@ -1,0 +1,89 @@
+"""The command of `parity.crayon`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import parity.crayon
+from crayon_hf import CrayonVocab, Tokenizer
+from crayon_hf.errors import UnsupportedError
+from crayon_hf.formats.recognise import Kind
+from parity.crayon import releases, speed
+from parity.crayon.processes import Opened
+from parity.pairs import CallsSide, Inputs, Pair, Row, check_kind, compare, make_parser, one_by_one, pair_of, run
+
+RELEASE = "5.3.8"
+_WHERE = (
+    "from importlib.util import find_spec; print(*(find_spec('crayon') or {}).submodule_search_locations, sep='\\n')"
+)
+
+
+def shipped(python: str = "") -> list[str]:
+    """The ``.dat`` files of the CRAYON that an environment has. UnsupportedError where it has none."""
+    found = subprocess.run([python or sys.executable, "-c", _WHERE], capture_output=True, text=True)
+    paths = [path for folder in found.stdout.splitlines() for path in Path(folder, "resources", "dat").glob("*.dat")]
+    if not paths:
+        raise UnsupportedError(
+            f"{python or 'this Python'} has no CRAYON: pip install xerv-crayon=={RELEASE}, or name the interpreter of "
+            "an environment that has it with --python"
+        )
+    return sorted(map(str, paths))
+
+
+def open_crayon(path: str, python: str = "") -> Opened:
+    """CRAYON with longest match over bytes. UnsupportedError for a release with another engine."""
+    crayon = Opened("crayon", path, python)
+    if crayon.engine != "crayon_cpu":
+        crayon.close()
+        raise UnsupportedError(
+            f"xerv-crayon {crayon.release} has another engine ({crayon.engine}) with other ids: pip install "
+            f"xerv-crayon=={RELEASE} here, and give an environment with {crayon.release} as --other-python"
+        )
+    return crayon
+
+
+def open_pair(path: str, crayon: Opened) -> Pair:
+    """Both sides of a version 2 cartridge."""
+    vocab = CrayonVocab(compat="xerv")
+    vocab.load_profile(path)
+    decodes = Path(path).with_suffix(".json").exists()
+    expected = CallsSide(crayon.ids, crayon.decode if decodes else None)
+    ours = CallsSide(vocab.tokenize, one_by_one(vocab.decode) if decodes else None)
+    return pair_of(path, f"xerv-crayon {crayon.release}", expected, ours, Tokenizer.from_file(path))
+
+
+def rows_of(arguments: argparse.Namespace, inputs: Inputs) -> Iterator[Row]:
+    """The rows of all targets; behind them the tables of ``--other-python`` and ``--speed``."""
+    if arguments.speed and not inputs.texts:
+        raise UnsupportedError("--speed measures texts: give --texts or --text FILE")
+    pairs: dict[str, Pair] = {}
+    for path in arguments.targets or shipped(arguments.python):
+        check_kind(path, Kind.CRAYON_V2, "parity.crayon")
+        with open_crayon(path, arguments.python) as crayon:
+            pair = pairs[path] = open_pair(path, crayon)
+            yield from compare(pair, inputs.of(pair))
+    for path, pair in pairs.items() if arguments.other_python else ():
+        with open_crayon(path, arguments.python) as crayon, Opened("crayon", path, arguments.other_python) as other:
+            releases.show(path, crayon, other, inputs.of(pair))
+    for path in pairs if arguments.speed else ():
+        plan = speed.Plan(path, arguments.python, arguments.other_python, arguments.rounds, arguments.cores)
+        speed.show(plan, inputs.texts, inputs.limit)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0 if everything agrees with release 5.3.8, 1 if something differs, 2 for a misuse."""
+    parser = make_parser("parity.crayon", parity.crayon.__doc__, "DAT")
+    parser.add_argument("--python", default="", metavar="PATH", help="the interpreter that has CRAYON (default: this)")
+    parser.add_argument("--other-python", default="", metavar="PATH", help="one that has another release, to contrast")
+    parser.add_argument("--speed", action="store_true", help="also measure all of them on the texts")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="of --speed (default %(default)s)")
+    parser.add_argument("--cores", type=int, default=1, metavar="N", help="of --speed (default %(default)s)")
+    return run(parser, argv, rows_of)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

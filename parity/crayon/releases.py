@@ -1,0 +1,100 @@
+"""What another release of CRAYON gives for the same cartridge and texts: its tokens, its ids and its round trips."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from crayon_hf import CrayonVocab
+from parity.crayon.processes import Opened
+
+_BATCH = 1000
+_UNKNOWN = 1
+
+
+@dataclass
+class Side:
+    """What one release, or ours, made of a set of texts."""
+
+    name: str
+    tokens: int = 0
+    unchanged: int = 0
+    """Texts that decoding gives back."""
+    lost: int = 0
+    """Characters of which a byte begins no token, and which decoding cannot give back."""
+    same_ids: int = 0
+    """Texts with the ids of 5.3.8."""
+
+    def add(self, texts: list[str], rows: list[list[int]], back: list[str], reference: list[list[int]]) -> None:
+        """Count a batch."""
+        self.tokens += sum(map(len, rows))
+        self.unchanged += sum(text == decoded for text, decoded in zip(texts, back, strict=True))
+        self.same_ids += sum(one == two for one, two in zip(rows, reference, strict=True))
+
+
+def lost_characters(text: str, ids: Sequence[int], tokens: Sequence[bytes]) -> int:
+    """How many characters of a text its ids have lost: id 1 stands for any byte that begins no token.
+
+    ValueError if the ids are not those of the text.
+
+    >>> lost_characters('a"é', [0, 1, 1, 1], [b"a", b'"'])
+    1
+    """
+    data, at, lost = text.encode(), 0, set()
+    for id in ids:
+        token = tokens[id]
+        if data.startswith(token, at) and token:
+            at += len(token)
+        elif id == _UNKNOWN and at < len(data):
+            lost.add(at)
+            at += 1
+        else:
+            raise ValueError(f"id {id} is not what stands at byte {at}")
+    if at != len(data):
+        raise ValueError(f"the ids end at byte {at} of {len(data)}")
+    starts = [at]
+    for start in lost:
+        while data[start] & 0xC0 == 0x80:
+            start -= 1
+        starts.append(start)
+    return len(set(starts)) - 1
+
+
+def contrast(path: str, crayon: Opened, other: Opened, texts: Iterable[str]) -> tuple[int, int, list[Side]]:
+    """Texts, characters and what each made of them: `crayon`, `other` and our `CrayonVocab` as it comes."""
+    ours = CrayonVocab()
+    ours.load_profile(path)
+    tokens = [token.encode() for token in json.loads(Path(path).with_suffix(".json").read_bytes())]
+    sides = [Side(crayon.release), Side(other.release), Side("crayon-hf")]
+    count = characters = 0
+    iterator = iter(texts)
+    while batch := list(islice(iterator, _BATCH)):
+        count += len(batch)
+        characters += sum(map(len, batch))
+        reference = crayon.ids(batch)
+        for side, opened in zip(sides, (crayon, other), strict=False):
+            rows = opened.ids(batch)
+            side.add(batch, rows, opened.decode(rows), reference)
+            side.lost += sum(lost_characters(text, row, tokens) for text, row in zip(batch, rows, strict=True))
+        rows = ours.tokenize(batch)
+        sides[2].add(batch, rows, [ours.decode(row) for row in rows], reference)
+    return count, characters, sides
+
+
+def show(path: str, crayon: Opened, other: Opened, sets: Iterator[tuple[str, Iterable[tuple[str, str]]]]) -> None:
+    """Print the table of a cartridge."""
+    print(f"\n{Path(path).name}: xerv-crayon {crayon.release} ({crayon.engine}, {crayon.gives})")
+    print(f"  beside {other.release} ({other.engine}, {other.gives}) and CrayonVocab() of crayon-hf\n")
+    print("| inputs | texts | of | tokens | / 5.3.8's | texts with its ids | come back | characters lost |")
+    print("|---|--:|---|--:|--:|--:|--:|--:|")
+    for name, made in sets:
+        count, characters, sides = contrast(path, crayon, other, (text for _, text in made))
+        for side in sides:
+            print(
+                f"| {name} | {count:,} | {side.name} | {side.tokens:,} | {side.tokens / max(sides[0].tokens, 1):.3f} "
+                f"| {side.same_ids / count:.1%} | {side.unchanged / count:.1%} | {side.lost / characters:.2%} |",
+                flush=True,
+            )

@@ -1,0 +1,206 @@
+"""One vocabulary opened by its own library and by us, compared field by field: what the suites of one library share.
+
+A suite yields a `Row` for each set of inputs; `run` reads the options, prints the rows as a table and returns the exit
+code. ``parity/mistral_common/__main__.py`` is the shortest example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crayon_hf import Tokenizer
+from crayon_hf.errors import CrayonError, UnsupportedError
+from crayon_hf.formats.recognise import Kind, recognise
+from crayon_hf.parity.compare.comparison import Comparison, singles
+from crayon_hf.parity.compare.records import Item, Mode, Outcome, Side, each, has_surrogates, outcome_of
+from crayon_hf.parity.inputs.strings import generate
+from crayon_hf.parity.inputs.texts import CORPUS, find_text, load_documents
+from crayon_hf.parity.inputs.token_strings import generate_of_tokens
+
+AGREED, DIFFERED, MISUSED = 0, 1, 2
+_LINE = "{:26} {:24} {:12} {:>8} {:>12} {:>8}  {}"
+HEADING = _LINE.format("target", "reference", "suite", "inputs", "characters", "seconds", "verdict")
+
+
+class CallsSide:
+    """A library behind two functions: the ids of each of many texts, and the text of each of many rows of ids.
+
+    Without `texts_of`, decoded texts are not compared.
+    """
+
+    def __init__(
+        self,
+        ids_of: Callable[[list[str]], list[list[int]]],
+        texts_of: Callable[[list[list[int]]], list[str]] | None = None,
+    ) -> None:
+        self.ids_of, self.texts_of = ids_of, texts_of
+
+    def outcomes(self, items: Sequence[Item], mode: Mode) -> list[Outcome]:
+        """One outcome for each item, in order: ``ids`` and, with `texts_of`, ``decoded``."""
+        ids_of, texts_of = self.ids_of, self.texts_of
+        rows = each(ids_of, lambda text: ids_of([text])[0], [item[0] for item in items])
+        if texts_of is None:
+            return [outcome_of(lambda ids: {"ids": ids}, row) for row in rows]
+        encoded = [i for i, row in enumerate(rows) if not isinstance(row, Outcome)]
+        decoded = dict(
+            zip(encoded, each(texts_of, lambda row: texts_of([row])[0], [rows[i] for i in encoded]), strict=True)
+        )
+        return [
+            outcome_of(lambda ids, text: {"ids": ids, "decoded": text}, row, decoded.get(i))
+            for i, row in enumerate(rows)
+        ]
+
+
+def our_side(tokenizer: Tokenizer, *, decodes: bool = True) -> CallsSide:
+    """Ours without special tokens around a text; with `decodes`, the text with the special tokens in it."""
+
+    def ids_of(texts: list[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+
+    return CallsSide(
+        ids_of, (lambda rows: tokenizer.decode_batch(rows, skip_special_tokens=False)) if decodes else None
+    )
+
+
+def one_by_one(call: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
+    """A function of many inputs that makes the call for each."""
+    return lambda inputs: [call(each) for each in inputs]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A target as its library opens it (`expected`) and as we do (`ours`)."""
+
+    target: str
+    reference: str
+    """The library and its version, or where the expected ids are from."""
+    expected: Side
+    ours: Side
+    tokens: Sequence[bytes] = ()
+    """The bytes of its tokens, which strings are made of."""
+    specials: Sequence[str] = ()
+
+
+def pair_of(path: str, reference: str, expected: Side, ours: Side, tokenizer: Tokenizer) -> Pair:
+    """A pair whose strings are made of the tokens of `tokenizer`."""
+    ids = sorted(tokenizer.get_vocab().values())
+    tokens = [tokenizer.decode([id], skip_special_tokens=False).encode() for id in ids]
+    specials = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+    return Pair(Path(path).name, reference, expected, ours, [token for token in tokens if token], specials)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a set of inputs, how many of them differ, and the smallest one that does."""
+
+    target: str
+    reference: str
+    suite: str
+    inputs: int = 0
+    characters: int = 0
+    seconds: float = 0.0
+    differing: int = 0
+    smallest: tuple[str, ...] = ()
+    """Lines that show the smallest differing input and both results."""
+    skipped: str = ""
+    """Why nothing was compared."""
+
+    def lines(self) -> list[str]:
+        """The row as text."""
+        name = (self.target, self.reference, self.suite)
+        if self.skipped:
+            return [_LINE.format(*name, "", "", "", f"not compared: {self.skipped}")]
+        size = (f"{self.inputs:,}", f"{self.characters:,}", f"{self.seconds:.1f}")
+        head = _LINE.format(*name, *size, f"{self.differing} DIFFER" if self.differing else "agree")
+        return [head, *(f"    {line}" for line in self.smallest)]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What was asked for on the command line."""
+
+    strings: int
+    texts: tuple[str, ...]
+    limit: int | None
+    """Bytes of each text; None for all of it."""
+    seed: int
+
+    def of(self, pair: Pair) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+        """Each set of inputs: its name, and (category, text) for each. No text has a lone surrogate."""
+        if self.strings:
+            yield "strings", self._clean(generate(self.strings, self.seed, specials=pair.specials))
+            if pair.tokens and self.strings >= 4:
+                yield "tokens", self._clean(generate_of_tokens(pair.tokens, self.strings // 4, self.seed))
+        for text in self.texts:
+            for name, documents in load_documents([text], limit=self.limit).items():
+                yield name, ((name, document) for document in documents)
+
+    @staticmethod
+    def _clean(made: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        return ((category, text) for category, text in made if not has_surrogates((text,)))
+
+
+def compare(pair: Pair, sets: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Iterator[Row]:
+    """A row for each set of inputs: its name, and (category, text) for each input."""
+    for suite, made in sets:
+        result = Comparison(pair.ours, lambda: pair.expected).run(singles(made), reports=1)
+        smallest = tuple(line for each in result.differences for line in each.lines())
+        size = (result.total, result.characters, result.seconds)
+        yield Row(pair.target, pair.reference, suite, *size, result.total_differing, smallest)
+
+
+def check_kind(path: str, kind: Kind, command: str) -> None:
+    """UnsupportedError unless the file is of this kind."""
+    found = recognise(path)
+    if found is not kind:
+        raise UnsupportedError(f"{path} is {found.value}: {command} compares {kind.value}")
+
+
+def make_parser(command: str, description: str | None, metavar: str) -> argparse.ArgumentParser:
+    """The options that all suites have."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {command}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("targets", nargs="*", metavar=metavar, help="files to compare (default: those found here)")
+    parser.add_argument("--strings", type=int, default=20_000, metavar="N", help="generated (default %(default)s)")
+    parser.add_argument("--texts", action="store_true", help="also the three texts of $CRAYON_SHARED/corpus")
+    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also this text; may be repeated")
+    parser.add_argument("--megabytes", type=float, metavar="MB", help="at most so much of each text")
+    parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
+    return parser
+
+
+def run(
+    parser: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    rows_of: Callable[[argparse.Namespace, Inputs], Iterator[Row]],
+) -> int:
+    """The command: 0 if all inputs agree, 1 if some differ, 2 if it could not start or nothing was compared."""
+    arguments = parser.parse_args(argv)
+    rows: list[Row] = []
+    try:
+        texts = (*(CORPUS if arguments.texts else ()), *arguments.text)
+        for text in texts:
+            find_text(text)
+        limit = None if arguments.megabytes is None else int(arguments.megabytes * 1e6)
+        inputs = Inputs(arguments.strings, texts, limit, arguments.seed)
+        for row in rows_of(arguments, inputs):
+            if not rows:
+                print(HEADING)
+            rows.append(row)
+            print("\n".join(row.lines()), flush=True)
+    except (CrayonError, ImportError, OSError, ValueError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return MISUSED
+    compared = [row for row in rows if row.inputs]
+    differing = sum(row.differing for row in compared)
+    if not compared:
+        print(f"{parser.prog}: nothing was compared", file=sys.stderr)
+        return MISUSED
+    print(f"{sum(row.inputs for row in compared):,} inputs: " + (f"{differing:,} differ" if differing else "all agree"))
+    return DIFFERED if differing else AGREED
