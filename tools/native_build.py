@@ -30,8 +30,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDE_DIRS = ["cpp", "cpp/include", "cpp/src"]
 INCLUDES = [f"-I{path}" for path in INCLUDE_DIRS]
-CACHED_BY = ("conversion", "loading", "transformers_face")
-"""Folders of `crayon_hf` that decide what the cache of compiled vocabularies holds."""
+CACHED_BY = (
+    "cpp/src/**/*",
+    "cpp/include/**/*",
+    "crayon_hf/cartridges/*.py",
+    "crayon_hf/formats/*.py",
+    "crayon_hf/tokenizer/*.py",
+    "crayon_hf/tokenizer_json/*.py",
+    "crayon_hf/tokenizer_state/*.py",
+    "crayon_hf/transformers/*.py",
+    "crayon_hf/util/added_token.py",
+    "crayon_hf/util/byte_level.py",
+    "crayon_hf/util/reference.py",
+)
+"""The files that decide what the cache of compiled vocabularies holds: the compiler, the readers of formats, the choice
+among them, the comparison with a tokenizer.json, the snapshots of transformers."""
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 # One source file per instruction set, compiled with that set's flags and nothing else.
@@ -67,10 +80,13 @@ def binding_sources() -> list[str]:
 
 
 def build_id() -> str:
-    """A digest of all code that a compiled vocabulary depends on: equal builds share a cache."""
-    patterns = ("cpp/src/**/*", "cpp/include/**/*", *(f"crayon_hf/{name}/*.py" for name in CACHED_BY))
+    """A digest of all code that a cached vocabulary depends on: equal builds share a cache. Raises BuildError for a
+    pattern of `CACHED_BY` that matches no file."""
+    found = {pattern: [path for path in ROOT.glob(pattern) if path.is_file()] for pattern in CACHED_BY}
+    if missing := [pattern for pattern, paths in found.items() if not paths]:
+        raise BuildError(f"no file matches {', '.join(missing)}: correct CACHED_BY in tools/native_build.py")
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+    for path in sorted({path for paths in found.values() for path in paths}):
         digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:32]
 

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import native_build
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,3 +36,24 @@ def test_a_module_that_does_not_load_here(tmp_path: Path) -> None:
     assert message.startswith(f"{core}, which was built for ")
     assert "build on a machine of that kind" in message
     assert not (tmp_path / "profiles").exists()
+
+
+def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build with other code finds none of the entries that the cache has."""
+    assert len(native_build.build_id()) == 32  # each pattern matches a file of this tree
+    monkeypatch.setattr(native_build, "ROOT", tmp_path)
+    for pattern in native_build.CACHED_BY:
+        path = tmp_path / pattern.replace("**/*", "deep/file.h").replace("*", "file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("before")
+    before = native_build.build_id()
+    assert native_build.build_id() == before
+    ids = {before}
+    for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
+        path.write_text("after")
+        ids.add(native_build.build_id())
+        path.write_text("before")
+    assert len(ids) == len(native_build.CACHED_BY) + 1
+    (tmp_path / "crayon_hf" / "formats" / "file.py").unlink()
+    with pytest.raises(native_build.BuildError, match=r"no file matches crayon_hf/formats/\*\.py: "):
+        native_build.build_id()
