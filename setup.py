@@ -122,6 +122,14 @@ def say_what_is_built(gpus: list[GpuExtension]) -> None:
 
 
 class BuildExt(build_ext):
+    def finalize_options(self):
+        """Without the environment's own include directory, which setuptools adds: no header of ours is there, and a
+        command that names another environment makes ninja compile everything."""
+        super().finalize_options()
+        of_environment = str(Path(sys.exec_prefix, "include"))
+        if sys.exec_prefix != sys.base_exec_prefix:
+            self.include_dirs = [path for path in self.include_dirs if path != of_environment]
+
     def run(self):
         gpus = [extension for extension in self.extensions if isinstance(extension, GpuExtension)]
         for extension in gpus:
@@ -182,12 +190,12 @@ class BuildExt(build_ext):
             return
         ninja = native_build.Ninja(self.directory, msvc=MSVC)
         include_dirs = [*ext.include_dirs, native_build.pybind11_headers()]
+        # The version is one file's: another version is no reason to compile the others again.
+        known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
         objects = []
         for source in ext.sources:
             flags = [*ext.extra_compile_args, *native_build.simd_flags(source, MSVC)]
             with self.recorded() as command:
-                # The version is one file's: another version is no reason to compile the others again.
-                known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
                 macros = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items() if source == VERSIONED]
                 objects += self.compiler.compile(
                     [source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags

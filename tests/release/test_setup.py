@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +14,7 @@ import native_build
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 SCRIPT = """
 import json, pathlib, runpy, sys
 core, target = sys.argv[1:]
@@ -36,6 +39,39 @@ def test_a_module_that_does_not_load_here(tmp_path: Path) -> None:
     assert message.startswith(f"{core}, which was built for ")
     assert "build on a machine of that kind" in message
     assert not (tmp_path / "profiles").exists()
+
+
+COMMANDS = """
+import runpy, sys
+sys.path.append("tools")
+import native_build
+
+def run(ninja, jobs=None, call=None):
+    print(ninja._text)
+    raise SystemExit
+
+native_build.Ninja.run = run
+native_build.write_compile_commands = lambda commands: None
+sys.argv = ["setup.py", "build_ext", "--inplace"]
+runpy.run_path("setup.py")
+"""
+
+
+def test_another_environment_recompiles_nothing(tmp_path: Path) -> None:
+    """The commands that ninja gets are the same in each: they name no directory of the environment."""
+    pytest.importorskip("pybind11")
+    pytest.importorskip("setuptools")
+    said = []
+    for name in ("one", "other"):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / name)], check=True)
+        python = tmp_path / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+        environment = os.environ | {"PYTHONPATH": sysconfig.get_path("purelib"), "CRAYON_BUILD": "cpu"}
+        command = [str(python), "-c", COMMANDS]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=True)
+        said.append(done.stdout)
+    assert said[0].count(": compile ") == len(native_build.binding_sources()) + len(native_build.engine_sources(X86_64))
+    assert str(tmp_path) not in said[0]
+    assert said[0] == said[1]
 
 
 def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
