@@ -90,7 +90,8 @@ class GpuExtension(Extension):
 
 
 def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
-    """What CRAYON_BUILD names; without it, what a compiler is found for. A build for a sanitizer is for the engine."""
+    """Those that CRAYON_BUILD names; without it, those that the machine has a GPU and a compiler for. A build for a
+    sanitizer is for the engine."""
     asked = os.environ.get("CRAYON_BUILD")
     try:
         runtimes, insists = gpu_build.wanted(asked)
@@ -105,9 +106,9 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
         elif os.environ.get("CRAYON_SANITIZE"):
             why = "it was built for a sanitizer"
         else:
-            why = "" if gpu_build.find_compiler(runtime) else f"{runtime.compiler} was not found when it was built"
+            why = gpu_build.why_not_tried(runtime)
         if why:
-            record.left_out(runtime.device, why)
+            record.left_out(runtime.device, why, f"CRAYON_BUILD={runtime.name}, on Linux")
         else:
             extensions.append(GpuExtension(runtime, optional=not insists))
     return extensions
@@ -116,7 +117,7 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
 def say_what_is_built(gpus: list[GpuExtension]) -> None:
     """In one line. (pip shows it with -v.)"""
     parts = [f"the CPU engine ({CPU_MINUTES / (os.cpu_count() or 1):.0f} minutes the first time)"]
-    parts += [f"{ext.name}, as {ext.runtime.compiler} is here ({GPU_MINUTES} more)" for ext in gpus]
+    parts += [f"{ext.name}, as an {ext.runtime.maker} GPU is here ({GPU_MINUTES} more)" for ext in gpus]
     hint = "; CRAYON_BUILD=cpu builds the CPU engine alone" if gpus else ""
     print(f"CRAYON_BUILD is not set: building {' and '.join(parts)}{hint}", flush=True)
 
