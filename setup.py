@@ -40,7 +40,6 @@ if MACHINE == "universal2":
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
 CPU_MINUTES, GPU_MINUTES = 6, 1  # of one core; roughly
-VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION and CRAYON_BUILD_ID
 COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
 
@@ -191,17 +190,34 @@ class BuildExt(build_ext):
             return
         ninja = native_build.Ninja(self.directory, msvc=MSVC)
         include_dirs = [*ext.include_dirs, native_build.pybind11_headers()]
-        # The version is one file's: another version is no reason to compile the others again.
         known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
-        objects = []
-        for source in ext.sources:
-            flags = [*ext.extra_compile_args, *native_build.simd_flags(source, MSVC)]
+        versioned = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items()]
+
+        def compile(unit: native_build.Unit, precompiles: bool) -> str:
+            nonlocal prefix
+            flags = [*ext.extra_compile_args, *unit.flags]
+            macros = versioned if unit.source == native_build.VERSIONED else []
             with self.recorded() as command:
-                macros = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items() if source == VERSIONED]
-                objects += self.compiler.compile(
-                    [source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
+                (target,) = self.compiler.compile(
+                    [unit.source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
                 )
-            ninja.compile(command if MSVC else native_build.cached(command), source, objects[-1])
+            uses = precompiles and native_build.can_precompile(command, MSVC)
+            if uses and not prefix:
+                prefix = ninja.precompile(command, unit.source, target, native_build.PRECOMPILED)
+            built_by = command if MSVC else native_build.cached(command)
+            ninja.compile(built_by, unit.source, target, unit.files, prefix if uses else "")
+            return target
+
+        # The bindings take longest, each of them: they start first. What is optimized less is linked last: of a
+        # function that several files have, the linker takes the first.
+        prefix = ""
+        bindings = {unit: compile(unit, False) for unit in native_build.binding_units(MSVC)}
+        engine = []
+        for source in native_build.engine_sources(X86_64):
+            flags = tuple(native_build.simd_flags(source, MSVC))
+            engine.append(compile(native_build.Unit(source, (source,), flags), not flags))
+        first = [target for unit, target in bindings.items() if not unit.flags]
+        objects = [*first, *engine, *(target for target in bindings.values() if target not in first)]
         module = self.directory / Path(self.get_ext_filename(ext.name)).name
         with self.recorded() as command:
             self.compiler.link_shared_object(
@@ -265,7 +281,6 @@ class Sdist(sdist):
 
 core = Pybind11Extension(
     "crayon_hf._core",
-    # The bindings take longest, each of them: they start first.
     [*native_build.binding_sources(), *native_build.engine_sources(X86_64)],
     include_dirs=native_build.INCLUDE_DIRS,
     include_pybind11=False,  # native_build has a copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -69,9 +70,62 @@ def test_another_environment_recompiles_nothing(tmp_path: Path) -> None:
         command = [str(python), "-c", COMMANDS]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=True)
         said.append(done.stdout)
-    assert said[0].count(": compile ") == len(native_build.binding_sources()) + len(native_build.engine_sources(X86_64))
+    sources = [*(unit.source for unit in native_build.binding_units()), *native_build.engine_sources(X86_64)]
+    assert [source for source in sources if f": compile {source}" not in said[0]] == []
     assert str(tmp_path) not in said[0]
     assert said[0] == said[1]
+
+
+def test_each_binding_is_in_one_unit() -> None:
+    units = native_build.binding_units()
+    files = [file for unit in units for file in unit.files]
+    assert sorted(files) == sorted(native_build.binding_sources())
+    assert len(units) < len(files) / 3
+    flags = {file: unit.flags for unit in units for file in unit.files}
+    assert flags["cpp/bindings/engine/bind_encoding.cpp"] == ()
+    assert flags["cpp/bindings/engine/bind_trace.cpp"] == ("-O1",)
+    assert {unit.flags for unit in native_build.binding_units(msvc=True)} == {()}
+    for beginning in native_build.HOT:
+        assert any(file.startswith(f"cpp/bindings/{beginning}") for file in files), beginning
+
+
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("c++") is None, reason="needs GCC or Clang")
+def test_what_is_precompiled_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When what it includes changes, or its flags; and with it what was compiled with it."""
+    monkeypatch.setattr(native_build, "ROOT", tmp_path)
+    for name, text in (("pre.h", '#include "own.h"\n'), ("own.h", "#define NUMBER 1\n")):
+        (tmp_path / "cpp" / "src" / "part").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cpp" / "src" / "part" / name).write_text(text)
+    (tmp_path / "one.cpp").write_text("int number() { return NUMBER; }\n")
+
+    def build(flag: str) -> list[int]:
+        ninja = native_build.Ninja(Path("build"))
+        command = ["c++", flag, "-Werror", "-Icpp/src", "-c", "one.cpp", "-o", "build/one.o"]
+        prefix = ninja.precompile(command, "one.cpp", "build/one.o", "cpp/src/part/pre.h")
+        ninja.compile(command, "one.cpp", "build/one.o", prefix=prefix)
+        ninja.run()
+        assert "-include" not in ninja.commands[0]["arguments"]  # clangd does not read what GCC precompiled
+        return [(tmp_path / "build" / name).stat().st_mtime_ns for name in ("pre.h.gch", "one.o")]
+
+    made = build("-O1")
+    assert build("-O1") == made
+    (tmp_path / "cpp" / "src" / "part" / "own.h").write_text("#define NUMBER 2\n")
+    changed = build("-O1")
+    assert all(now > before for now, before in zip(changed, made, strict=True))
+    other = build("-O2")
+    assert all(now > before for now, before in zip(other, changed, strict=True))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands in for ccache")
+def test_nothing_is_precompiled_with_ccache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not native_build.can_precompile(["c++"], msvc=True)
+    assert not native_build.can_precompile(["c++", "-arch", "x86_64", "-arch", "arm64"], msvc=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("c++", "ccache"):
+        assert native_build.can_precompile(["c++"], msvc=False)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    assert not native_build.can_precompile(["c++"], msvc=False)
 
 
 def test_what_decides_what_the_cache_holds_changes_the_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
