@@ -40,7 +40,6 @@ if MACHINE == "universal2":
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
 CPU_MINUTES, GPU_MINUTES = 6, 1  # of one core; roughly
-VERSIONED = "cpp/bindings/module.cpp"  # the only source that knows CRAYON_VERSION and CRAYON_BUILD_ID
 COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
 
@@ -90,7 +89,8 @@ class GpuExtension(Extension):
 
 
 def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
-    """What CRAYON_BUILD names; without it, what a compiler is found for. A build for a sanitizer is for the engine."""
+    """Those that CRAYON_BUILD names; without it, those that the machine has a GPU and a compiler for. A build for a
+    sanitizer is for the engine."""
     asked = os.environ.get("CRAYON_BUILD")
     try:
         runtimes, insists = gpu_build.wanted(asked)
@@ -105,9 +105,9 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
         elif os.environ.get("CRAYON_SANITIZE"):
             why = "it was built for a sanitizer"
         else:
-            why = "" if gpu_build.find_compiler(runtime) else f"{runtime.compiler} was not found when it was built"
+            why = gpu_build.why_not_tried(runtime)
         if why:
-            record.left_out(runtime.device, why)
+            record.left_out(runtime.device, why, f"CRAYON_BUILD={runtime.name}, on Linux")
         else:
             extensions.append(GpuExtension(runtime, optional=not insists))
     return extensions
@@ -116,12 +116,20 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
 def say_what_is_built(gpus: list[GpuExtension]) -> None:
     """In one line. (pip shows it with -v.)"""
     parts = [f"the CPU engine ({CPU_MINUTES / (os.cpu_count() or 1):.0f} minutes the first time)"]
-    parts += [f"{ext.name}, as {ext.runtime.compiler} is here ({GPU_MINUTES} more)" for ext in gpus]
+    parts += [f"{ext.name}, as an {ext.runtime.maker} GPU is here ({GPU_MINUTES} more)" for ext in gpus]
     hint = "; CRAYON_BUILD=cpu builds the CPU engine alone" if gpus else ""
     print(f"CRAYON_BUILD is not set: building {' and '.join(parts)}{hint}", flush=True)
 
 
 class BuildExt(build_ext):
+    def finalize_options(self):
+        """Without the environment's own include directory, which setuptools adds: no header of ours is there, and a
+        command that names another environment makes ninja compile everything."""
+        super().finalize_options()
+        of_environment = str(Path(sys.exec_prefix, "include"))
+        if sys.exec_prefix != sys.base_exec_prefix:
+            self.include_dirs = [path for path in self.include_dirs if path != of_environment]
+
     def run(self):
         gpus = [extension for extension in self.extensions if isinstance(extension, GpuExtension)]
         for extension in gpus:
@@ -182,17 +190,34 @@ class BuildExt(build_ext):
             return
         ninja = native_build.Ninja(self.directory, msvc=MSVC)
         include_dirs = [*ext.include_dirs, native_build.pybind11_headers()]
-        objects = []
-        for source in ext.sources:
-            flags = [*ext.extra_compile_args, *native_build.simd_flags(source, MSVC)]
+        known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
+        versioned = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items()]
+
+        def compile(unit: native_build.Unit, precompiles: bool) -> str:
+            nonlocal prefix
+            flags = [*ext.extra_compile_args, *unit.flags]
+            macros = versioned if unit.source == native_build.VERSIONED else []
             with self.recorded() as command:
-                # The version is one file's: another version is no reason to compile the others again.
-                known = {"VERSION": self.distribution.get_version(), "BUILD_ID": native_build.build_id()}
-                macros = [(f"CRAYON_{name}", f'"{value}"') for name, value in known.items() if source == VERSIONED]
-                objects += self.compiler.compile(
-                    [source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
+                (target,) = self.compiler.compile(
+                    [unit.source], str(self.directory), macros, include_dirs, self.debug, extra_postargs=flags
                 )
-            ninja.compile(command if MSVC else native_build.cached(command), source, objects[-1])
+            uses = precompiles and native_build.can_precompile(command, MSVC)
+            if uses and not prefix:
+                prefix = ninja.precompile(command, unit.source, target, native_build.PRECOMPILED)
+            built_by = command if MSVC else native_build.cached(command)
+            ninja.compile(built_by, unit.source, target, unit.files, prefix if uses else "")
+            return target
+
+        # The bindings take longest, each of them: they start first. What is optimized less is linked last: of a
+        # function that several files have, the linker takes the first.
+        prefix = ""
+        bindings = {unit: compile(unit, False) for unit in native_build.binding_units(MSVC)}
+        engine = []
+        for source in native_build.engine_sources(X86_64):
+            flags = tuple(native_build.simd_flags(source, MSVC))
+            engine.append(compile(native_build.Unit(source, (source,), flags), not flags))
+        first = [target for unit, target in bindings.items() if not unit.flags]
+        objects = [*first, *engine, *(target for target in bindings.values() if target not in first)]
         module = self.directory / Path(self.get_ext_filename(ext.name)).name
         with self.recorded() as command:
             self.compiler.link_shared_object(
@@ -256,7 +281,6 @@ class Sdist(sdist):
 
 core = Pybind11Extension(
     "crayon_hf._core",
-    # The bindings take longest, each of them: they start first.
     [*native_build.binding_sources(), *native_build.engine_sources(X86_64)],
     include_dirs=native_build.INCLUDE_DIRS,
     include_pybind11=False,  # native_build has a copy

@@ -29,6 +29,7 @@ HIDDEN = ["-fPIC", "-fvisibility=hidden"]
 class Runtime:
     name: str  # in CRAYON_BUILD
     device: str  # in `Tokenizer.to`
+    maker: str  # of the GPUs
     module: str  # of crayon_hf
     source: str
     compiler: str
@@ -41,6 +42,7 @@ class Runtime:
 CUDA = Runtime(
     name="cuda",
     device="cuda",
+    maker="NVIDIA",
     module="_cuda",
     source="cuda/device.cu",
     compiler="nvcc",
@@ -53,6 +55,7 @@ CUDA = Runtime(
 HIP = Runtime(
     name="hip",
     device="rocm",
+    maker="AMD",
     module="_hip",
     source="hip/device.hip",
     compiler="hipcc",
@@ -82,6 +85,16 @@ def find_compiler(runtime: Runtime) -> str | None:
     places.insert(-1, os.environ.get("PATH", os.defpath))
     found = shutil.which(runtime.compiler, path=os.pathsep.join(places))
     return found or (gpu_toolchain.packaged_nvcc() if runtime is CUDA else None)
+
+
+def why_not_tried(runtime: Runtime) -> str:
+    """Why a build that was not asked for an engine leaves it out; empty where the machine has such a GPU and a compiler
+    for it."""
+    compiler = find_compiler(runtime)
+    has_device = gpu_toolchain.has_nvidia_device() if runtime is CUDA else bool(gpu_toolchain.amd_devices(compiler))
+    if not has_device:
+        return f"no {runtime.maker} GPU was found when it was built"
+    return "" if compiler else f"{runtime.compiler} was not found when it was built"
 
 
 def need_compiler(runtime: Runtime) -> str:

@@ -31,9 +31,9 @@ class Record:
     def built(self, device: str, architectures: list[str]) -> None:
         self._engines[device] = {"architectures": architectures}
 
-    def left_out(self, device: str, why: str) -> None:
-        """Nobody asked for it, or it cannot be built here."""
-        self._engines[device] = {"left_out": why}
+    def left_out(self, device: str, why: str, build_with: str) -> None:
+        """The build did not try it. `build_with` is what a build needs to have it."""
+        self._engines[device] = {"left_out": why, "build_with": build_with}
 
     def failed(self, device: str, compiler: str, said: str) -> None:
         """It should have been built."""

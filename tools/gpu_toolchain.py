@@ -61,9 +61,16 @@ def nvidia_devices() -> list[str]:
     return sorted({major + minor for major, minor in re.findall(r"^\s*([0-9]+)\.([0-9])\s*$", said, re.MULTILINE)})
 
 
-def amd_devices(hipcc: str) -> list[str]:
-    """The names of this machine's devices, as gfx90a. None without a driver."""
-    path = os.pathsep.join([str(Path(hipcc).resolve().parent), str(Path(hipcc).parent), os.environ.get("PATH", "")])
+def has_nvidia_device() -> bool:
+    """Whether nvidia-smi reports one; also of a driver that is too old for `nvidia_devices`."""
+    return bool(nvidia_devices() or re.search(r"^GPU \d", _output(["nvidia-smi", "-L"]) or "", re.MULTILINE))
+
+
+def amd_devices(hipcc: str | None) -> list[str]:
+    """The names of this machine's devices, as gfx90a, by the programs beside hipcc or on PATH. None without a
+    driver."""
+    beside = [] if hipcc is None else [str(Path(hipcc).resolve().parent), str(Path(hipcc).parent)]
+    path = os.pathsep.join([*beside, os.environ.get("PATH", "")])
     for program in ("rocm_agent_enumerator", "offload-arch", "amdgpu-arch"):
         if found := shutil.which(program, path=path):
             # gfx000 is the CPU; what follows a colon are settings of a device.

@@ -23,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,8 +31,31 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDE_DIRS = ["cpp", "cpp/include", "cpp/src"]
 INCLUDES = [f"-I{path}" for path in INCLUDE_DIRS]
-CACHED_BY = ("conversion", "loading", "transformers_face")
-"""Folders of `crayon_hf` that decide what the cache of compiled vocabularies holds."""
+CACHED_BY = (
+    "cpp/src/**/*",
+    "cpp/include/**/*",
+    "crayon_hf/cartridges/*.py",
+    "crayon_hf/formats/*.py",
+    "crayon_hf/tokenizer/*.py",
+    "crayon_hf/tokenizer_json/*.py",
+    "crayon_hf/tokenizer_state/*.py",
+    "crayon_hf/transformers/*.py",
+    "crayon_hf/util/added_token.py",
+    "crayon_hf/util/byte_level.py",
+    "crayon_hf/util/reference.py",
+)
+"""The files that decide what the cache of compiled vocabularies holds: the compiler, the readers of formats, the choice
+among them, the comparison with a tokenizer.json, the snapshots of transformers."""
+VERSIONED = "cpp/bindings/version.cpp"
+"""The only source that knows CRAYON_VERSION and CRAYON_BUILD_ID."""
+HOT = (
+    *("convert.", "inputs.", "engine/bind_budgets", "engine/bind_columns", "engine/bind_decode", "engine/bind_enc"),
+    *("engine/bind_quick", "engine/bind_tokens", "engine/py_encoding"),
+)
+"""The bindings that work for each text or token, by the beginnings of their paths: optimized as the engine is."""
+UNIT_BYTES = 36_000  # of sources: more is fewer units, and more to compile after a change of one file
+PRECOMPILED = "cpp/src/support/precompiled.h"
+"""What most files of the engine include."""
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 # One source file per instruction set, compiled with that set's flags and nothing else.
@@ -62,15 +86,61 @@ def engine_sources(x86_64: bool, root: Path = ROOT) -> list[str]:
     return [path for path in found if x86_64 or not simd_flags(path)]
 
 
+@dataclass(frozen=True)
+class Unit:
+    """Files of the bindings that are compiled as one."""
+
+    source: str  # includes each of them
+    files: tuple[str, ...]
+    flags: tuple[str, ...]  # besides those of every file
+
+
 def binding_sources() -> list[str]:
     return _sources(ROOT, "cpp/bindings/**/*.cpp")
 
 
+def binding_units(msvc: bool = False) -> list[Unit]:
+    """The files of the bindings, in units of at most `UNIT_BYTES`: each unit compiles pybind11's own functions again,
+    which takes longer than those of a small file. Hot files have units of their own."""
+    files = [path for path in binding_sources() if path != VERSIONED]
+    hot = [path for path in files if _is_hot(path)]
+    cold = [path for path in files if path not in hot]
+    less = ("-O1",) if not msvc and not is_debug() and not os.environ.get("CRAYON_SANITIZE") else ()
+    units = [Unit(VERSIONED, (VERSIONED,), ())]
+    for name, members, flags in (("hot", hot, ()), ("cold", cold, less)):
+        for number, part in enumerate(_parts(members)):
+            text = "".join(f'#include "{path.removeprefix("cpp/")}"\n' for path in part)
+            source = f"build/bindings/{name}_{number}.cpp"
+            _write(ROOT / source, text)
+            units.append(Unit(source, tuple(part), flags))
+    return units
+
+
+def _is_hot(path: str) -> bool:
+    return path.removeprefix("cpp/bindings/").startswith(HOT)
+
+
+def _parts(paths: Sequence[str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    size = 0
+    for path in paths:
+        size += (own := (ROOT / path).stat().st_size)
+        if part and size > UNIT_BYTES:
+            yield part
+            part, size = [], own
+        part.append(path)
+    if part:
+        yield part
+
+
 def build_id() -> str:
-    """A digest of all code that a compiled vocabulary depends on: equal builds share a cache."""
-    patterns = ("cpp/src/**/*", "cpp/include/**/*", *(f"crayon_hf/{name}/*.py" for name in CACHED_BY))
+    """A digest of all code that a cached vocabulary depends on: equal builds share a cache. Raises BuildError for a
+    pattern of `CACHED_BY` that matches no file."""
+    found = {pattern: [path for path in ROOT.glob(pattern) if path.is_file()] for pattern in CACHED_BY}
+    if missing := [pattern for pattern, paths in found.items() if not paths]:
+        raise BuildError(f"no file matches {', '.join(missing)}: correct CACHED_BY in tools/native_build.py")
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+    for path in sorted({path for paths in found.values() for path in paths}):
         digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:32]
 
@@ -136,6 +206,12 @@ def cached(command: Sequence[str]) -> list[str]:
     return [ccache, *command]
 
 
+def can_precompile(command: Sequence[str], msvc: bool) -> bool:
+    """False with MSVC; for two architectures at once, which Clang refuses; and with ccache, which would have to be told
+    to trust what is precompiled."""
+    return not msvc and command.count("-arch") < 2 and cached(command) == list(command)
+
+
 class Ninja:
     """A directory with what ninja built there. A file is made again when its command, its source or any header that
     the source included is another one than before."""
@@ -149,21 +225,48 @@ class Ninja:
         self._text += f"rule compile\n  command = $run\n  description = $in\n{deps}\n"
         self._text += "rule make\n  command = $run\n  description = $out\n"
 
-    def compile(self, command: Sequence[str], source: str, target: Path | str) -> str:
-        """`command` names the source and the target, too."""
+    def compile(
+        self, command: Sequence[str], source: str, target: Path | str, files: Sequence[str] = (), prefix: str = ""
+    ) -> str:
+        """`command` names the source and the target, too. `files` are those that the source includes, where it has
+        nothing else; `prefix` is what `precompile` gave for the same command."""
+        for file in files or [source]:
+            arguments = [file if word == source else word for word in command]
+            entry = {"directory": str(ROOT), "file": file, "output": str(target), "arguments": arguments}
+            self.commands.append(entry)
         deps = ["/showIncludes"] if self._msvc else ["-MD", "-MF", f"{target}.d"]
-        entry = {"directory": str(ROOT), "file": source, "output": str(target), "arguments": list(command)}
-        self.commands.append(entry)
-        return self._edge("compile", [*command, *deps], [source], target)
+        first = ["-include", prefix, "-Winvalid-pch"] if prefix else []
+        needed = [f"{prefix}.gch"] if prefix else []
+        return self._edge("compile", [*command, *first, *deps], [source], target, needed)
+
+    def precompile(self, command: Sequence[str], source: str, target: str, header: str) -> str:
+        """Compile a header that only includes others, with the command that makes `target` of `source`. A command of
+        the same flags reads the result in place of the headers, where it has the argument that this returns, after
+        ``-include``. GCC and Clang look for it beside that file, and read the file where it is not to their mind."""
+        prefix = str(self.directory / Path(header).name)
+        _write(ROOT / prefix, f'#include "{header.removeprefix("cpp/src/")}"\n')
+        made = f"{prefix}.gch"
+        words = [{source: header, target: made}.get(word, word) for word in command]
+        at = words.index("-c")
+        words[at:at] = ["-x", "c++-header"]
+        self._edge("compile", [*words, "-MD", "-MF", f"{made}.d"], [header], made)
+        return prefix
 
     def make(self, command: Sequence[str] | str, inputs: Sequence[str], target: Path | str) -> str:
         """What is made of files that are listed. A command that is a string is the shell's."""
         return self._edge("make", command, inputs, target)
 
-    def _edge(self, rule: str, command: Sequence[str] | str, inputs: Sequence[str], target: Path | str) -> str:
+    def _edge(
+        self,
+        rule: str,
+        command: Sequence[str] | str,
+        inputs: Sequence[str],
+        target: Path | str,
+        needed: Sequence[str] = (),
+    ) -> str:
         if not isinstance(command, str):
             command = subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
-        files = " ".join(map(_escaped, inputs))
+        files = " ".join(map(_escaped, inputs)) + "".join(f" | {_escaped(path)}" for path in needed)
         self._text += f"build {_escaped(str(target))}: {rule} {files}\n  run = {command.replace('$', '$$')}\n"
         return str(target)
 
@@ -184,11 +287,16 @@ class Ninja:
             raise BuildError(done.stdout)
 
 
+def _write(path: Path, text: str) -> None:
+    """Leave a file alone that has this text: ninja goes by its time."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def write_compile_commands(commands: list[dict[str, Any]]) -> None:
     """For clangd and clang-tidy."""
-    path, text = ROOT / "compile_commands.json", json.dumps(commands, indent=1)
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    _write(ROOT / "compile_commands.json", json.dumps(commands, indent=1))
 
 
 def load_extension(path: Path) -> ModuleType:

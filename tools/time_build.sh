@@ -20,5 +20,6 @@ measure "clean build"
 measure "nothing changed"
 measure "a source: cpp/src/bpe/char_pairs.cpp" cpp/src/bpe/char_pairs.cpp
 measure "a large one: cpp/src/engine/engine.cpp" cpp/src/engine/engine.cpp
-measure "the slowest: bindings/components/bind_models.cpp" cpp/bindings/components/bind_models.cpp
+measure "a binding: bindings/components/bind_models.cpp" cpp/bindings/components/bind_models.cpp
+measure "a hot one: bindings/engine/bind_encoding.cpp" cpp/bindings/engine/bind_encoding.cpp
 measure "a header: cpp/src/bpe/char_pairs.h" cpp/src/bpe/char_pairs.h

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "bindings/engine/quick.h"
+#include "bindings/version.h"
 #include "crayon/support/error.h"
 #include "crayon/support/interrupt.h"
 #include "gpu/memory.h"
@@ -120,8 +121,8 @@ PyMethodDef kTypeVersion{"type_version", &type_version, METH_O, nullptr};
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.doc() = "The compiled engine of crayon_hf.";
-    m.attr("__version__") = CRAYON_VERSION;
-    m.attr("BUILD_ID") = CRAYON_BUILD_ID;
+    m.attr("__version__") = crayon::python::kPackageVersion;
+    m.attr("BUILD_ID") = crayon::python::kBuildId;
     m.attr("type_version") = py::reinterpret_steal<py::object>(PyCFunction_New(&crayon::python::kTypeVersion, nullptr));
     m.def_submodule("_testing", "Parts of the engine one by one, for tests alone.");
     py::register_exception_translator(&crayon::python::translate);

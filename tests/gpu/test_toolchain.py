@@ -121,6 +121,32 @@ def test_hip_is_for_the_devices_that_are_here(put: Put) -> None:
     assert gpu_build.architectures(gpu_build.HIP, str(hipcc)) == ["gfx1101"]
 
 
+def test_a_build_that_is_not_asked_tries_an_engine_for_a_gpu_that_is_here(put: Put) -> None:
+    def why(runtime: gpu_build.Runtime) -> str:
+        return gpu_build.why_not_tried(runtime)
+
+    no_nvidia, no_amd = (f"no {maker} GPU was found when it was built" for maker in ("NVIDIA", "AMD"))
+    assert (why(gpu_build.CUDA), why(gpu_build.HIP)) == (no_nvidia, no_amd)
+    put("nvcc", NVCC_13)
+    put("hipcc", HIPCC)
+    assert (why(gpu_build.CUDA), why(gpu_build.HIP)) == (no_nvidia, no_amd)  # a compiler is no reason
+    put("nvidia-smi", "echo 9.0")
+    put("rocm_agent_enumerator", "echo gfx90a")
+    assert (why(gpu_build.CUDA), why(gpu_build.HIP)) == ("", "")
+    put("nvidia-smi", '[ "$1" = -L ] && echo "GPU 0: Tesla K80 (UUID: GPU-1)"')  # an old driver
+    assert why(gpu_build.CUDA) == ""
+    put("nvidia-smi", '[ "$1" = -L ] && echo "No devices found."')
+    assert why(gpu_build.CUDA) == no_nvidia
+
+
+def test_a_gpu_without_a_compiler(put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    put("nvidia-smi", "echo 9.0")
+    put("rocm_agent_enumerator", "echo gfx90a")
+    assert gpu_build.why_not_tried(gpu_build.CUDA) == "nvcc was not found when it was built"
+    assert gpu_build.why_not_tried(gpu_build.HIP) == "hipcc was not found when it was built"
+
+
 def packaged(packages: Path, version: str) -> Path:
     """The files that the packages of tools/nvcc.txt bring."""
     root = packages / "nvidia" / version

@@ -48,7 +48,7 @@ esac
 
 
 def build(tmp_path: Path, asked: str | None, **variables: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """(what became of it, the record) in an environment that has nvcc, if `tmp_path` does, and no hipcc."""
+    """(what became of it, the record) in an environment that has the programs in `tmp_path`, and no hipcc."""
     path = [str(Path(sys.executable).parent), str(tmp_path / "bin")]
     environment = {"PATH": ":".join(path), "CRAYON_CUDA_ARCHS": "90", **variables}
     environment |= {} if asked is None else {"CRAYON_BUILD": asked}
@@ -67,18 +67,35 @@ def nvcc(tmp_path: Path) -> None:
     (tmp_path / "bin" / "nvcc").chmod(0o755)
 
 
+@pytest.fixture
+def nvidia_smi(tmp_path: Path) -> None:
+    """A driver that has a device."""
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    (tmp_path / "bin" / "nvidia-smi").write_text("#!/bin/sh\necho 9.0\n")
+    (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
+
+
+def left_out(name: str, why: str) -> dict[str, str]:
+    return {"left_out": why, "build_with": f"CRAYON_BUILD={name}, on Linux"}
+
+
 FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 
 @pytest.mark.usefixtures("nvcc")
+def test_a_compiler_alone_is_no_reason_to_build_an_engine(tmp_path: Path) -> None:
+    said, record = build(tmp_path, None, ROCM_PATH="")
+    assert said == {}
+    assert record["cuda"] == left_out("cuda", "no NVIDIA GPU was found when it was built")
+    assert record["rocm"] == left_out("hip", "no AMD GPU was found when it was built")
+
+
+@pytest.mark.usefixtures("nvcc", "nvidia_smi")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
     """The package is complete without the engine, and knows why; unless the engine was asked for."""
-    no_rocm = gpu_build.find_compiler(gpu_build.HIP) is None
     said, record = build(tmp_path, None, ROCM_PATH="")
     assert said == {}
     assert record["cuda"] == {"failed": FAILED}
-    if no_rocm:
-        assert record["rocm"] == {"left_out": "hipcc was not found when it was built"}
     said, record = build(tmp_path, "cuda")
     assert said["error"].startswith("crayon_hf._cuda for 90: ")
     assert 'cuda/device.cu(2): error: "x" is undefined' in said["error"]
@@ -86,12 +103,13 @@ def test_a_compiler_that_fails(tmp_path: Path) -> None:
     assert "cuda" not in record
 
 
-@pytest.mark.usefixtures("nvcc")
+@pytest.mark.usefixtures("nvcc", "nvidia_smi")
 def test_engines_that_are_not_tried(tmp_path: Path) -> None:
-    why = {"left_out": "it was built with CRAYON_BUILD=cpu"}
-    assert build(tmp_path, "cpu")[1] == {"cuda": why, "rocm": why}
-    why = {"left_out": "it was built for a sanitizer"}
-    assert build(tmp_path, None, CRAYON_SANITIZE="address")[1] == {"cuda": why, "rocm": why}
+    why = "it was built with CRAYON_BUILD=cpu"
+    assert build(tmp_path, "cpu")[1] == {"cuda": left_out("cuda", why), "rocm": left_out("hip", why)}
+    why = "it was built for a sanitizer"
+    record = build(tmp_path, None, CRAYON_SANITIZE="address")[1]
+    assert record == {"cuda": left_out("cuda", why), "rocm": left_out("hip", why)}
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ Managed* export_vector(std::shared_ptr<void> memory, void* data, dlpack::Device 
 }
 
 template <typename Managed>
-py::capsule capsule_of(Managed* managed, const char* name) {
+py::capsule dlpack_capsule(Managed* managed, const char* name) {
     // Taken or not, the name tells: a capsule that nobody took has its vector yet.
     const auto destroy = [](PyObject* capsule) {
         const char* const now = PyCapsule_GetName(capsule);
@@ -131,12 +131,13 @@ py::capsule DeviceArray::to_dlpack(const py::object& stream, const py::object& m
     }
     const bool versioned = !max_version.is_none() && max_version.cast<std::pair<uint32_t, uint32_t>>().first >= 1;
     if (!versioned)
-        return capsule_of(export_vector<dlpack::Managed>(std::move(memory), data, wanted, size_, item_), dlpack::kName);
+        return dlpack_capsule(export_vector<dlpack::Managed>(std::move(memory), data, wanted, size_, item_),
+                              dlpack::kName);
     auto* const managed = export_vector<dlpack::ManagedVersioned>(std::move(memory), data, wanted, size_, item_);
     managed->major = dlpack::kMajor;
     managed->minor = dlpack::kMinor;
     managed->flags = moves || copies ? dlpack::kIsCopied : 0;
-    return capsule_of(managed, dlpack::kVersionedName);
+    return dlpack_capsule(managed, dlpack::kVersionedName);
 }
 
 }  // namespace crayon::python

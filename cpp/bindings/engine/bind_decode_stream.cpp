@@ -100,8 +100,8 @@ PyObject* step(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* na
 
 void bind_decode_stream(py::module_& m) {
     engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());  // which the module keeps
-    engine_name = name_of("_engine");
-    slow_name = name_of("_step");
+    engine_name = interned("_engine");
+    slow_name = interned("_step");
     py::class_<PyDecodeStream> c(m, "DecodeStream");
     c.def(py::init<std::vector<uint32_t>, bool>(), py::arg("ids"), py::arg("skip_special_tokens"))
         .def(py::init([](const py::object& other) {

@@ -19,7 +19,7 @@ EnginePtr engine_of(PyObject* self) {
     return reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().holder<std::shared_ptr<Engine>>();
 }
 
-Bound encode_bound, encode_ids_bound, decode_bound;
+Bound engine_encode_bound, engine_encode_ids_bound, engine_decode_bound;
 
 bool is_flag(PyObject* object) {
     return object == Py_True || object == Py_False;
@@ -65,7 +65,7 @@ class QuickIds {
     IdBuffer* ids_ = &own_;
 };
 
-PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+PyObject* engine_encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     if (names == nullptr && n == 7 && value_of<Engine>(self) != nullptr && args[1] == Py_None && args[2] == Py_False &&
         is_flag(args[3]) && is_flag(args[4]) && args[5] == Py_None && args[6] == Py_None) {
         return guarded([&]() -> PyObject* {
@@ -73,13 +73,13 @@ PyObject* encode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
             options.add_special_tokens = args[3] == Py_True;
             options.special_as_text = args[4] == Py_True;
             py::object made = quick_encoding(self, args[0], options);
-            return made ? made.release().ptr() : encode_bound.call(self, args, n, names);
+            return made ? made.release().ptr() : engine_encode_bound.call(self, args, n, names);
         });
     }
-    return encode_bound.call(self, args, n, names);
+    return engine_encode_bound.call(self, args, n, names);
 }
 
-PyObject* encode_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+PyObject* engine_encode_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     const Engine* const engine = value_of<Engine>(self);
     if (names == nullptr && n >= 1 && n <= 3 && engine != nullptr && (n < 2 || is_flag(args[1])) &&
         (n < 3 || is_flag(args[2]))) {
@@ -88,21 +88,21 @@ PyObject* encode_ids(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
             options.add_special_tokens = n < 2 || args[1] == Py_True;
             options.special_as_text = n >= 3 && args[2] == Py_True;
             QuickIds ids;
-            if (!ids.encode(*engine, args[0], options)) return encode_ids_bound.call(self, args, n, names);
+            if (!ids.encode(*engine, args[0], options)) return engine_encode_ids_bound.call(self, args, n, names);
             return list_of_ids(ids.data(), ids.size()).release().ptr();
         });
     }
-    return encode_ids_bound.call(self, args, n, names);
+    return engine_encode_ids_bound.call(self, args, n, names);
 }
 
-PyObject* decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+PyObject* engine_decode(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
     const Engine* const engine = value_of<Engine>(self);
     if (names == nullptr && n >= 1 && n <= 3 && engine != nullptr && (n < 2 || is_flag(args[1])) &&
         (n < 3 || (PyUnicode_Check(args[2]) && PyUnicode_CompareWithASCIIString(args[2], "error") == 0))) {
         return guarded(
             [&]() -> PyObject* { return quick_text(self, args[0], n < 2 || args[1] == Py_True).release().ptr(); });
     }
-    return decode_bound.call(self, args, n, names);
+    return engine_decode_bound.call(self, args, n, names);
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ void set_property(py::handle type, PyGetSetDef* def) {
 }
 
 void Slot::find(py::handle type, const char* name) {
-    name_ = name_of(name);
+    name_ = interned(name);
 #if !defined(Py_GIL_DISABLED)
     const py::object descriptor = py::getattr(type, name);
     if (Py_TYPE(descriptor.ptr()) == &PyMemberDescr_Type)
@@ -183,9 +183,9 @@ void replace(py::handle type, const char* name, const char* signature, Method me
 }
 
 void bind_quick(EngineClass& c) {
-    replace(c, "encode", nullptr, &encode, &encode_bound);
-    replace(c, "encode_ids", nullptr, &encode_ids, &encode_ids_bound);
-    replace(c, "decode", nullptr, &decode, &decode_bound);
+    replace(c, "encode", nullptr, &engine_encode, &engine_encode_bound);
+    replace(c, "encode_ids", nullptr, &engine_encode_ids, &engine_encode_ids_bound);
+    replace(c, "decode", nullptr, &engine_decode, &engine_decode_bound);
 }
 
 }  // namespace crayon::python

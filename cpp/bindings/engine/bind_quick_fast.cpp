@@ -9,15 +9,15 @@ namespace crayon::python {
 namespace {
 
 struct Names {
-    PyObject* tokenizer = name_of("_tokenizer");
-    PyObject* assigned = name_of("_crayon_assigned");
-    PyObject* deferred = name_of("_crayon_deferred");
-    PyObject* names = name_of("names");
-    PyObject* getattr = name_of("__getattr__");
-    PyObject* replaced = name_of("_crayon_replaced");
-    PyObject* unknown = name_of("unk_token_id");
-    PyObject* id_to_token = name_of("id_to_token");
-    PyObject* token_to_id = name_of("token_to_id");
+    PyObject* tokenizer = interned("_tokenizer");
+    PyObject* assigned = interned("_crayon_assigned");
+    PyObject* deferred = interned("_crayon_deferred");
+    PyObject* names = interned("names");
+    PyObject* getattr = interned("__getattr__");
+    PyObject* replaced = interned("_crayon_replaced");
+    PyObject* unknown = interned("unk_token_id");
+    PyObject* id_to_token = interned("id_to_token");
+    PyObject* token_to_id = interned("token_to_id");
 };
 
 const Names& names_of() {

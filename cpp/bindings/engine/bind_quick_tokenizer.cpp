@@ -16,9 +16,9 @@ StateSlots state_slots;
 // What arguments are when they are not given.
 struct Defaults {
     PyObject* zero = PyLong_FromLong(0);
-    PyObject* longest_first = name_of("longest_first");
-    PyObject* right = name_of("right");
-    PyObject* pad = name_of("[PAD]");
+    PyObject* longest_first = interned("longest_first");
+    PyObject* right = interned("right");
+    PyObject* pad = interned("[PAD]");
 };
 
 const Defaults& defaults() {
@@ -241,7 +241,7 @@ void replace_property(py::handle type, const char* name, const Slot* slot, gette
     static std::vector<std::unique_ptr<Property>> properties;
     static std::vector<std::unique_ptr<std::string>> docs;
     docs.push_back(std::make_unique<std::string>(py::str(before.attr("__doc__")).cast<std::string>()));
-    properties.push_back(std::make_unique<Property>(Property{before.release().ptr(), slot, name_of(name)}));
+    properties.push_back(std::make_unique<Property>(Property{before.release().ptr(), slot, interned(name)}));
     defs.push_back(std::make_unique<PyGetSetDef>(
         PyGetSetDef{name, get, &set_as_python_does, docs.back()->c_str(), properties.back().get()}));
     set_property(type, defs.back().get());
@@ -276,8 +276,8 @@ PyObject* component(PyObject* self, void* closure) {
 
 // Gives Tokenizer, which has these methods in Python, the quick ones; `truncation` and `padding` are its named tuples,
 // `state`, `added` and `handed` the classes TokenizerState, AddedTokens and BorrowedComponent.
-void quicken(const py::type& tokenizer, const py::type& truncation, const py::type& padding, const py::type& state,
-             const py::type& added, const py::type& handed) {
+void quicken_tokenizer(const py::type& tokenizer, const py::type& truncation, const py::type& padding,
+                       const py::type& state, const py::type& added, const py::type& handed) {
     tokenizer_slots.engine.find(tokenizer, "_engine");
     tokenizer_slots.state.find(tokenizer, "_state");
     tokenizer_slots.truncation.find(tokenizer, "_truncation");
@@ -324,8 +324,8 @@ void quicken(const py::type& tokenizer, const py::type& truncation, const py::ty
 TokenizerSlots tokenizer_slots;
 
 void bind_quick_tokenizer(py::module_& m) {
-    m.def("quicken", &quicken, py::arg("tokenizer"), py::arg("truncation"), py::arg("padding"), py::arg("state"),
-          py::arg("added"), py::arg("handed"));
+    m.def("quicken", &quicken_tokenizer, py::arg("tokenizer"), py::arg("truncation"), py::arg("padding"),
+          py::arg("state"), py::arg("added"), py::arg("handed"));
 }
 
 }  // namespace crayon::python

@@ -12,7 +12,7 @@ namespace {
 
 // The memory goes back to the pool when the last array that shows it is gone.
 template <typename T>
-py::array_t<T> array_of(BufferPool::Lease&& lease, std::vector<py::ssize_t> shape) {
+py::array_t<T> lease_array(BufferPool::Lease&& lease, std::vector<py::ssize_t> shape) {
     lease.reserve(sizeof(T));  // so that there is memory to own when there is nothing in it
     auto* kept = new BufferPool::Lease(std::move(lease));
     const py::capsule owner(kept, [](void* p) { delete static_cast<BufferPool::Lease*>(p); });
@@ -39,9 +39,9 @@ py::tuple encode(PyStreamEncoder& self, const py::object& buffer, size_t start, 
         chunk = self.encoder.encode(window, is_last);
     }
     const py::ssize_t n = py::ssize_t(chunk.n_ids);
-    const py::object ids = array_of<int32_t>(std::move(chunk.ids), {n});
+    const py::object ids = lease_array<int32_t>(std::move(chunk.ids), {n});
     const py::object offsets =
-        self.with_offsets ? py::object(array_of<int64_t>(std::move(chunk.offsets), {n, 2})) : py::none();
+        self.with_offsets ? py::object(lease_array<int64_t>(std::move(chunk.offsets), {n, 2})) : py::none();
     return py::make_tuple(chunk.consumed, ids, offsets);
 }
 

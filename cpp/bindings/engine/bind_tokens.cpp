@@ -138,7 +138,7 @@ PyObject* id_of_bytes(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
 // The same two as methods of crayon_hf.tiktoken.Encoding, which has those of Python for all that they leave.
 Bound encode_single_bound, decode_single_bound;
 PyObject* native_name = nullptr;
-PyTypeObject* engine_type = nullptr;
+PyTypeObject* native_type = nullptr;
 
 // What `work` makes of the only argument, with the native engine of an encoding; else what Python has.
 template <typename Work>
@@ -146,7 +146,7 @@ PyObject* with_native(const Bound& bound, PyObject* self, PyObject* const* args,
                       Work&& work) {
     if (names == nullptr && n == 1) {
         const py::object engine = attribute(self, native_name);
-        if (engine && Py_TYPE(engine.ptr()) == engine_type) {
+        if (engine && Py_TYPE(engine.ptr()) == native_type) {
             PyObject* const made =
                 guarded([&] { return work(*value_of<Engine>(engine.ptr()), args[0]).release().ptr(); });
             if (made != Py_None) return made;
@@ -168,8 +168,8 @@ PyObject* decode_single_token_bytes(PyObject* self, PyObject* const* args, Py_ss
 }
 
 void quicken_tiktoken(const py::type& encoding) {
-    native_name = name_of("_native");
-    engine_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
+    native_name = interned("_native");
+    native_type = reinterpret_cast<PyTypeObject*>(py::type::of<Engine>().ptr());
     replace(encoding, "encode_single_token", "($self, text_or_bytes)", &encode_single_token, &encode_single_bound);
     replace(encoding, "decode_single_token_bytes", "($self, token)", &decode_single_token_bytes, &decode_single_bound);
 }

@@ -58,7 +58,7 @@ struct Bound {
 void replace(py::handle type, const char* name, const char* signature, Method method, Bound* bound);
 
 // A name that is looked up, made once.
-inline PyObject* name_of(const char* text) {
+inline PyObject* interned(const char* text) {
     PyObject* const name = PyUnicode_InternFromString(text);
     if (name == nullptr) throw py::error_already_set();
     return name;

@@ -66,7 +66,7 @@ void add_words(PyWordCounter& self, const py::object& mapping) {
     self.counter.add_words(words);
 }
 
-py::list words_of(PyWordCounter& self) {
+py::list counted_words(PyWordCounter& self) {
     const UsesCounter use(self);
     std::vector<CountedWord> words;
     {
@@ -97,7 +97,7 @@ void bind_word_counter(py::module_& m) {
         .def("add", &add, py::arg("texts"), py::arg("progress") = py::none())
         .def("add_lines", &add_lines, py::arg("data"), py::arg("progress") = py::none())
         .def("add_words", &add_words, py::arg("words"))
-        .def("words", &words_of)
+        .def("words", &counted_words)
         .def_property_readonly("unique", [](const PyWordCounter& self) { return self.counter.unique(); })
         .def_property_readonly("total", [](const PyWordCounter& self) { return self.counter.total(); })
         .def_property_readonly("bytes", [](const PyWordCounter& self) { return self.counter.bytes(); });
