@@ -70,6 +70,7 @@ def nvcc(tmp_path: Path) -> None:
 FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nvcc")
 def test_a_compiler_that_fails(tmp_path: Path) -> None:
     """The package is complete without the engine, and knows why; unless the engine was asked for."""

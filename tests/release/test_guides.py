@@ -18,6 +18,7 @@ import crayon_hf
 from crayon_hf import budgets
 from crayon_hf.formats.tiktoken import R50K_PATTERN, write_ranks
 from crayon_hf.util.byte_level import BYTE_LEVEL
+from tests.support.libraries import lacking
 from tests.support.versions import before_1
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -97,7 +98,7 @@ def test_tiktoken(theirs: str, ours: str, encodings: tuple[Names, Names]) -> Non
 def test_crayon(theirs: str, ours: str) -> None:
     crayon = pytest.importorskip("crayon")
     if not crayon.check_c_extension():
-        pytest.skip("xerv-crayon has no compiled engine here")
+        lacking("xerv-crayon has no compiled engine here")
     path = Path(crayon.__file__).parent / "resources" / "dat" / "vocab_lite.dat"
     library = crayon.CrayonVocab(device="cpu")
     library.load_profile("lite")
