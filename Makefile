@@ -3,15 +3,14 @@ PYTHON ?= python3
 CPP = $(shell git ls-files "cpp/*.h" "cpp/*.cpp" "cuda/*.cu" "hip/*.hip" "tests/fuzz/engine/*.h" "tests/fuzz/engine/*.cpp" \
 	"tests/native/*.h" "tests/native/*.cpp" "tests/gpu/*/*.cpp")
 
-.PHONY: help build engine test test-all lint tidy workflows format bench quick-bench call-times versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
+.PHONY: help build engine test test-all all lint tidy workflows format bench quick-bench call-times lock versions own-tests clients chunkers stores parity examples neon gpu gpu-simulator fuzz fuzz-short soak api-fuzz budgets huge asan tsan portable audit docs linkcheck pictures help-pictures dist dist-check clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-build: ## compile the extension and install the package in place, with everything the other targets need
+build: ## compile the extension and install the package in place, with what `make test` and `make lint` need
 	$(PYTHON) -m pip install -r tools/build.txt
-	CRAYON_WERROR=1 $(PYTHON) -m pip install --no-build-isolation -e ".[test]" -r tools/lint.txt
-	$(PYTHON) -m pip install --no-deps -r tests/no-deps.txt
+	CRAYON_WERROR=1 $(PYTHON) -m pip install --no-build-isolation -e . -r tests/requirements.txt -r tools/lint.txt -c tests/lock.txt
 
 engine: ## compile what changed in cpp/ since `make build`
 	CRAYON_WERROR=1 $(PYTHON) setup.py -q build_ext --inplace
@@ -19,8 +18,12 @@ engine: ## compile what changed in cpp/ since `make build`
 test: ## README's test command: what guards every component and face, in minutes
 	$(PYTHON) -m pytest -n auto --dist worksteal
 
-test-all: ## all tests; 20 minutes (more of them with CRAYON_SHARED and the tools that .ci/run installs)
+test-all: all ## all tests; 20 minutes (more of them with CRAYON_SHARED and the tools that .ci/run installs)
 	$(PYTHON) -m pytest -n auto --dist worksteal -m ""
+
+all: # the libraries of all tests: 2.5 GB
+	$(PYTHON) -m pip install -r tests/all.txt -c tests/lock.txt
+	$(PYTHON) -m pip install --no-deps -r tests/no-deps.txt -c tests/lock.txt
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer; two hours (needs clang)
 	$(PYTHON) tools/sanitize.py asan
@@ -58,7 +61,11 @@ quick-bench: ## the same roughly, with little text and one thread, printed
 call-times: ## every public call of tokenizers, transformers and tiktoken beside ours; minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m parity.call_times
 
-versions: ## the tests with tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; half an hour, gigabytes, the network
+lock: ## tests/lock.txt anew: the newest versions that the requirements of tests, lint and documentation allow (the network)
+	$(PYTHON) -m pip install uv packaging
+	$(PYTHON) tools/lock.py
+
+versions: ## the tests with the newest of everything, tokenizers 0.22 and 1.0, transformers 4.57 and 5.24; an hour, gigabytes, the network
 	$(PYTHON) tools/versions.py
 
 own-tests: ## the tests that tokenizers and tiktoken ship, with ours in their place (needs the network)
@@ -70,8 +77,7 @@ clients: ## libraries that use tokenizers, with stock and with ours: docs/compat
 chunkers: ## the adapters of split_text in their libraries, and other chunkers beside it; minutes (needs CRAYON_SHARED, the network)
 	PYTHONPATH=tools:. $(PYTHON) -m chunkers
 
-stores: ## jobs that write to object stores, killed at every change; minutes (needs the network; Azurite from npm if it is there)
-	$(PYTHON) -m pip install -r tests/stores.txt
+stores: all ## jobs that write to object stores, killed at every change; minutes (needs the network; Azurite from npm if it is there)
 	$(PYTHON) -m pytest tests/corpora/storage -m ""
 
 parity: ## the full comparison with tokenizers and tiktoken, on every instruction set; tens of minutes (needs CRAYON_SHARED)

@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ from pathlib import Path
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported: no test asks the network for anything
+# Tests start Python hundreds of times: each module is compiled once, also those that `pip --no-compile` installed.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,7 +29,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 # Fixtures for the tests of every folder.
 from tests.support.cartridge_fixtures import every_case, longest, longest_case, merging, small, source  # noqa: F401
+from tests.support.libraries import importorskip
 from tests.support.refusing import refusing  # noqa: F401
+
+pytest.importorskip = importorskip  # every test file has it from here
 
 # Timing decides no test: a machine may be busy. A test that has settings of its own starts from these, and they from
 # those that hypothesis has for CI there: the same examples every time.

@@ -15,9 +15,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from PIL import Image
-from PIL.PngImagePlugin import PngInfo
-
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH, HEIGHT, SCALE, COLORS = 1000, 760, 1.5, 48
 
@@ -45,6 +42,8 @@ def digest(name: str) -> str:
 
 def digest_in(path: Path) -> str | None:
     """What a screenshot says that it was taken of."""
+    from PIL import Image
+
     with Image.open(path) as picture:
         said = picture.info.get("page")
     return said if isinstance(said, str) else None
@@ -52,6 +51,9 @@ def digest_in(path: Path) -> str | None:
 
 def take(directory: Path) -> Iterator[Path]:
     """Write the screenshots that are missing or stale, whose paths it gives. RuntimeError without a browser."""
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
     stale = [path for path in paths(directory) if not path.exists() or digest_in(path) != digest(path.stem)]
     for path in stale:
         metadata = PngInfo()

@@ -1,6 +1,6 @@
 """What it costs to write a corpus to an object store instead of a directory: processor time, memory, requests.
 
-    pip install -r tests/stores.txt
+    pip install -r tests/all.txt -c tests/lock.txt
     python tools/store_cost.py [--megabytes 200] [--group-bytes 64M] [--rounds 3]
 
 The store is moto's server, a process of its own on this machine; a proxy counts in a run that is not measured. Makes

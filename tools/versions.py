@@ -1,43 +1,52 @@
-"""Runs the tests with other versions of tokenizers and transformers than those that pyproject.toml pins.
+"""Runs the tests with other versions of libraries than those that tests/lock.txt has.
 
     python tools/versions.py [NAME ...] [-- ARGUMENTS OF PYTEST]
 
-Each NAME of `ENVIRONMENTS` (all, where none is given) is a virtual environment below ``build/versions``, made of the
-extra ``test`` with its own versions in place of the pinned ones. The first time takes minutes, and gigabytes in all.
-The package is this tree, with its extension built in place, so all use this Python: 3.11 or later. The exit status is 1
-when a test fails.
+Each NAME of `ENVIRONMENTS` (all, where none is given) is a virtual environment below ``build/versions``, made of
+tests/requirements.txt and the lock, with its own versions in place of the locked ones. ``newest`` has everything that
+tests need, without the lock: its versions that differ from the lock are printed first, then what fails with them. The
+first time takes minutes, and gigabytes for ``newest``. The package is this tree, with its extension built in place, so
+all use this Python: 3.11 or later. The exit status is 1 when a test fails.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import tomllib  # type: ignore[import-not-found, unused-ignore]
+from lock import LOCK, NO_DEPS, pinned, requirements
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 TREE = Path(__file__).resolve().parents[1]
 BUILD = TREE / "build" / "versions"
+LIGHT, ALL = TREE / "tests" / "requirements.txt", TREE / "tests" / "all.txt"
 
 
 class Environment(NamedTuple):
-    """What stands in for the pins."""
+    """What takes the place of the locked versions."""
 
-    wanted: tuple[str, ...]
+    wanted: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Packages that are not there, since they cannot be beside those."""
+    """Packages that cannot be installed beside those."""
+    unlocked: tuple[str, ...] = ()
+    """Packages that those need in another version."""
     reference: str = ""
     """What the tests compare with, where the version that is wanted cannot say what is right."""
+    is_newest: bool = False
+    """Everything that tests need, the newest of each that goes together."""
 
 
 ENVIRONMENTS = {
-    # Its transformers want huggingface_hub before 1, and datatrove wants a later one.
-    "tokenizers-0.22": Environment(("tokenizers==0.22.2", "transformers==4.57.6"), ("datatrove",)),
+    "newest": Environment(is_newest=True),
+    "tokenizers-0.22": Environment(("tokenizers==0.22.2", "transformers==4.57.6"), unlocked=("huggingface-hub",)),
     "tokenizers-1.0": Environment(("tokenizers==1.0.0rc3",), ("transformers",), reference="tokenizers==0.23.3"),
-    "transformers-5.24": Environment(("tokenizers==0.23.3", "transformers==5.24.0")),
+    "transformers-5.24": Environment(("transformers==5.24.0",)),
 }
 
 
@@ -63,14 +72,17 @@ def run(name: str, environment: Environment, options: list[str]) -> int:
     """The tests in one environment; what pytest exits with."""
     directory = BUILD / name
     python = directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ready = directory / "ready"
-    requirements = "\n".join(requirements_of(environment))
-    if not ready.is_file() or ready.read_text() != requirements:
-        make(directory, python, environment, requirements)
-        ready.write_text(requirements)
+    ready, wanted = directory / "ready", "\n".join([*requirements_of(environment), *constraints_of(environment)])
+    if environment.is_newest or not ready.is_file() or ready.read_text() != wanted:
+        make(directory, python, environment)
+        ready.write_text(wanted)
+    if environment.is_newest:
+        print(*different(python), sep="\n", flush=True)
     path = [str(python.parent), os.environ.get("PATH", "")]
     variables = {**os.environ, "PATH": os.pathsep.join(path)}
     command = [str(python), "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-rsfE"]
+    if environment.is_newest:
+        command += ["-m", ""]
     if environment.reference:
         variables["CRAYON_REFERENCE"] = str(directory / "reference")
         command += ["-p", "tests.support.reference_beside"]
@@ -78,21 +90,37 @@ def run(name: str, environment: Environment, options: list[str]) -> int:
 
 
 def requirements_of(environment: Environment) -> list[str]:
-    """The extra ``test``, with other versions of some."""
+    """What pip is asked for.
+
+    >>> requirements_of(Environment(("tokenizers==0.22.2",), ("transformers",)))[0]
+    'tokenizers==0.22.2'
+    """
     project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    other = {_name(wanted) for wanted in environment.wanted} | set(environment.left_out)
-    listed = [*project["dependencies"], *project["optional-dependencies"]["test"]]
-    return [*environment.wanted, *(one for one in listed if _name(one) not in other), environment.reference]
+    other = {canonicalize_name(Requirement(one).name) for one in environment.wanted} | set(environment.left_out)
+    listed = [*map(Requirement, project["dependencies"]), *requirements(LIGHT)]
+    if environment.is_newest:
+        listed += requirements(ALL)
+        for each in listed:
+            each.specifier = Requirement("any").specifier
+    return [*environment.wanted, *(str(each) for each in listed if canonicalize_name(each.name) not in other)]
 
 
-def make(directory: Path, python: Path, environment: Environment, requirements: str) -> None:
+def constraints_of(environment: Environment) -> list[str]:
+    """The lock, without what the environment has in other versions."""
+    other = {canonicalize_name(Requirement(one).name) for one in environment.wanted} | set(environment.unlocked)
+    return [] if environment.is_newest else [str(one) for one in requirements(LOCK) if one.name not in other]
+
+
+def make(directory: Path, python: Path, environment: Environment) -> None:
     """The virtual environment, and beside it the reference."""
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
-    listed = directory / "requirements.txt"
-    listed.write_text("\n".join(line for line in requirements.splitlines() if line != environment.reference))
+    listed, constraints = directory / "requirements.txt", directory / "constraints.txt"
+    listed.write_text("\n".join(requirements_of(environment)))
+    constraints.write_text("\n".join(constraints_of(environment)))
     pip = [str(python), "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, "-r", str(listed)], check=True)
-    subprocess.run([*pip, "--no-deps", "-r", str(TREE / "tests/no-deps.txt")], check=True)
+    subprocess.run([*pip, "-r", str(listed), "-c", str(constraints)], check=True)
+    if environment.is_newest:
+        subprocess.run([*pip, "--no-deps", "-r", str(NO_DEPS)], check=True)
     where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = subprocess.run(where, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     lines = [str(TREE)]  # also for programs that have a PYTHONPATH of their own
@@ -105,10 +133,17 @@ def make(directory: Path, python: Path, environment: Environment, requirements: 
     Path(packages, "crayon_hf.pth").write_text("\n".join([*lines, ""]))
 
 
-def _name(requirement: str) -> str:
-    found = re.match(r"[\w.-]+", requirement)
-    assert found is not None, requirement
-    return found[0].lower()
+def different(python: Path) -> list[str]:
+    """A line for each installed package whose version differs from the lock's."""
+    command = [str(python), "-m", "pip", "list", "--format", "json"]
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    locked = pinned()
+    lines = []
+    for each in found:
+        name, version = canonicalize_name(each["name"]), each["version"]
+        if name != "pip" and version.partition("+")[0] != locked.get(name):
+            lines.append(f"{name}: {version}, in the lock {locked.get(name, 'not there')}")
+    return lines or ["no version differs from the lock"]
 
 
 if __name__ == "__main__":

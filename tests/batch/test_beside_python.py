@@ -95,6 +95,7 @@ def test_a_batch_takes_it_seldom_where_that_takes_long() -> None:
     assert _core._testing.ready_calls(engine, texts, True) <= 3
 
 
+@pytest.mark.slow
 def test_long_lists_are_made_in_turns(tokenizer: Tokenizer) -> None:
     """What other threads do to an encoding meanwhile does no harm."""
     encoding = tokenizer.encode(reference_impl.generated_text(random.Random(1), 1_500_000))

@@ -341,6 +341,7 @@ print(json.dumps({"failed": failed, "again": again}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.forks_from_threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forks_while_threads_encode(tmp_path: Path, cpu: str) -> None:

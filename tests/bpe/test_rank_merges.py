@@ -76,6 +76,7 @@ def test_equals_the_definition(tokens: list[bytes]) -> None:
     assert _core.merges_from_ranks(tokens) == twin(tokens, list(range(len(tokens))))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(rank_sets(), st.lists(st.sampled_from([b"a", b"b"]), max_size=40).map(b"".join))
 def test_merges_are_equivalent_to_ranks(tokens: list[bytes], text: bytes) -> None:

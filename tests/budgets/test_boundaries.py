@@ -49,6 +49,7 @@ def test_paragraphs():
     assert parts("a\n\x0b \u2028\n\n  b\n c\n\n\n", "paragraph") == ["a\n\x0b \u2028\n\n", "  b\n c\n\n\n"]
 
 
+@pytest.mark.slow
 def test_sentences_and_words_are_those_of_unicode():
     pytest.importorskip("icu4py")
     assert parts(TEXT, "sentence") == [
@@ -60,6 +61,7 @@ def test_sentences_and_words_are_those_of_unicode():
     assert parts("a\r\nb", "word") == ["a", "\r\n", "b"]
 
 
+@pytest.mark.slow
 def test_any_question_is_answered_as_all_boundaries_say():
     pytest.importorskip("icu4py")
     drawn = random.Random(5)
@@ -83,6 +85,7 @@ def test_patterns_functions_and_lists():
     assert levels(None) == levels([]) == []
 
 
+@pytest.mark.slow
 def test_a_name_brings_the_finer_ones():
     pytest.importorskip("icu4py")
     assert [len(levels(name)) for name in ("paragraph", "sentence", "word")] == [3, 2, 1]
@@ -117,6 +120,7 @@ UNICODE = Path("/usr/share/unicode/auxiliary")
 """Unicode's own tests, in Debian's package unicode-data."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "file"), [("sentence", "SentenceBreakTest.txt"), ("word", "WordBreakTest.txt")])
 def test_boundaries_are_those_of_unicodes_own_tests(name, file):
     """Each case of theirs; but U+2701, which has been no pictograph since another version of Unicode than Debian's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -33,11 +34,12 @@ def check(chunks, text, stock, max_tokens, overlap, special=False):
         assert len(stock.encode(text[b.start : a.end], add_special_tokens=False).ids) <= overlap
 
 
+WITH_ICU = partial(pytest.param, marks=pytest.mark.slow)
 EMPTY = crayon_hf.budgets.Chunk("", 0, 0, 0, 0, [])
 
 
 @pytest.mark.parametrize("kind", ["any", "wordpiece_like"])
-@pytest.mark.parametrize("boundaries", ["paragraph", "word", ["paragraph", WORDS], None], ids=str)
+@pytest.mark.parametrize("boundaries", [WITH_ICU("paragraph"), WITH_ICU("word"), ["paragraph", WORDS], None], ids=str)
 def test_random_texts_are_split_as_the_twin_does(kind, boundaries, request):
     if isinstance(boundaries, str):
         pytest.importorskip("icu4py")
@@ -56,6 +58,7 @@ def test_random_texts_are_split_as_the_twin_does(kind, boundaries, request):
             check(chunks, text, stock, room, overlap)
 
 
+@pytest.mark.slow
 def test_files_are_split_as_texts_are(llama3_like, monkeypatch, tmp_path):
     pytest.importorskip("icu4py")
     tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
@@ -217,7 +220,7 @@ def test_arguments_are_checked_before_a_file_is_opened(gpt2_like, tmp_path):
     assert Splitter(tokenizer, 5, boundaries=None).split("") == []
 
 
-@pytest.mark.parametrize("boundaries", [None, WORDS, "word"])
+@pytest.mark.parametrize("boundaries", [None, WORDS, WITH_ICU("word")])
 def test_errors_say_which_text_and_where(llama3_like, boundaries):
     tokenizer = crayon_hf.Tokenizer.from_file(str(llama3_like))
     if boundaries == "word":

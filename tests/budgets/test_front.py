@@ -64,6 +64,7 @@ def test_every_field(request: pytest.FixtureRequest, shape: str) -> None:
     assert fronts >= (6 if shape in STOPS else 0)
 
 
+@pytest.mark.slow
 def test_what_changes_or_copies_an_encoding_takes_all_of_it(request: pytest.FixtureRequest) -> None:
     ours, stock = both(request, "template_like")
     text = generated_text(random.Random(5), 12_000)

@@ -18,7 +18,11 @@ TEXT = (
     "he give him a stone?\n\n\u4e2d\u6587\u53e5\u5b50\u3002 naivet\u00e9 e\u0301 end"
 )
 HAS_ICU = find_spec("icu4py") is not None
-needs_icu = pytest.mark.skipif(not HAS_ICU, reason="icu4py is not installed")
+
+
+@pytest.fixture
+def icu() -> None:
+    pytest.importorskip("icu4py")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +51,8 @@ def expected(tokenizer: crayon_hf.Tokenizer, text: str, most: int, side: str, ki
     return whole
 
 
-@needs_icu
+@pytest.mark.slow
+@pytest.mark.usefixtures("icu")
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_nearest_boundary_that_fits(tokenizer: crayon_hf.Tokenizer, kind: str, side: str) -> None:
@@ -88,7 +93,8 @@ def test_a_missing_extra_is_named(tokenizer: crayon_hf.Tokenizer) -> None:
         tokenizer.truncate_text(TEXT, 5, boundary="word")
 
 
-@needs_icu
+@pytest.mark.slow
+@pytest.mark.usefixtures("icu")
 def test_a_surrogate_in_the_line_is_an_error_of_ours(tokenizer: crayon_hf.Tokenizer) -> None:
     text = "a b " * 999 + "\ud800"
     assert tokenizer.truncate_text(text, 3)

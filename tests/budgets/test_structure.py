@@ -127,6 +127,7 @@ def test_json_and_lines_of_it():
     assert parts(text, ["json"], 2) == ['{"é": [1, ', '{"b": 2}], ', '"c": "d, e"}\n', '{"f": null}\n']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundaries", ["markdown", "json", "code:python"])
 def test_any_text_at_all_is_taken(boundaries, gpt2_like):
     for module in ("icu4py", "markdown_it", "tree_sitter_json", "tree_sitter_python"):
@@ -138,6 +139,7 @@ def test_any_text_at_all_is_taken(boundaries, gpt2_like):
         assert all(len(chunk.ids) <= 40 for chunk in chunks)
 
 
+@pytest.mark.slow
 def test_files_of_structure_are_read_whole(gpt2_like, monkeypatch, tmp_path):
     pytest.importorskip("icu4py")
     pytest.importorskip("markdown_it")

@@ -281,6 +281,7 @@ def test_read_only_cache(source, directory):
     assert tokenizer.decode(tokenizer.encode(TEXT).ids) == TEXT
 
 
+@pytest.mark.slow
 def test_processes_at_once(source, directory):
     program = (
         "import sys, crayon_hf\n"
@@ -300,6 +301,7 @@ def test_processes_at_once(source, directory):
     assert not list(directory.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_another_installation_shares_it(source: Path, directory: Path, tmp_path: Path) -> None:
     """The same code elsewhere, with other times of modification, compiles nothing again."""
     Tokenizer.from_file(source)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import crayon_hf
+from tests.support.command import call
 
-COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 TEXT = "Ask, and it shall be given you; seek, and ye shall find. "
 
 
 def run(*arguments: object, stdin: str = "", code: int = 0) -> str:
-    done = subprocess.run([*COMMAND, *map(str, arguments)], input=stdin.encode(), capture_output=True)
+    done = call(*arguments, stdin=stdin)
     assert done.returncode == code, done
     return (done.stdout + done.stderr).decode()
 

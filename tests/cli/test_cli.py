@@ -15,6 +15,7 @@ import pytest
 import tokenizers
 
 from crayon_hf import Tokenizer
+from tests.support.command import call
 from tests.support.versions import IS_BESIDE_1, before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
@@ -33,12 +34,7 @@ def home(tmp_path_factory, gpt2_like, llama3_like) -> Path:
 @pytest.fixture
 def run(home):
     def run(*arguments: str | Path, stdin: str | bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            env={**os.environ, "CRAYON_PROFILE_DIR": str(home), **environment},
-        )
+        return call(*arguments, stdin=stdin, environment={"CRAYON_PROFILE_DIR": str(home), **environment})
 
     return run
 

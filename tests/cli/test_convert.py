@@ -16,6 +16,7 @@ from crayon_hf.cli.conversion import _Progress
 from crayon_hf.formats import convert
 from crayon_hf.formats.crayon_v2 import read_crayon_v2
 from crayon_hf.formats.export import to_crayon_v2, to_tiktoken
+from tests.support.command import call
 from tests.support.versions import before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
@@ -29,9 +30,8 @@ def run(tmp_path):
     (tmp_path / "here").mkdir()
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)], capture_output=True, text=True, encoding="utf-8", cwd=tmp_path / "here"
-        )
+        done = call(*arguments, cwd=tmp_path / "here")
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 
@@ -124,6 +124,7 @@ def test_forms(run, here, gpt2_like):
         assert (here / "tokenizer.json").read_bytes() == expected
 
 
+@pytest.mark.slow
 @before_1("class that reads vocab.json and merges.txt")
 def test_any_source_as_a_tokenizer(run, here, gpt2_like, slow):
     """What -t takes: whatever convert takes."""
@@ -171,6 +172,7 @@ def test_progress(run, capsys, monkeypatch):
     assert capsys.readouterr().err == f"\rmerging: 2 of 2\rdone           \r{'':4}\r"
 
 
+@pytest.mark.slow
 @before_1("class that reads vocab.json and merges.txt")
 def test_no_file_of_the_source_is_lost(run, here, gpt2_like, slow):
     """The json beside a cartridge may have the name of what it was made of."""

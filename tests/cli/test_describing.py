@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,15 @@ import pytest
 
 from crayon_hf.cartridges import cache
 from tests.hub.local_hub import LocalHub
+from tests.support.command import call
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
 
 
 def run(*arguments: str, **environment: str) -> str:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env={**os.environ, **environment})
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
+    done = call(*arguments, environment=environment)
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return done.stdout.decode()
 
 
 def test_list(gpt2_like: Path, tmp_path: Path) -> None:
@@ -70,6 +70,7 @@ def test_a_size_of_the_cache_that_is_none(monkeypatch: pytest.MonkeyPatch) -> No
         cache.most_bytes()
 
 
+@pytest.mark.slow
 def test_a_repository_after_t(gpt2_like: Path, tmp_path: Path) -> None:
     from tests.hub.hub_client import run_client
 

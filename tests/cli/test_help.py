@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from crayon_hf.cli.parser import GROUPS, build_parser
+from tests.support.sampling import sampled
 from tests.support.versions import before_1
 
 PARSER = build_parser()
@@ -97,6 +98,7 @@ def less_work(line: str) -> str:
     return "".join(f" {option} {value}" for option, value in defaults.items() if option not in line)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 @pytest.mark.parametrize("line", QUICK)
 def test_the_examples_of_a_command(place: Path, line: str, tmp_path: Path) -> None:
@@ -110,6 +112,7 @@ def test_the_examples_of_a_command(place: Path, line: str, tmp_path: Path) -> No
         assert done.stdout == "Hello, world!\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 def test_the_examples_of_all_go_on_from_each_other(place: Path, tmp_path: Path) -> None:
     copy = tmp_path / "here"
@@ -161,7 +164,7 @@ def test_the_picture_of_a_command() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="terminals of Unix")
-@pytest.mark.parametrize("arguments", [["--help"], ["encode", "--help"], []])
+@pytest.mark.parametrize("arguments", sampled([["--help"], ["encode", "--help"], []], 3))
 def test_help_has_colours_on_a_terminal_alone(arguments: list[str], place: Path) -> None:
     import help_pictures
 
@@ -209,6 +212,7 @@ def completed(place: Path, shell_name: str, program: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_bash_completes(place: Path) -> None:
     program = """
         source completion.bash

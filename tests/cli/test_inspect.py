@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import tokenizers
@@ -23,6 +24,7 @@ from crayon_hf.cli import colour
 from crayon_hf.display import cells as visible
 from crayon_hf.display.tokens import Options, differences, tokens_of
 from tests.support import reference_impl
+from tests.support.command import call
 from tests.support.versions import before_1
 
 COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())"]
@@ -49,12 +51,9 @@ def run(tmp_path_factory: pytest.TempPathFactory, gpt2_like: Path) -> Run:
 
     def run(*arguments: str | Path, stdin: str | bytes = b"", **environment: str) -> Any:
         env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "COLORTERM")}
-        return subprocess.run(
-            [*COMMAND, "inspect", *map(str, arguments)],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            env=env | {"CRAYON_PROFILE_DIR": str(home)} | environment,
-        )
+        with mock.patch.dict(os.environ, env, clear=True):
+            given = {"CRAYON_PROFILE_DIR": str(home)} | environment
+            return call("inspect", *arguments, stdin=stdin, environment=given)
 
     return run
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 
 import pytest
 
 from crayon_hf import Tokenizer
+from tests.support.command import call
 
-COMMAND = [sys.executable, "-c", "import sys; from crayon_hf.cli import main; sys.exit(main())", "split"]
 TEXT = "One two, thrée. Four.\r\n\r\nFive six\n\n seven <|endoftext|> eight" * 3
 
 
 @pytest.fixture
 def run(gpt2_like):
     def run(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[bytes]:
-        command = [*COMMAND, *map(str, arguments), "-t", str(gpt2_like)]
-        return subprocess.run(command, input=stdin.encode(), capture_output=True, env={**os.environ, "NO_COLOR": "1"})
+        return call("split", *arguments, "-t", gpt2_like, stdin=stdin, environment={"NO_COLOR": "1"})
 
     return run
 
@@ -64,10 +61,11 @@ def test_options(run, gpt2_like):
 def test_special_tokens_around_chunks(run, template_like):
     tokenizer = Tokenizer.from_file(str(template_like))
     expected = [chunk._asdict() for chunk in tokenizer.split_text(TEXT, 9, boundaries=None, add_special_tokens=True)]
-    command = [*COMMAND, TEXT, "-n", "9", "--boundaries", "none", "--special", "-t", str(template_like)]
-    assert rows(subprocess.run(command, capture_output=True)) == expected
+    done = call("split", TEXT, "-n", "9", "--boundaries", "none", "--special", "-t", template_like)
+    assert rows(done) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("boundaries", ["paragraph", "sentence", "word", "markdown"])
 def test_named_boundaries(boundaries, run, gpt2_like):
     pytest.importorskip("icu4py")

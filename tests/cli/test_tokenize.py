@@ -194,6 +194,7 @@ assert trees[0] == trees[1] and len(trees[0]) > 5
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "format"), [(1, "npy"), (2, "megatron")])
 def test_a_full_disk(gpt2_like: Path, tmp_path: Path, workers: int, format: str) -> None:
     """It says so in one line, and goes on when there is room, to the same bytes."""

@@ -127,6 +127,7 @@ def test_other_models(model: str, here: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_wrong(here: Path) -> None:
     (here / "bad.jsonl").write_text('{"text": "ok"}\n{"text": 5}\n')
     (here / "bad.txt").write_bytes(b"ok\n\xff\n")

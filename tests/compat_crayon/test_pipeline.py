@@ -29,7 +29,6 @@ def threads() -> set[str]:
 
 @pytest.fixture(autouse=True)
 def _no_thread_is_left() -> Iterator[None]:
-    gc.collect()
     wait_for_no_threads()
     yield
     gc.collect()

@@ -141,6 +141,7 @@ def test_only_for_version_2(tmp_path, mode, gpt2_like, monkeypatch):
     assert vocab.tokenize("ü the") == [1, 1, 11]
 
 
+@pytest.mark.slow
 def test_ids_from_an_iterator(compatible, repaired):
     for vocab in (compatible, repaired):
         ids = vocab.tokenize("ij of a text")

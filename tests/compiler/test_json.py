@@ -103,6 +103,7 @@ def test_reads_what_python_writes(document: object, ascii_only: bool, indent: in
     assert same(parse(text.encode()), reference(text.encode()))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS)
 def test_output_is_compact(document: object) -> None:

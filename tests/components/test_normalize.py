@@ -72,11 +72,13 @@ def check(text: str, per_character: Tokenizer) -> None:
     assert alignments == expected
 
 
+@pytest.mark.slow
 def test_every_code_point() -> None:
     different = [c for c in code_points() if nfc(chr(c)) != reference_nfc(chr(c))]
     assert different == []
 
 
+@pytest.mark.slow
 def test_quick_check_is_sound_and_not_idle() -> None:
     quick = {c for c in code_points() if _core._testing.nfc_quick_check(chr(c).encode())}
     assert [c for c in quick if reference_nfc(chr(c)) != chr(c)] == []
@@ -89,6 +91,7 @@ def test_quick_check_is_sound_and_not_idle() -> None:
         assert not _core._testing.nfc_quick_check(text.encode())
 
 
+@pytest.mark.slow
 def test_every_pair_that_may_compose() -> None:
     decompositions = [d for c in code_points() if (d := reference_nfd(chr(c))) != chr(c)]
     starts = sorted({d[0] for d in decompositions} | {reference_nfc(d[:-1]) for d in decompositions})

@@ -56,6 +56,7 @@ def test_every_code_point(component: dict[str, Any]) -> None:
     assert changed > 0
 
 
+@pytest.mark.slow
 def test_every_code_point_at_the_ends() -> None:
     component = {"type": "Strip", "strip_left": True, "strip_right": True}
     normalize, text = reference(component).normalize_str, json.dumps(component)

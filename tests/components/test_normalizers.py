@@ -370,6 +370,7 @@ def test_fields_in_an_array_are_unsupported() -> None:
             _core.normalize(shape, "x")
 
 
+@pytest.mark.slow
 def test_hostile_charsmaps() -> None:
     """Refused where the reference refuses, an error where it panics, and the same where it does not."""
     rng = random.Random(11)

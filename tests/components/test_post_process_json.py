@@ -133,6 +133,7 @@ def test_post_processing(component: Component, first: Any, pair: Any, special: b
     check(component, first, pair, special)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.none() | STEPS, states(size=3, depth=2), st.none() | states(size=3, depth=2), st.booleans())
 def test_overflowing_of_overflowing(component: Component, first: Any, pair: Any, special: bool) -> None:

@@ -248,6 +248,7 @@ def test_each_construct(pattern: str, texts: list[str]) -> None:
         reference.check(pattern, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["L", "Ll", "M", "Nd", "P", "S", "Zs", "Han", "Cyrillic", "Alphabetic", "Emoji", "word"]
 )
@@ -257,6 +258,7 @@ def test_properties_over_every_character(name: str) -> None:
     assert matches(rf"\p{{{name}}}+", text) == [span for _, span in split.pre_tokenize_str(text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pattern",
     [r"[\p{L}\p{M}]+", r"\p{L}+", r"[\p{Lu}\d]+", r"[^\p{Ll}]+", r"[\p{Lt}ﬀß]", r"\p{Ll}++|[ǆ-ǌ]", r"\b[[:upper:]]"],

@@ -28,6 +28,7 @@ def check(text: str) -> None:
     assert written("".join(list(text))) == expected, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_code_point(width: str) -> None:
     most = {"\xe9": 0x100, "\u0416": 0x10000}.get(width, 0x110000)

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import tokenizers
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
 
 from crayon_hf import CorpusError, InvalidUtf8Error, Tokenizer
 from crayon_hf.corpora import arrow_columns
@@ -17,6 +20,8 @@ from crayon_hf.corpora.arrow_columns import tokenize_column
 from crayon_hf.text_readers.arrow_spans import spans_of
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
+
+pytestmark = pytest.mark.slow
 
 TEXTS = [*SENTENCES, None, "", "<|begin_of_text|>", "x", "twelve bytes", "thirteen bytes", None, *SENTENCES[::-1]]
 KINDS = {

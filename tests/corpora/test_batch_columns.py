@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
 
 from crayon_hf import CorpusError, Tokenizer
 from crayon_hf.corpora.batch_columns import Column, with_ids
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("kind", [pa.RecordBatch, pa.Table], ids=["batch", "table"])

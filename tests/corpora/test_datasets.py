@@ -12,10 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import datasets
-import pyarrow as pa
 import pytest
 import tokenizers
+
+pytest.importorskip("datasets")
+
+import datasets
+import pyarrow as pa
 from datasets.fingerprint import Hasher
 
 import crayon_hf
@@ -23,6 +26,8 @@ from crayon_hf import CorpusError, Tokenizer
 from crayon_hf.corpora.datasets import BatchTokenizer, tokenize_dataset
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
+
+pytestmark = pytest.mark.slow
 
 TEXTS = [*SENTENCES, None, "", "<|begin_of_text|>"] * 9
 

@@ -25,6 +25,8 @@ from tokenizers import Tokenizer
 from crayon_hf import CorpusError, JobError, ProfileNotFoundError, VocabularyError
 from crayon_hf.corpora.datatrove import CrayonDocumentTokenizer, CrayonMegatronDocumentTokenizer, TokenizeShards
 
+pytestmark = pytest.mark.slow
+
 EOS = "<|endoftext|>"
 
 

@@ -37,6 +37,8 @@ from crayon_hf.corpora.datatrove import CrayonDocumentTokenizer, TokenizeShards
 from crayon_hf.corpora.ray_corpus import tokenize_corpus_on_ray
 from crayon_hf.corpora.ray_data import tokenize_dataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:

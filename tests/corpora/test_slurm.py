@@ -27,10 +27,13 @@ from datatrove.pipeline.readers import ParquetReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 
 from crayon_hf.corpora.datatrove import CrayonDocumentTokenizer, TokenizeShards
+from tests.support.libraries import lacking
+
+pytestmark = pytest.mark.slow
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 if not all(map(shutil.which, NEEDED)):
-    pytest.skip("Slurm is not installed", allow_module_level=True)
+    lacking("Slurm is not installed", allow_module_level=True)
 if os.geteuid() != 0:
     pytest.skip("slurmd has to be started by root", allow_module_level=True)
 

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.libraries import lacking
+
 pytest.importorskip("pyspark")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Spark needs Java", allow_module_level=True)
+    lacking("Spark needs Java", allow_module_level=True)
 
 import pyarrow as pa
 from pyspark.errors import PythonException
@@ -25,6 +27,8 @@ from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
 from crayon_hf import CartridgeError, Tokenizer
 from crayon_hf.corpora.spark import tokenize_in_arrow
+
+pytestmark = pytest.mark.slow
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 """A virtual machine that starts soon and computes little."""

@@ -160,6 +160,7 @@ def test_the_same_ids_on_a_device(any_vocabulary, put):
     assert not is_on_device(twin.to("cpu"))
 
 
+@pytest.mark.slow
 def test_by_torch_device(put, tokenizer):
     torch = pytest.importorskip("torch")
     cuda = put("cuda", ENOUGH, ENOUGH)

@@ -206,6 +206,7 @@ def test_long_pieces_of_text_models(tmp_path: Path, name: str, kind: str) -> Non
     reference_impl.assert_same(both.engine.encode(text), both.reference.encode(text), kind)
 
 
+@pytest.mark.slow
 @pytest.mark.measures_memory
 @linux
 @pytest.mark.parametrize("name", ["llama_like", "bert_like", "t5_like", "word_level"])

@@ -101,6 +101,7 @@ def test_every_character_alone_and_every_rule_alone():
     assert [text for text, found in zip(texts[1:], made[2:], strict=True) if found != rules.get(text, text)] == []
 
 
+@pytest.mark.slow
 def test_shielded_texts_stay_and_take_no_marks():
     shielded = ["\uff21", "ABC", "e\u0301x", "ing"]
     component = json.dumps(

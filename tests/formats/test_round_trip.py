@@ -10,6 +10,7 @@ import pytest
 
 from crayon_hf import Tokenizer
 from crayon_hf.parity.inputs.byte_strings import generate_bytes
+from tests.support.libraries import lacking
 
 SHARED = (
     *(f"{name}/tokenizer.json" for name in ("gpt2", "roberta-base", "phi-2", "whisper-tiny", "llama3", "qwen")),
@@ -43,7 +44,7 @@ def test_shared(shared: Path, name: str) -> None:
 def test_packaged(package: str, name: str) -> None:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        pytest.skip(f"{package} is not installed")
+        lacking(f"{package} is not installed")
     check(Path(spec.origin).parent / name)
 
 

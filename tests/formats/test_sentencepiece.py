@@ -257,6 +257,7 @@ def test_control_pieces_are_text(sentences):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bpe", "unigram"])
 def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
     """However it is opened: the special tokens that its config names are found in texts, and its cartridge is used."""
@@ -284,6 +285,7 @@ def test_a_converted_directory_is_one_tokenizer(sentences, name, tmp_path):
     assert reference.encode(f"{ours.bos_token}Hi{ours.eos_token}").ids[0] == ours.bos_token_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bpe", "unigram"])
 def test_rules_for_decoded_text(sentences, name, tmp_path):
     table = tmp_path / "rules.tsv"
@@ -310,6 +312,7 @@ def test_rules_for_decoded_text(sentences, name, tmp_path):
             model_of(*rules)
 
 
+@pytest.mark.slow
 def test_what_is_not_expressible(sentences):
     schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
     with pytest.raises(UnsupportedError, match="a SentencePiece model of type 'word'"):
@@ -327,6 +330,7 @@ def test_what_is_no_model(data):
         read_sentencepiece(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bpe_identity", "unigram_over_spaces"])
 def test_damage(sentences, name):
     whole = trained(sentences, name, **TRAINED[name])

@@ -29,6 +29,8 @@ from crayon_hf.parity.inputs.token_strings import generate_of_tokens
 from crayon_hf.util.byte_level import BYTE_LEVEL
 
 mistral_common = pytest.importorskip("mistral_common")
+
+pytestmark = pytest.mark.slow
 base = import_module("mistral_common.tokens.tokenizers.base")
 Tekkenizer: Any = import_module("mistral_common.tokens.tokenizers.tekken").Tekkenizer
 

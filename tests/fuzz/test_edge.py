@@ -98,6 +98,7 @@ def test_mutators(name: str, mutate: Callable[[bytes, Random], bytes | None]) ->
     assert mutate(b"\x07", Random(0)) is None or name == "read_ranks"
 
 
+@pytest.mark.slow
 def test_under_atheris(tmp_path: Path) -> None:
     pytest.importorskip("atheris", reason="atheris is not installed")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in (*sys.path, str(ROOT)) if path)}

@@ -541,6 +541,7 @@ def test_numpy_takes_arrays_without_a_copy(array, engine, device):
     assert np.from_dlpack(array, device="cpu", copy=False).ctypes.data == first.ctypes.data
 
 
+@pytest.mark.slow
 def test_torch_takes_arrays_without_a_copy(array, encoder, engine):
     torch = pytest.importorskip("torch")
     tensor = torch.from_dlpack(array)

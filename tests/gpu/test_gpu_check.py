@@ -44,6 +44,7 @@ def statuses(report: dict[str, Any], step: str) -> dict[str, str]:
     return {result["name"]: result["status"] for result in report["steps"][step]["results"]}
 
 
+@pytest.mark.slow
 def test_all_of_it(tmp_path: Path, llama3_like: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     code, report = check(tmp_path, llama3_like)
     assert (code, report["verdict"], report["reasons"], report["schema"]) == (0, "PASS", [], 1)
@@ -108,6 +109,7 @@ def test_ids_that_differ_are_written(
     assert max(map(len, smallest)) <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_a_crash_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
     crashing = ("--ours", "wrong_encoders:Crashing", "--steps", "environment,ids")
@@ -139,6 +141,7 @@ def test_a_crash_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
     assert "# parity.gpu: FAIL" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_hang_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
     hanging = ("--ours", "wrong_encoders:Hanging", "--steps", "ids", "--limit", "3")
     code, report = check(tmp_path, llama3_like, *hanging, "--only", "strings: llama3_like, greedy")
@@ -149,6 +152,7 @@ def test_a_hang_is_a_result(tmp_path: Path, llama3_like: Path) -> None:
     assert "wrong_encoders.py" in (tmp_path / "log.txt").read_text(encoding="utf-8")  # where it hung
 
 
+@pytest.mark.slow
 def test_a_lost_device_is_opened_again(tmp_path: Path, llama3_like: Path) -> None:
     losing = ("--ours", "wrong_encoders:Losing", "--steps", "ids")
     _, report = check(tmp_path, llama3_like, *losing, "--only", "strings: llama3")
@@ -343,6 +347,7 @@ sys.exit(code or (86 if errors else 0))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a script of Unix")
 def test_the_sanitizer_and_its_output(tmp_path: Path, llama3_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with the options and the summaries of compute-sanitizer, which finds what it is told to."""
@@ -429,6 +434,7 @@ def test_a_module_that_was_built_beside_the_package(tmp_path: Path, llama3_like:
         assert "torch" in result["says"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux" or building.kinds_here() != [], reason="for Linux without a GPU")
 def test_a_build_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRAYON_CUDA_ARCHS", "1")

@@ -21,6 +21,8 @@ from tests.hub.hub_client import Session
 from tests.hub.local_hub import LocalHub
 from tests.parity.report_samples import agreeing
 
+pytestmark = pytest.mark.slow
+
 Client = Callable[..., Any]
 TEXTS = [*SENTENCES, "", " ", "\n\n", "a" * 3000, "\ud7ff\ue000\U0001f642 <|endoftext|><mask>", " ".join(SENTENCES)]
 

@@ -90,6 +90,7 @@ def crayon(running: Session, shelf: LocalHub) -> Iterator[Session]:
     shelf.heal()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "before"), [(name, ("nothing", "old")[n % 2]) for n, name in enumerate(CASES)])
 def test_a_fault_that_stays_is_said_and_leaves_everything_as_it_was(
     shelf: LocalHub, crayon: Session, name: str, before: str

@@ -22,6 +22,8 @@ from tests.hub.local_hub import LocalHub
 from tests.parity.report_samples import agreeing
 from tests.support.versions import since_hub_1
 
+pytestmark = pytest.mark.slow
+
 UNREACHABLE = "cannot be reached"
 STEPS = {
     "login": ("GET", "whoami"),

@@ -221,6 +221,7 @@ said.append([name for name in everything(home) if ".tmp" in name])
 """
 
 
+@pytest.mark.slow
 def test_several_pulls_at_once(shelf: LocalHub, home: Path) -> None:
     *said, left = fork(shelf, home, AT_ONCE)
     assert said[0] == [[0, ""]] * 4

@@ -184,6 +184,7 @@ def test_a_report_that_stays_keeps_its_speeds(hub: LocalHub, publish: Publish, s
     assert hub.head(REPO).sha == head.sha
 
 
+@pytest.mark.slow
 def test_what_a_repository_has_stays(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     readme = b"---\nlanguage:\n- en\nlicense:   mit # ours\ntags:\n- mine\n---\n\n# My model\n\nIts text.\n"
     there = {"README.md": readme, "model.safetensors": b"\0weights", "config.json": b"{}", "notes.txt": b"x"}
@@ -201,6 +202,7 @@ def test_what_a_repository_has_stays(hub: LocalHub, publish: Publish, source: Pa
     )
 
 
+@pytest.mark.slow
 def test_only_what_has_changed_is_uploaded(
     hub: LocalHub, publish: Publish, source: Path, report: str, tmp_path: Path
 ) -> None:
@@ -220,6 +222,7 @@ def test_only_what_has_changed_is_uploaded(
 # -- where it is published
 
 
+@pytest.mark.slow
 def test_a_branch(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     before = hub.commit(REPO, {"README.md": b"text\n"})
     publish(REPO, "--from", str(source), "--report", report, "--revision", "v1")
@@ -253,6 +256,7 @@ def test_a_pull_request_to_nothing(hub: LocalHub, publish: Publish, source: Path
     assert not hub.exists(REPO)
 
 
+@pytest.mark.slow
 def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     arguments = ["--from", str(source), "--report", report, "--private"]
     publish("tokenizer", *arguments)  # a name alone is one of the user's own
@@ -288,6 +292,7 @@ def test_without_the_right(
     assert not hub.exists("stranger/new")
 
 
+@pytest.mark.slow
 def test_somebody_else_pushes_meanwhile(hub: LocalHub, home: Path, publish: Publish, source: Path, report: str) -> None:
     hub.commit(REPO, {"README.md": b"first\n"})
     done = run_client(
@@ -340,6 +345,7 @@ def test_a_report_that_does_not_vouch_for_it(source: Path, tmp_path: Path) -> No
     assert not (tmp_path / "dry").exists()
 
 
+@pytest.mark.slow
 def test_a_refused_report_creates_nothing(hub: LocalHub, publish: Publish, source: Path, tmp_path: Path) -> None:
     report = report_file(source, tmp_path / "differs.json", differing())
     assert "does not agree fully" in failure(publish(REPO, "--from", str(source), "--report", report, check=False))
@@ -347,6 +353,7 @@ def test_a_refused_report_creates_nothing(hub: LocalHub, publish: Publish, sourc
     assert hub.asked("POST") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [".gitignore", "README.md"])
 def test_what_the_repository_has_is_in_the_way(
     name: str, hub: LocalHub, publish: Publish, source: Path, report: str
@@ -372,6 +379,7 @@ def test_a_license_that_contradicts(hub: LocalHub, publish: Publish, source: Pat
     assert card_of(hub)[0]["license"] == "mit"
 
 
+@pytest.mark.slow
 def test_a_source_without_a_tokenizer(hub: LocalHub, publish: Publish) -> None:
     hub.commit(REPO, {"README.md": b"text\n", "model.safetensors": b"weights"})
     assert "no tokenizer" in failure(publish(REPO, check=False))
@@ -399,6 +407,7 @@ def test_another_repository(hub: LocalHub, publish: Publish, source: Path, repor
     assert "tokenizer of stranger/model" in body
 
 
+@pytest.mark.slow
 def test_a_dry_run(hub: LocalHub, home: Path, publish: Publish, source: Path, report: str, tmp_path: Path) -> None:
     arguments = [REPO, "--from", str(source), "--report", report]
     dry = publish(*arguments, "--dry-run", str(tmp_path / "dry"), token=None, offline=True)
@@ -420,6 +429,7 @@ def test_a_dry_run(hub: LocalHub, home: Path, publish: Publish, source: Path, re
     assert (tmp_path / "dry-3" / "README.md").read_bytes() == hub.read(REPO, "README.md")
 
 
+@pytest.mark.slow
 def test_without_a_report_the_comparison_is_run(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "RUN", {"strings": 60, "tokens": 10, "texts": ()})
     said: list[str] = []

@@ -147,6 +147,7 @@ print(json.dumps([
     ]
 
 
+@pytest.mark.slow
 def test_cartridges_that_are_not_used(hub: LocalHub, user: Client, gpt2_like: Path, llama3_like: Path) -> None:
     """Each is compiled here instead, with the ids of the repository's tokenizer.json, and says why."""
     source = gpt2_like.read_bytes()
@@ -231,6 +232,7 @@ def test_other_vocabularies(hub: LocalHub, user: Client, gpt2_like: Path, wordpi
     assert sorted(path.name for path in user.profiles.glob("*.dat")) == ["bert.dat", "slow.dat"]
 
 
+@pytest.mark.slow
 def test_names_and_directories(hub: LocalHub, user: Client, gpt2_like: Path, tmp_path: Path) -> None:
     for repo in ("user/mine", "stranger/mine", "user/lite"):
         hub.commit(repo, repository(gpt2_like))
@@ -312,6 +314,7 @@ def test_right_names() -> None:
 # -- what can go wrong
 
 
+@pytest.mark.slow
 def test_what_is_not_there(hub: LocalHub, user: Client, gpt2_like: Path) -> None:
     hub.commit("user/mine", repository(gpt2_like))
     hub.create("stranger/hidden", private=True)
@@ -388,6 +391,7 @@ def test_what_does_not_pass(hub: LocalHub, user: Client, gpt2_like: Path) -> Non
     assert user.pull("user/mine")["changed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["pull", "publish"])
 @pytest.mark.parametrize("package", ["huggingface_hub", "yaml", "filelock"])
 def test_without_a_package(user: Client, package: str, command: str) -> None:
@@ -412,6 +416,7 @@ def test_a_package_that_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         client.library()
 
 
+@pytest.mark.slow
 def test_warnings_of_the_client(hub: LocalHub, user: Client, gpt2_like: Path) -> None:
     """It warns of each of its own tries: not in a command, and afterwards as before."""
     hub.commit("user/mine", repository(gpt2_like))
@@ -442,6 +447,7 @@ def test_warnings_of_the_client(hub: LocalHub, user: Client, gpt2_like: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_two_pulls_at_once(hub: LocalHub, user: Client, gpt2_like: Path, start_client: Callable[..., Any]) -> None:
     files = repository(gpt2_like)
     hub.commit("user/mine", files)

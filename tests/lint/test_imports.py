@@ -36,6 +36,7 @@ def _all_but_python(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if not name.endswith(".py") and not (Path(folder) / name).is_dir()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "line", "complaint"),
     [

@@ -32,9 +32,12 @@ ENGINE = [
 SOURCES = sorted((ROOT / "tests" / "native").glob("*.cpp"))
 TESTS = [name for source in SOURCES for name in re.findall(r"^TEST\((\w+)\)", source.read_text(), re.MULTILINE)]
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32" or shutil.which("c++") is None, reason="there is no C++ compiler that is called c++"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform == "win32" or shutil.which("c++") is None, reason="there is no C++ compiler that is called c++"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

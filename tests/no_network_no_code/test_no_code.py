@@ -147,6 +147,7 @@ print(json.dumps([counts, seen, os.path.exists(canary)]))
 )
 
 
+@pytest.mark.slow
 def test_tables_with_pickles_in_their_schema(tmp_path: Path, canary: Path, gpt2_like: Path) -> None:
     pytest.importorskip("pyarrow")
     from tokenizers import Tokenizer

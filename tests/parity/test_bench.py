@@ -69,6 +69,7 @@ def test_every_scenario_of_the_real_thing(gpt2_like: Path, text_file: Path) -> N
     assert "\u2260" not in table.split("### gpt2_like")[1].split("quarter")[1]
 
 
+@pytest.mark.slow
 def test_rounds_are_kept_apart(gpt2_like: Path, stand_in: ModuleType, text_file: Path) -> None:
     options: dict[str, Any] = {"texts": [text_file], "threads": [1], "rounds": 2, "sizes": TINY}
     (report,) = run_bench([str(gpt2_like)], REFERENCES[:1], scenarios=["first", "repeated", "open"], **options).reports

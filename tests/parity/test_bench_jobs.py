@@ -26,6 +26,8 @@ from parity.bench.watched import Watched, look_at_tree, run_watched
 from tests.conftest import SENTENCES
 from tests.support.versions import before_1
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,6 +19,8 @@ from tests.parity.report_samples import SAMPLES, agreeing, huge, plain
 
 matplotlib = pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -217,6 +217,7 @@ def command(*arguments: object) -> int:
     return main(["parity", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_forms(gpt2_like: Path, text: Path, tmp_path: Path, capfd: Any) -> None:
     out = tmp_path / "out"
     options = ["--strings", 40, "--text", text, "--no-speed", "--output", out, "--json", tmp_path / "a.json"]

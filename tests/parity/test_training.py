@@ -188,6 +188,7 @@ def test_a_slip_is_found() -> None:
     assert first_slip(data, [(ord("a"), ord("b"))]) is None
 
 
+@pytest.mark.slow
 def test_the_trainer_of_crayon_slips(text: Path) -> None:
     try:
         with trainer() as crayons:

@@ -85,6 +85,7 @@ def test_special_tokens_are_the_last_ids(profile, ours, stock):
         assert ours.decode([id], skip_special_tokens=False) == name
 
 
+@pytest.mark.slow
 def test_every_byte_has_a_token(stock):
     vocab = stock.get_vocab()
     assert all(chr(symbol) in vocab for symbol in BYTE_LEVEL.values())

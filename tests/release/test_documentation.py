@@ -126,9 +126,11 @@ def test_drawings_are_what_the_command_draws(path: Path, svg: str) -> None:
     assert path.read_text(encoding="utf-8") == svg, "make pictures"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", screenshots.paths(pictures.TO), ids=lambda path: path.name)
 def test_screenshots_are_of_the_page_as_it_is(path: Path) -> None:
     """By the digest of the page that they were taken of. Bytes and fonts are those of a browser."""
+    pytest.importorskip("PIL")
     assert screenshots.digest_in(path) == screenshots.digest(path.stem), "make pictures"
     assert path.stat().st_size < 60_000
 

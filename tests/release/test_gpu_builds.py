@@ -82,6 +82,7 @@ def left_out(name: str, why: str) -> dict[str, str]:
 FAILED = 'nvcc failed: cuda/device.cu(2): error: "x" is undefined'
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nvcc")
 def test_a_compiler_alone_is_no_reason_to_build_an_engine(tmp_path: Path) -> None:
     said, record = build(tmp_path, None, ROCM_PATH="")

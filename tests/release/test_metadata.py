@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import lock
 import pytest
 from setuptools import find_packages
 
@@ -100,6 +101,7 @@ def test_what_is_imported_is_required(said: dict[str, Any]) -> None:
     """All that the package and the parity suites import is ours, Python's, required, or of an extra."""
     project = said["project"]
     needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
+    needs += [each.name for path in lock.INPUTS for each in lock.requirements(path)]  # some are used where they are
     names = {re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needs}
     names |= {module for module, package in OF_PACKAGES.items() if package in names}
     names |= {"crayon_hf", "parity", *ONLY_IF_THERE, *sys.stdlib_module_names}

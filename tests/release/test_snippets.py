@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.release import snippets
+from tests.support.libraries import lacking
 from tests.support.versions import before_1
 
 ROOT = snippets.ROOT
-SLOW = ("clusters", "corpora", "parity", "training", "tutorial", "drop-in")
+SLOW = (
+    *("clusters", "corpora", "parity", "training", "tutorial", "drop-in", "from-transformers", "chat", "index"),
+    *("from-crayon", "from-tiktoken", "command-line"),
+)
 CLUSTERS = ("datatrove", "ray", "pyspark")
 
 
@@ -30,7 +34,7 @@ def test_page(page: str) -> None:
         for library in CLUSTERS:
             pytest.importorskip(library)
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-            pytest.skip("Spark needs Java")
+            lacking("Spark needs Java")
     command = [sys.executable, str(ROOT / "tests/release/snippets.py"), page]
     path = os.pathsep.join([str(ROOT), *sys.path])
     ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)

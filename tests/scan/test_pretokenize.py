@@ -64,6 +64,7 @@ def test_every_code_point(family: str, flavor: str) -> None:
     assert twin.first_difference(batch, pattern, flavor, lambda d: twin.agreed_scan(d, family, flavor)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flavor", twin.FLAVORS)
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_pattern_without_a_scanner_that_both_engines_read_alike(flavor: str, every: bool) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.libraries import INSTALLED
+
 RELEASE = "5.3.8"
 """The release that CRAYON's papers describe. Since 5.7 it has another engine, which gives other ids."""
 
@@ -28,5 +30,5 @@ def why_not() -> str:
     return ""
 
 
-needs_crayon = pytest.mark.skipif(bool(why_not()), reason=why_not() or "it is here")
-"""Skips a test where CRAYON 5.3.8 with its compiled engine is not installed, and says which release is."""
+needs_crayon = pytest.mark.skipif(not INSTALLED and bool(why_not()), reason=why_not() or "it is here")
+"""Skips a test where CRAYON 5.3.8 with its compiled engine is not installed, and says which release is. CI fails it."""

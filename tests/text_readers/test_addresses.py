@@ -194,6 +194,7 @@ def test_addresses() -> None:
         memory.rm("/c", recursive=True)
 
 
+@pytest.mark.slow
 def test_columns_at_an_address() -> None:
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

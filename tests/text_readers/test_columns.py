@@ -18,6 +18,8 @@ from tests.text_readers.reading_reference import at_most, contents, read, row_re
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
+pytestmark = pytest.mark.slow
+
 KINDS = ["string", "large_string", "string_view", "dictionary", "dictionary of views"]
 STORED = ["parquet", "file", "stream", "packed stream"]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from crayon_hf.text_readers import gzip_members
+from tests.support.sampling import sampled
 from tests.text_readers.packed_files import Pipe, member, outcome, trailer
 
 TEXT = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(3000))
@@ -82,7 +83,7 @@ def test_the_library_that_is_there(library: str) -> None:
     assert fast == ([0, 4, 8] if library == "isal" else [])
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", sampled(GOOD, 3))
 def test_good_files(name: str) -> None:
     data, content = GOOD[name]
     for most, reads in ((1, 100_000), (7, 1000), (1000, 50), (1 << 20, 1 << 20)):
@@ -99,6 +100,7 @@ def test_bad_files(name: str) -> None:
         assert (2 * TEXT).startswith(found)
 
 
+@pytest.mark.slow
 def test_cut_off_anywhere() -> None:
     for size in (*range(1, 40), *range(40, len(WHOLE) - 20, 997), *range(len(WHOLE) - 20, len(WHOLE))):
         for most in (5, 1 << 20):
@@ -107,6 +109,7 @@ def test_cut_off_anywhere() -> None:
             assert TEXT.startswith(found)
 
 
+@pytest.mark.slow
 def test_each_header_in_two_pieces() -> None:
     """Wherever a read ends."""
     for flags in range(32):

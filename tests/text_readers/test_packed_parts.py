@@ -38,7 +38,7 @@ from tests.text_readers.packed_files import (
 )
 from tests.text_readers.reading_reference import Contents, read, texts_of
 
-pytestmark = pytest.mark.concurrency
+pytestmark = [pytest.mark.slow, pytest.mark.concurrency]
 pyarrow = pytest.importorskip("pyarrow")
 
 FEW = {".gz": (2, 3), ".zst": (4, 5)}

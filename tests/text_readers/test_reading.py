@@ -33,6 +33,9 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
     ".zst": _zstandard,
 }
+QUICK = [
+    packing if packing in ("", ".gz", ".xz") else pytest.param(packing, marks=pytest.mark.slow) for packing in PACKERS
+]
 MEMBERS = [packing for packing in PACKERS if packing not in ("", ".lzma")]  # these may be put behind each other
 
 POLICIES = ["skip", "replace"]
@@ -162,7 +165,7 @@ def test_what_is_a_document_of_a_text_file(tmp_path: Path) -> None:
         assert read(file_of(tmp_path, "a.txt", data), Reading()).documents == ([data] if data else [])
 
 
-@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize("packing", QUICK)
 def test_packings(packing: str, tmp_path: Path) -> None:
     """Larger than what is unpacked at once, and in several members."""
     rows = [f"漢字 and more {i} " * (i % 50) for i in range(4000)]
@@ -182,7 +185,7 @@ def test_packings(packing: str, tmp_path: Path) -> None:
             assert found == Contents([row.encode() for row in rows], [])
 
 
-@pytest.mark.parametrize("packing", list(PACKERS)[1:])
+@pytest.mark.parametrize("packing", QUICK[1:])
 def test_damaged_files(packing: str, tmp_path: Path) -> None:
     """Wherever it is cut, and whatever is behind it: never fewer documents in silence."""
     data = b"".join(b'{"text": "%d"}\n' % (i * i * i) for i in range(300))

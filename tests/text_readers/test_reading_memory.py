@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.measures_memory,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
 ]

@@ -71,6 +71,7 @@ def plain_spelling(score: float) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(ANY, min_size=1, max_size=20))
 def test_spellings_as_the_plain_way_makes_them(scores: list[float]) -> None:
@@ -108,6 +109,7 @@ def test_a_spelling_that_every_reader_takes_alike(score: float) -> None:
     assert read(spell(score)) == score
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(ANY)
 def test_never_further_than_a_neighbour(score: float) -> None:

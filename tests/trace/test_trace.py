@@ -212,6 +212,7 @@ def vocabularies_of_bytes(draw: st.DrawFn) -> tuple[reference_impl.Document, lis
     return reference_impl.byte_level_document(merges, seed=draw(st.integers(0, 9))), letters
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(vocabularies_of_bytes(), st.data())
 def test_merges_are_the_twins(vocabulary: tuple[reference_impl.Document, list[bytes]], data: st.DataObject) -> None:

@@ -76,6 +76,7 @@ def test_json_lines(packing: str, ending: str, tmp_path: Path, batches: int) -> 
     assert len(texts(path, format="text")) == len(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["frame", "two frames"])
 def test_zstandard(version: str, tmp_path: Path) -> None:
     pack = getattr(pytest.importorskip("zstandard"), "compress")  # noqa: B009 - it has no types
@@ -88,6 +89,7 @@ def test_zstandard(version: str, tmp_path: Path) -> None:
         texts(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
 def test_columns(kind: str, tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
@@ -116,6 +118,7 @@ def test_columns(kind: str, tmp_path: Path) -> None:
         texts(tmp_path / "a.parquet.gz")
 
 
+@pytest.mark.slow
 def test_columns_that_are_not_utf8(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

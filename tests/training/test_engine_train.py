@@ -77,6 +77,7 @@ options_of = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(words=words_of, options=options_of)
 def test_tokens_and_merges_are_the_twins(words: dict[str, int], options: dict[str, Any]) -> None:

@@ -91,6 +91,7 @@ def test_special_tokens_from_a_generator_are_not_lost() -> None:
     assert [tokenizer.token_to_id(token) for token in ("<s>", "</s>")] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_damaged_arrow_file_is_an_error(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     path = tmp_path / "damaged.arrow"
@@ -105,6 +106,7 @@ def test_a_damaged_arrow_file_is_an_error(tmp_path: Path) -> None:
         crayon_hf.train_bpe(path)
 
 
+@pytest.mark.slow
 def test_columns_that_are_null_or_twice(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
 

@@ -468,6 +468,7 @@ def test_progress_ends_the_work(stage: str, threads: int) -> None:
     assert counter.unique == once.unique
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 def test_progress_is_called_some_times_a_second() -> None:
     calls: list[tuple[float, str, int, int]] = []
@@ -603,6 +604,7 @@ print(again - first, (peak() - again) / (counter.unique - 60_000))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.measures_memory
 @pytest.mark.skipif(os.name == "nt", reason="no resource module")
 def test_memory_is_that_of_unique_words(tmp_path: Path) -> None:

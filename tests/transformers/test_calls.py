@@ -113,6 +113,7 @@ def test_keywords_alone(pair: tuple[Any, Any]) -> None:
         assert outcome(lambda: ours(**arguments)) == outcome(lambda: stock(**arguments)), arguments  # noqa: B023
 
 
+@pytest.mark.slow
 def test_torch(pair: tuple[Any, Any]) -> None:
     pytest.importorskip("torch")
     stock, ours = pair

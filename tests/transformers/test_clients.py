@@ -29,6 +29,7 @@ def stock(repositories: dict[str, Path]) -> Any:
     return AutoTokenizer.from_pretrained(repositories["byte_level"])
 
 
+@pytest.mark.slow
 def test_datasets_map(ours: Any, stock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("datasets")
     datasets.disable_progress_bars()
@@ -42,6 +43,7 @@ def test_datasets_map(ours: Any, stock: Any, tmp_path: Path, monkeypatch: pytest
         assert mapped["attention_mask"][:] == expected["attention_mask"][:]
 
 
+@pytest.mark.slow
 def test_datasets_fingerprint(ours: Any) -> None:
     """Calling a tokenizer leaves its fingerprint alone, so that what was computed before is found."""
     pytest.importorskip("datasets")
@@ -54,6 +56,7 @@ def test_datasets_fingerprint(ours: Any) -> None:
     assert Hasher.hash(ours) != before
 
 
+@pytest.mark.slow
 def test_collator(ours: Any, stock: Any) -> None:
     pytest.importorskip("torch")
     from torch.utils.data import DataLoader
@@ -69,6 +72,7 @@ def test_collator(ours: Any, stock: Any) -> None:
     assert masked["labels"].shape == masked["input_ids"].shape
 
 
+@pytest.mark.slow
 def test_loader_workers(ours: Any) -> None:
     torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
@@ -109,6 +113,7 @@ def test_pipeline(ours: Any, stock: Any, model: Any) -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.slow
 @pytest.mark.concurrency
 def test_streamer(ours: Any, stock: Any, model: Any) -> None:
     from transformers import TextIteratorStreamer

@@ -38,6 +38,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", CALLS)
 def test_a_package_that_is_missing(package: str, tmp_path: Path) -> None:
     call, extra = CALLS[package]

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-import pytest
+from tests.support.libraries import lacking
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def _a_torchvision() -> Iterator[None]:
 def streaming() -> Any:
     """The library; without it the test is skipped."""
     if importlib.util.find_spec("streaming") is None:
-        pytest.skip("streaming is not installed")
+        lacking("streaming is not installed")
     if "streaming" not in sys.modules and importlib.util.find_spec("torchvision") is None:
         import transformers.utils  # noqa: F401  (it looks for torchvision, and remembers what it found)
 

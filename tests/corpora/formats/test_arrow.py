@@ -12,6 +12,8 @@ from tests.corpora.formats.format_cases import LARGE, NAMES, Documents, document
 pyarrow = pytest.importorskip("pyarrow")
 datasets = pytest.importorskip("datasets")
 
+pytestmark = pytest.mark.slow
+
 FEATURES = datasets.Features({"input_ids": datasets.List(datasets.Value("int32"))})
 
 

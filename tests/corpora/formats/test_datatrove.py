@@ -14,6 +14,8 @@ from tests.corpora.formats.format_cases import NAMES, SMALL, VOCABULARIES, docum
 
 tokenizer = pytest.importorskip("datatrove.pipeline.tokens.tokenizer")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("size", VOCABULARIES)
 @pytest.mark.parametrize("name", NAMES)

@@ -35,6 +35,7 @@ for _ in range(40):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_process_that_writes_and_is_killed(name: str, tmp_path: Path) -> None:
     """While it lives what it writes stays, even when the same shard is written by another; then it goes."""
@@ -123,6 +124,7 @@ def test_numbers_that_wait(tmp_path: Path) -> None:
     spool.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["megatron", "npy", "mds"])
 def test_three_processes_at_one_shard(name: str, tmp_path: Path) -> None:
     """Two files, also with a header, and a directory: whoever comes last, the shard is whole."""

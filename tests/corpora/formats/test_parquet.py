@@ -14,6 +14,8 @@ from tests.corpora.formats.format_cases import LARGE, NAMES, document_set, write
 pyarrow = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_read_by_pyarrow(name: str, tmp_path: Path) -> None:

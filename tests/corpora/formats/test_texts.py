@@ -66,9 +66,14 @@ READERS: dict[str, Any] = {
     "mds": mds,
 }
 
+ALONE = ("megatron", "npy", "bin")
+"""Read without the library that reads the others."""
+
 
 @pytest.mark.parametrize("size", ["its own", "large"])
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name", [name if name in ALONE else pytest.param(name, marks=pytest.mark.slow) for name in FORMATS]
+)
 def test_decoded_to_the_text(name: str, size: str, gpt2_like: Path, tmp_path: Path) -> None:
     """As the vocabulary is, and with the dtype that a large one has."""
     tokenizer = Tokenizer.from_file(str(gpt2_like))

@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tokenizers
 
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, Vocabulary
 from tests.conftest import SENTENCES
 
 ALL_FORMATS = ("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds")
+FORMAT_CASES = [
+    pytest.param(name, marks=pytest.mark.slow) if name in ("parquet", "arrow") else name for name in ALL_FORMATS
+]
+"""For ``parametrize``: pyarrow writes two of them."""
 
 
 def documents_of(count: int, seed: int) -> list[str]:

@@ -59,6 +59,7 @@ def test_equal_lengths_fill_one_after_the_other() -> None:
     assert packed([5, 1, 1, 4, 1], 6) == [[0, 1], [3, 2, 4]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_as_trl_packs(seed: int) -> None:
     """``pack_dataset(..., strategy="bfd_split")``, documents that are longer than a sequence and empty ones too."""

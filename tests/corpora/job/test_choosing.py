@@ -49,6 +49,7 @@ def is_held_out(text: str, share: float) -> bool:
     return int.from_bytes(blake2b(text.encode(), digest_size=16).digest()[:8], "little") < share * 2**64
 
 
+@pytest.mark.slow
 def test_duplicates(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
     """The first of each text is there, in its place."""
     summary = job(inputs, tmp_path / "1", gpt2_like, deduplicate=True, batch_bytes=200)
@@ -86,6 +87,7 @@ def test_duplicates_of_a_shard(inputs: Path, texts: list[list[str]], gpt2_like: 
     assert rows_of(tmp_path / "b") == [ids[i] for i in order]
 
 
+@pytest.mark.slow
 def test_held_out(inputs: Path, texts: list[list[str]], gpt2_like: Path, tmp_path: Path) -> None:
     """By the text alone: the two directories have all documents, and no text is on both sides."""
     summary = job(inputs, tmp_path / "1", gpt2_like, held_out=0.3)

@@ -27,7 +27,7 @@ from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.progress import JobProgress
 from crayon_hf.corpora.job.shard import inputs_of, run_shard
 from crayon_hf.corpora.job.worker import START
-from tests.corpora.job.job_cases import ALL_FORMATS, corpus, documents_of, reference_ids, rows_of, tree, write_jsonl
+from tests.corpora.job.job_cases import FORMAT_CASES, corpus, documents_of, reference_ids, rows_of, tree, write_jsonl
 
 GROUP = 4000
 """Bytes: each file of a corpus is a task of its own, or two are one."""
@@ -79,7 +79,7 @@ def test_processes_read_special_tokens_as_the_tokenizer_does(gpt2_like: Path, tm
         assert rows_of(tmp_path / str(as_text) / "00000") == [opened.encode(text).ids]
 
 
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize("format", FORMAT_CASES)
 def test_a_second_call_does_nothing(inputs: Path, gpt2_like: Path, tmp_path: Path, format: str) -> None:
     first = job(inputs, tmp_path / "out", gpt2_like, format, max_tokens_per_shard=2000)
     was = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
@@ -318,6 +318,7 @@ def test_a_worker_ends_with_whoever_started_it(gpt2_like: Path) -> None:
     assert worker.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
 def test_a_task_that_kills_its_workers(gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It is begun twice, then reported with the signal; the other task is done all the same."""

@@ -69,6 +69,7 @@ def check(pieces: list[list[int]], documents: list[list[int]], packing: str, eos
     assert all(set(piece) == {eos} for piece in left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 def test_datasets(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
@@ -78,6 +79,7 @@ def test_datasets(format: str, packing: str, texts: Path, gpt2_like: Path, tmp_p
     check(pieces_by_length(rows), documents, packing, manifest["eos_id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_trl(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Its collator of packed rows, padding-free, gives the positions that we say."""
@@ -112,6 +114,7 @@ def pieces_by_length(rows: Any) -> list[list[int]]:
     return pieces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_datatrove(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """It reads one token more than `seq_len`, and finds where documents begin by the index. nanotron uses it."""
@@ -156,6 +159,7 @@ def test_mosaicml(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) ->
         check(pieces, documents, packing, eos)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_megatron(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Each sequence is one of the index."""
@@ -171,6 +175,7 @@ def test_megatron(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) ->
         check(sequences, documents, packing, eos)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_gpt_dataset(packing: str, texts: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Samples of Megatron-LM's own classes, in their order, are our sequences; positions begin again after each end of

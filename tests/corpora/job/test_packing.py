@@ -159,7 +159,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize(
+    "format", ["npy", *(pytest.param(f, marks=pytest.mark.slow) for f in ALL_FORMATS if f != "npy")]
+)
 def test_whoever_does_it(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     options = {"packing": packing, "max_tokens_per_shard": 40 * LENGTH, "remainder": "pad"}
     summary = job(inputs, tmp_path / "1", gpt2_like, format, **options)

@@ -17,7 +17,7 @@ from crayon_hf.corpora import find_inputs
 from crayon_hf.corpora.formats import FORMATS
 from crayon_hf.corpora.job.state import Counts
 from tests.corpora.job.job_cases import (
-    ALL_FORMATS,
+    FORMAT_CASES,
     corpus,
     documents_of,
     reference_ids,
@@ -51,7 +51,7 @@ def shard(inputs: Any, output: Path, tokenizer: Path, format: str = "bin", **opt
 
 
 @pytest.mark.parametrize("append_eos", [False, True])
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize("format", FORMAT_CASES)
 def test_every_format_has_the_reference_ids(
     inputs: Path, texts: list[str], gpt2_like: Path, tmp_path: Path, format: str, append_eos: bool
 ) -> None:

@@ -20,7 +20,7 @@ from crayon_hf.corpora.report import shards as reading
 from crayon_hf.corpora.report.html import to_html
 from crayon_hf.corpora.report.measuring import make_report
 from crayon_hf.corpora.report.scripts import COMMON, INHERITED, SCRIPTS, UNKNOWN, shares
-from tests.corpora.job.job_cases import ALL_FORMATS, documents_of, reference_ids, write_jsonl
+from tests.corpora.job.job_cases import ALL_FORMATS, FORMAT_CASES, documents_of, reference_ids, write_jsonl
 
 MORE = ["Привет, мир! 123", "漢字とかな", "한국어 e\u0301", "<b>&amp;</b> \u202e\u0000", "x " * 3000]
 
@@ -47,7 +47,7 @@ def job(inputs: Path, output: Path, tokenizer: Path, format: str, **options: Any
 
 
 @pytest.mark.parametrize("limit", [None, 500])
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize("format", FORMAT_CASES)
 def test_every_format(
     format: str,
     limit: int | None,
@@ -92,7 +92,7 @@ def test_every_format(
 
 
 @pytest.mark.parametrize("packing", ["concat", "best-fit"])
-@pytest.mark.parametrize("format", ALL_FORMATS)
+@pytest.mark.parametrize("format", FORMAT_CASES)
 def test_packed(format: str, packing: str, inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """Every token of the files is counted, padding too."""
     out = job(

@@ -16,6 +16,15 @@ import pytest
 from tests.corpora.storage.proxy import Proxy
 
 BUCKET = "bkt"
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of them need drivers and servers that README's command does not install."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+
 
 os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read at gcsfs' import: its emulator knows no gRPC
 

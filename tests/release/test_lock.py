@@ -1,0 +1,122 @@
+"""The lock of what tests install: complete, in the files that name packages, and what CI has installed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import lock
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.support.libraries import INSTALLED
+
+tomllib = pytest.importorskip("tomllib")  # Python 3.11
+
+ROOT = lock.TREE
+TESTS = ROOT / "tests"
+LIGHT = {"crayon", "fsspec", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
+"""What a whole file may ask for and run in README's command: all of it is in requirements.txt, or Python's."""
+PLACES = [
+    {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
+    for minor in range(10, 15)
+    for system, machine in (
+        ("linux", {"platform_machine": "x86_64", "os_name": "posix", "platform_system": "Linux"}),
+        ("linux", {"platform_machine": "aarch64", "os_name": "posix", "platform_system": "Linux"}),
+        ("darwin", {"platform_machine": "arm64", "os_name": "posix", "platform_system": "Darwin"}),
+        ("win32", {"platform_machine": "AMD64", "os_name": "nt", "platform_system": "Windows"}),
+    )
+]
+"""Where ci.yml runs README's command."""
+
+
+def holds(marker: Marker | None, place: dict[str, str]) -> bool:
+    return marker is None or marker.evaluate(place)
+
+
+def wanted() -> Iterator[Requirement]:
+    """What the files list that pip is given with the lock, and the package with its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert set(lock.EXTRAS) <= set(extras)
+    assert set(extras) - set(lock.EXTRAS) == {"bench", "langchain", "llama-index", "haystack", "chonkie"}
+    for path in (*lock.INPUTS, lock.NO_DEPS):
+        yield from lock.requirements(path)
+    for name in ("", *lock.EXTRAS):
+        listed = map(Requirement, extras[name] if name else project["dependencies"])
+        yield from (each for each in listed if each.name != project["name"])
+
+
+def test_each_requirement_has_one_version_everywhere() -> None:
+    pins = lock.requirements(lock.LOCK)
+    assert [str(each) for each in pins if not str(each.specifier).startswith("==")] == []
+    for need in wanted():
+        for place in PLACES:
+            found = [pin for pin in pins if pin.name == canonicalize_name(need.name) and holds(pin.marker, place)]
+            if holds(need.marker, place):
+                assert len(found) == 1, (str(need), place)
+                assert need.specifier.contains(str(found[0].specifier).removeprefix("==")), (str(need), str(found[0]))
+
+
+def test_no_registry_is_named() -> None:
+    lines = lock.LOCK.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if "://" in line or line.startswith("-")] == []
+
+
+def test_crayon_is_the_release_of_its_papers() -> None:
+    assert lock.pinned()["xerv-crayon"] == "5.3.8"
+
+
+@pytest.mark.skipif(not INSTALLED, reason="CRAYON_TESTS does not say that the lock was installed")
+def test_what_is_installed_is_the_locks() -> None:
+    """In full: what the files list is there, and each package of the lock that is there has its version."""
+    pinned = lock.pinned()
+    found = dict(lock.installed(pinned))
+    files = lock.INPUTS[:2] if INSTALLED == "all" else lock.INPUTS[:1]
+    names = {canonicalize_name(each.name) for file in files for each in lock.requirements(file) if holds_here(each)}
+    assert names - set(found) == set()
+    different = {name: (found[name], pinned[name]) for name in found if found[name].partition("+")[0] != pinned[name]}
+    assert different == {}
+
+
+def holds_here(need: Requirement) -> bool:
+    return need.marker is None or need.marker.evaluate()
+
+
+def test_a_file_that_skips_itself_is_slow() -> None:
+    """Without a library that README's command does not install: else nothing would ever run it."""
+    seen = set()
+    for path in sorted(TESTS.rglob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        asked = {name for statement in tree.body for name in skips(statement)} - LIGHT
+        marks = [ast.unparse(each) for each in tree.body if isinstance(each, ast.Assign)]
+        is_slow = any(mark.startswith("pytestmark = ") and "pytest.mark.slow" in mark for mark in marks)
+        assert not asked or is_slow or "storage" in path.parts, (path.name, asked)
+        seen |= asked
+    assert {"pyarrow", "datatrove", "mistral_common"} <= seen
+
+
+def skips(statement: ast.stmt) -> Iterator[str]:
+    """The libraries without which a file is skipped when it is imported."""
+    if isinstance(statement, ast.Expr | ast.Assign):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip" and node.args:
+                given = node.args[0]
+                if isinstance(given, ast.Constant) and not in_a_function(statement, node):
+                    yield str(given.value).partition(".")[0]
+
+
+def in_a_function(statement: ast.stmt, call: ast.Call) -> bool:
+    functions = (node for node in ast.walk(statement) if isinstance(node, ast.Lambda | ast.FunctionDef))
+    return any(call in ast.walk(function) for function in functions)
+
+
+def test_every_command_installs_the_lock() -> None:
+    """README's, CI's and the Makefile's: a file of requirements comes with the lock."""
+    for name in ("README.md", "Makefile", ".ci/run", ".github/workflows/ci.yml", "docs/corpora.md"):
+        lines = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+        asked = [line for line in lines if "pip install" in line and " -r tests/" in line]
+        assert asked, name
+        assert [line for line in asked if "-c tests/lock.txt" not in line] == []

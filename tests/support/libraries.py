@@ -1,0 +1,44 @@
+"""Libraries that a test asks for with ``pytest.importorskip``: in CI, one that is missing fails the test.
+
+Elsewhere it is skipped. ``CRAYON_TESTS`` says what is installed, as .ci/run does: ``light`` what README's command
+installs, so that a test that asks for more has to be marked slow; ``all`` everything, and the programs of `lacking`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import pytest
+
+INSTALLED = os.environ.get("CRAYON_TESTS", "")
+
+ELSEWHERE = {"langchain_text_splitters", "llama_index", "haystack", "chonkie"}
+"""`make chunkers` installs these, and runs their tests."""
+if sys.version_info < (3, 11):
+    ELSEWHERE |= {"tomllib", "mistral_common", "trl", "pyspark"}
+if not (3, 11) <= sys.version_info < (3, 14) or sys.platform != "linux":
+    ELSEWHERE |= {"atheris", "megatron", "zstandard"}
+
+_or_skip = pytest.importorskip
+
+
+def importorskip(modname: str, *arguments: Any, **options: Any) -> Any:
+    """`pytest.importorskip`, which in CI fails where the module is missing.
+
+    With ``light`` a file that skips itself may do so: tests/release/test_lock.py says that it is marked slow.
+    """
+    is_of_file = sys._getframe(1).f_code.co_name == "<module>"
+    is_wanted = INSTALLED == "all" or (INSTALLED == "light" and not is_of_file)
+    if is_wanted and modname.partition(".")[0] not in ELSEWHERE:
+        import_module(modname)
+    return _or_skip(modname, *arguments, **options)
+
+
+def lacking(reason: str, **options: bool) -> NoReturn:
+    """Skip a test whose program is missing, or fail it in CI: `pytest.skip` with that difference."""
+    if INSTALLED == "all":
+        raise RuntimeError(f"CRAYON_TESTS=all, and {reason}")
+    pytest.skip(reason, **options)
