@@ -39,7 +39,7 @@ if MACHINE == "universal2":
     MACHINE = platform.machine()
     os.environ.setdefault("ARCHFLAGS", f"-arch {MACHINE}")
 X86_64 = MACHINE in ("x86_64", "amd64")
-CPU_MINUTES, GPU_MINUTES = 6, 1  # of one core; roughly
+CPU_MINUTES, GPU_MINUTES = 4, 1  # of one core; roughly
 COMPILE_FLAGS, LINK_FLAGS = native_build.flags(MSVC)
 
 
@@ -115,7 +115,8 @@ def gpu_extensions(record: gpu_record.Record) -> list[GpuExtension]:
 
 def say_what_is_built(gpus: list[GpuExtension]) -> None:
     """In one line. (pip shows it with -v.)"""
-    parts = [f"the CPU engine ({CPU_MINUTES / (os.cpu_count() or 1):.0f} minutes the first time)"]
+    minutes = max(1, round(CPU_MINUTES / (os.cpu_count() or 1)))
+    parts = [f"the CPU engine ({minutes} minute{'s' if minutes > 1 else ''} the first time)"]
     parts += [f"{ext.name}, as an {ext.runtime.maker} GPU is here ({GPU_MINUTES} more)" for ext in gpus]
     hint = "; CRAYON_BUILD=cpu builds the CPU engine alone" if gpus else ""
     print(f"CRAYON_BUILD is not set: building {' and '.join(parts)}{hint}", flush=True)
