@@ -149,9 +149,9 @@ class CollectorPause {
 
 // For a long loop under the GIL, which calls it with each index: signals are handled now and then, and other threads of
 // Python get their turn, so what the loop reads must be its own. The collector may be held off but for their turns.
-class Turns {
+class GilYield {
   public:
-    explicit Turns(bool pauses_collector = false) {
+    explicit GilYield(bool pauses_collector = false) {
         if (pauses_collector) pause_.emplace();
     }
     void pass(size_t i) {

@@ -9,13 +9,13 @@ namespace gpu {
 
 constexpr uint32_t kNoMerge = 0xFFFFFFFFu;
 
-// As MergeTables::live_rank in merge.h where the vocabulary has such a table, else as its rank().
+// As MergeTables::reachable_rank in merge.h where the vocabulary has such a table, else as its rank().
 CRAYON_DEVICE inline uint32_t pair_rank(const Tables& t, uint32_t left, uint32_t right) {
     const uint64_t key = pair_key(left, right);
-    if (t.live_slots != nullptr) {
+    if (t.reachable_slots != nullptr) {
         const uint64_t hash = key_hash(key);
-        const uint64_t slot =
-            t.live_slots[live_slot(hash, t.live_pilots[hash >> t.live_pilot_shift], t.live_slot_shift)];
+        const uint64_t slot = t.reachable_slots[reachable_slot(
+            hash, t.reachable_pilots[hash >> t.reachable_pilot_shift], t.reachable_slot_shift)];
         return slot >> kRankBits == key ? uint32_t(slot & kMaxMerges) : kNoRank;
     }
     const uint64_t bit = pair_hash(key, t.filter_shift);

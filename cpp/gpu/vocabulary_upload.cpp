@@ -119,11 +119,11 @@ Vocabulary::Vocabulary(const Engine& engine, const PoolPtr& pool, Stream stream)
     t.pair_filter = upload_all(c.pair_filter);
     t.pair_slots = upload_all(c.pair_table);
     const MergeTables& merges = engine.impl().merges;
-    if (merges.has_live()) {
-        t.live_pilots = upload_all(c.live_pilots);
-        t.live_slots = upload_all(c.live_slots);
-        t.live_pilot_shift = merges.live_pilot_shift;
-        t.live_slot_shift = merges.live_slot_shift;
+    if (merges.has_reachable()) {
+        t.reachable_pilots = upload_all(c.reachable_pilots);
+        t.reachable_slots = upload_all(c.reachable_slots);
+        t.reachable_pilot_shift = merges.reachable_pilot_shift;
+        t.reachable_slot_shift = merges.reachable_slot_shift;
     }
     t.filter_shift = merges.filter_shift;
     t.pair_mask = merges.slot_mask;

@@ -46,9 +46,9 @@ struct Tables {
     uint64_t pair_mask;
     uint32_t filter_shift, pair_shift;
     // The merges that happen (bpe/reachable_merges.h); null when there is no such table.
-    const uint16_t* live_pilots;
-    const uint64_t* live_slots;
-    uint32_t live_pilot_shift, live_slot_shift;
+    const uint16_t* reachable_pilots;
+    const uint64_t* reachable_slots;
+    uint32_t reachable_pilot_shift, reachable_slot_shift;
     DoubleArrayView trie;
     uint32_t max_token_bytes;
     const uint8_t* token_flags;  // TokenFlag by id

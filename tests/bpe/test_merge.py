@@ -197,7 +197,7 @@ def test_merges_that_never_happen(ordered: bool) -> None:
         document = reference_impl.byte_level_document(merges, seed=seed)
         both = reference_impl.Both(document)
         cartridge = plain.Cartridge(reference_impl.compiled(document))
-        happen = [m for m in cartridge.merges() if cartridge.live_rank(m[1], m[2]) != plain.NO_RANK]
+        happen = [m for m in cartridge.merges() if cartridge.reachable_rank(m[1], m[2]) != plain.NO_RANK]
         fewer += len(happen) < len(merges)
         for _ in range(60):
             text = b"".join(rng.choices(letters, k=rng.randint(1, 15)))
@@ -213,7 +213,7 @@ def test_tokens_too_long_to_be_traced() -> None:
     document = reference_impl.byte_level_document(merges)
     both = reference_impl.Both(document)
     cartridge = plain.Cartridge(reference_impl.compiled(document))
-    assert all(cartridge.live_rank(m[1], m[2]) == m[0] for m in cartridge.merges())
+    assert all(cartridge.reachable_rank(m[1], m[2]) == m[0] for m in cartridge.merges())
     for size in (1, 3, 15, 64, 65, 128, 256, 257, 512, 700):
         check_all(both, document, b"a" * size)
 

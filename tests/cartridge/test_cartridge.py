@@ -57,7 +57,7 @@ def test_the_examples_on_the_page_are_right() -> None:
         f"For left 220, right 83 and 2^17 slots the key is `{key:X}`, the product `{product:X}`, "
         f"the slot {plain.pair_home(220, 83, 2**17)}." in text
     )
-    pilot, slot = plain.pair_home(220, 83, 2**15), plain.live_home(220, 83, 5, 2**17)
+    pilot, slot = plain.pair_home(220, 83, 2**15), plain.reachable_home(220, 83, 5, 2**17)
     assert f"2^15 pilots and 2^17 slots it is pilot {pilot}, and if that is 5, slot {slot}." in text
     lo, hi = plain.word_key(b" the")
     folded = (lo ^ 0x9E3779B97F4A7C15) * (hi ^ 0xD6E8FEB86659FD93)
@@ -95,8 +95,8 @@ OF_MERGES = {
     "byte_pair_ranks",
     "word_table",
     "pair_filter",
-    "live_pilots",
-    "live_slots",
+    "reachable_pilots",
+    "reachable_slots",
     "byte_cuts",
 }
 
@@ -197,8 +197,8 @@ def test_merges(merging: bytes) -> None:
                 live.add(ranks[-1])
     for left, right in last:
         rank = cartridge.rank(left, right)
-        assert cartridge.live_rank(left, right) == (rank if rank in live else plain.NO_RANK)
-    assert sum(slot != plain.EMPTY_PAIR for slot in cartridge.live_slots) == len(live)
+        assert cartridge.reachable_rank(left, right) == (rank if rank in live else plain.NO_RANK)
+    assert sum(slot != plain.EMPTY_PAIR for slot in cartridge.reachable_slots) == len(live)
 
 
 def test_the_word_table_holds_only_results(merging: bytes) -> None:
@@ -315,13 +315,13 @@ def test_sections_of_text_tables_are_passed_over(small: bytes, tmp_path: Path) -
     same_results(small, rewritten(small, {"scores": b"\xff" * 64, "char_pairs": b"\xff" * 999}), tmp_path)
 
 
-def live_slots(cartridge: plain.Cartridge) -> bytes:
+def reachable_slots(cartridge: plain.Cartridge) -> bytes:
     """The table of all merges, for pilots that are 0."""
     places = 2
     while True:
         places *= 2
         slots = {
-            plain.live_home(left, right, 0, places): (left, right, rank) for rank, left, right, _ in live(cartridge)
+            plain.reachable_home(left, right, 0, places): (left, right, rank) for rank, left, right, _ in live(cartridge)
         }
         if len(slots) == len(live(cartridge)):
             break
@@ -332,7 +332,7 @@ def live_slots(cartridge: plain.Cartridge) -> bytes:
 
 
 def live(cartridge: plain.Cartridge) -> list[tuple[int, int, int, int]]:
-    return [merge for merge in cartridge.merges() if cartridge.live_rank(merge[1], merge[2]) != plain.NO_RANK]
+    return [merge for merge in cartridge.merges() if cartridge.reachable_rank(merge[1], merge[2]) != plain.NO_RANK]
 
 
 def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
@@ -351,6 +351,6 @@ def test_tables_may_be_built_otherwise(small: bytes, tmp_path: Path) -> None:
         "word_table": word_table(cartridge.words() | words, 4096),
     }
     same_results(small, rewritten(small, changes), tmp_path)
-    same_results(small, rewritten(small, {"live_pilots": b"", "live_slots": b""}), tmp_path)
-    changes |= {"live_pilots": bytes(2 * 4096), "live_slots": live_slots(cartridge)}
+    same_results(small, rewritten(small, {"reachable_pilots": b"", "reachable_slots": b""}), tmp_path)
+    changes |= {"reachable_pilots": bytes(2 * 4096), "reachable_slots": reachable_slots(cartridge)}
     same_results(small, rewritten(small, changes), tmp_path)

@@ -49,8 +49,8 @@ def test_signed_contents_of_longest_match(small: bytes, longest: bytes, tmp_path
 CODES = {"token_flags": "B", "token_trim": "H", "pair_table": "Q", "pair_filter": "Q", "word_table": "I", "trie": "i"}
 CODES |= {
     "byte_cuts": "Q",
-    "live_pilots": "H",
-    "live_slots": "Q",
+    "reachable_pilots": "H",
+    "reachable_slots": "Q",
     "added_trie": "i",
     "added_trie_normalized": "i",
     "metadata": "B",

@@ -25,7 +25,7 @@ from tests.support.versions import REFERENCE
 
 cpu = reference_impl.cpu
 
-BPE_SECTIONS = {"merge_products", "pair_table", "pair_filter", "char_pairs", "live_pilots", "live_slots"}
+BPE_SECTIONS = {"merge_products", "pair_table", "pair_filter", "char_pairs", "reachable_pilots", "reachable_slots"}
 BYTE_SECTIONS = {"byte_pair_ranks", "word_table", "raw_tokens"}
 
 
@@ -80,7 +80,7 @@ def test_container(name: str, tmp_path: Path) -> None:
     assert not filled & BYTE_SECTIONS
     assert ("byte_ids" in filled) == bool(model.get("byte_fallback"))
     assert ("scores" in filled) == (model["type"] == "Unigram")
-    optional = {"merge_products", "live_pilots", "live_slots"} if not model.get("merges") else set()
+    optional = {"merge_products", "reachable_pilots", "reachable_slots"} if not model.get("merges") else set()
     assert filled & BPE_SECTIONS == (BPE_SECTIONS - optional if model["type"] == "BPE" else set())
     path = tmp_path / "a.dat"
     path.write_bytes(data)
@@ -205,8 +205,8 @@ def test_char_pairs(name: str) -> None:
 def test_every_merge_is_in_the_table_without_chains(name: str) -> None:
     cartridge = read(name)
     merges = cartridge.merges() if cartridge.n_merges else []
-    assert all(cartridge.live_rank(left, right) == rank for rank, left, right, _ in merges)
-    assert sum(slot != plain.EMPTY_PAIR for slot in cartridge.live_slots) == len(merges)
+    assert all(cartridge.reachable_rank(left, right) == rank for rank, left, right, _ in merges)
+    assert sum(slot != plain.EMPTY_PAIR for slot in cartridge.reachable_slots) == len(merges)
 
 
 def test_added_tokens(name: str) -> None:

@@ -399,8 +399,8 @@ def test_a_cartridge_of_another_source(request: pytest.FixtureRequest, text: byt
     assert lies > 15
 
 
-CODES = {"token_flags": "B", "token_trim": "H", "live_pilots": "H", "token_bytes": "B", "components": "B"}
-CODES |= dict.fromkeys(("pair_table", "pair_filter", "byte_cuts", "live_slots", "char_pairs"), "Q")
+CODES = {"token_flags": "B", "token_trim": "H", "reachable_pilots": "H", "token_bytes": "B", "components": "B"}
+CODES |= dict.fromkeys(("pair_table", "pair_filter", "byte_cuts", "reachable_slots", "char_pairs"), "Q")
 CODES |= dict.fromkeys(("trie", "added_trie", "added_trie_normalized"), "i") | {"scores": "d"}
 
 

@@ -19,8 +19,8 @@ def pair_home(left: int, right: int, places: int) -> int:
     return ((left << 21 | right) * 0x9E3779B97F4A7C15 & MASK) >> (64 - (places.bit_length() - 1))
 
 
-def live_home(left: int, right: int, pilot: int, places: int) -> int:
-    """The only slot of live_slots where a pair can be."""
+def reachable_home(left: int, right: int, pilot: int, places: int) -> int:
+    """The only slot of reachable_slots where a pair can be."""
     low = (left << 21 | right) * 0x9E3779B97F4A7C15 >> 12 & 0xFFFFFFFF
     return (low * (2 * pilot + 1) & 0xFFFFFFFF) >> (32 - (places.bit_length() - 1))
 

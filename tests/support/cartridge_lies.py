@@ -103,13 +103,13 @@ def trie_of(keys: dict[bytes, int]) -> bytes:
     return b"".join(part.tobytes() for part in _core.build_double_array(sorted(keys.items())))
 
 
-def live_lies(
+def reachable_lies(
     data: bytes, c: plain.Cartridge, contents: dict[str, bytes]
 ) -> dict[str, tuple[str, bytes | dict[str, bytes | None]]]:
     """By what is wrong with the table of the merges that happen: the section that is named, and what is in it."""
-    filled = next(i for i, slot in enumerate(c.live_slots) if slot != plain.EMPTY_PAIR)
-    free = next(i for i, slot in enumerate(c.live_slots) if slot == plain.EMPTY_PAIR)
-    slot = c.live_slots[filled]
+    filled = next(i for i, slot in enumerate(c.reachable_slots) if slot != plain.EMPTY_PAIR)
+    free = next(i for i, slot in enumerate(c.reachable_slots) if slot == plain.EMPTY_PAIR)
+    slot = c.reachable_slots[filled]
     wrong = {
         "a merge that happens is missing": {filled: plain.EMPTY_PAIR},
         "a merge elsewhere": {filled: plain.EMPTY_PAIR, free: slot},
@@ -119,14 +119,14 @@ def live_lies(
         "a merge of other tokens": {filled: slot ^ 1 << 43},
         "a merge of ids out of range": {filled: slot | (2**42 - 2) << 22},
     }
-    return {name: ("live_slots", array(data, "live_slots", "Q", changes)) for name, changes in wrong.items()} | {
-        "no merges that happen": ("live_slots", b"\xff" * 8 * len(c.live_slots)),
-        "live_slots of three": ("live_slots", contents["live_slots"][:24]),
-        "live_slots of 2^23": ("live_slots", b"\xff" * 2**26),
-        "one pilot": ("live_pilots", bytes(2)),
-        "three pilots": ("live_pilots", bytes(6)),
-        "pilots of zeros": ("live_slots", {"live_pilots": bytes(len(contents["live_pilots"]))}),
-        "twice as many pilots": ("live_slots", {"live_pilots": contents["live_pilots"] * 2}),
+    return {name: ("reachable_slots", array(data, "reachable_slots", "Q", changes)) for name, changes in wrong.items()} | {
+        "no merges that happen": ("reachable_slots", b"\xff" * 8 * len(c.reachable_slots)),
+        "reachable_slots of three": ("reachable_slots", contents["reachable_slots"][:24]),
+        "reachable_slots of 2^23": ("reachable_slots", b"\xff" * 2**26),
+        "one pilot": ("reachable_pilots", bytes(2)),
+        "three pilots": ("reachable_pilots", bytes(6)),
+        "pilots of zeros": ("reachable_slots", {"reachable_pilots": bytes(len(contents["reachable_pilots"]))}),
+        "twice as many pilots": ("reachable_slots", {"reachable_pilots": contents["reachable_pilots"] * 2}),
     }
 
 
@@ -268,7 +268,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
     case("byte_cuts: a larger table", "byte_cuts", contents["byte_cuts"] + bytes(8 * (len(cuts) - 768)))
     case("byte_cuts: one word", "byte_cuts", contents["byte_cuts"][: 8 * 769])
 
-    for name, (section, changes) in live_lies(small, c, contents).items():
+    for name, (section, changes) in reachable_lies(small, c, contents).items():
         case(name, section, changes)
 
     # words

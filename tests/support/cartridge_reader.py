@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.support.cartridge_hash import live_home as live_home
+from tests.support.cartridge_hash import reachable_home as reachable_home
 from tests.support.cartridge_hash import pair_home as pair_home
 from tests.support.cartridge_hash import word_home as word_home
 from tests.support.cartridge_hash import word_key as word_key
@@ -38,8 +38,8 @@ NAMES = {
     19: "pair_filter",
     20: "scores",
     21: "char_pairs",
-    22: "live_pilots",
-    23: "live_slots",
+    22: "reachable_pilots",
+    23: "reachable_slots",
     24: "byte_cuts",
 }
 TYPES = {name: number for number, name in NAMES.items()}
@@ -259,8 +259,8 @@ class Cartridge:
         self.pair_table = self._array("pair_table", "Q")
         self.pair_filter = self._array("pair_filter", "Q")
         self.byte_pair_ranks = self._array("byte_pair_ranks", "I")
-        self.live_pilots = self._array("live_pilots", "H")
-        self.live_slots = self._array("live_slots", "Q")
+        self.reachable_pilots = self._array("reachable_pilots", "H")
+        self.reachable_slots = self._array("reachable_slots", "Q")
         self.byte_cuts = self._array("byte_cuts", "Q")
         self.word_table = list(struct.iter_unpack("<2Q4I", self._section("word_table")))
         self.added_tokens = list(struct.iter_unpack("<2I", self._section("added_tokens")))
@@ -325,10 +325,10 @@ class Cartridge:
             at = (at + 1) % slots
         return NO_RANK
 
-    def live_rank(self, left: int, right: int) -> int:
+    def reachable_rank(self, left: int, right: int) -> int:
         """The rank of a merge that happens somewhere."""
-        pilot = self.live_pilots[pair_home(left, right, len(self.live_pilots))]
-        slot = self.live_slots[live_home(left, right, pilot, len(self.live_slots))]
+        pilot = self.reachable_pilots[pair_home(left, right, len(self.reachable_pilots))]
+        slot = self.reachable_slots[reachable_home(left, right, pilot, len(self.reachable_slots))]
         return slot & 2**22 - 1 if slot >> 22 == (left << 21 | right) else NO_RANK
 
     def may_join(self, left: int, right: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import compiled, rewritten, sections_of
-from tests.support.cartridge_lies import array, components, live_lies, program, read_program, trie_of
+from tests.support.cartridge_lies import array, components, reachable_lies, program, read_program, trie_of
 from tests.support.cartridge_text import text_source
 
 Contents = bytes | dict[str, bytes | None]
@@ -241,7 +241,7 @@ def merge_cases(cases: Cases) -> None:
         content = cases.array("merge_products", "I", {rank: value})
         cases.add(f"a product {title}", "merge_products", content)
     cases.add("pair_filter of zeros", "pair_filter", bytes(len(cases.contents["pair_filter"])))
-    for title, (section, changed) in live_lies(cases.data, c, cases.contents).items():
+    for title, (section, changed) in reachable_lies(cases.data, c, cases.contents).items():
         cases.add(title, section, changed)
     bit = plain.pair_home(slot >> 43, slot >> 22 & 2**21 - 1, 64 * len(c.pair_filter))
     lacking = c.pair_filter[bit // 64] & ~(1 << bit % 64)

@@ -54,7 +54,7 @@ py::list list_of(Column column, const std::vector<int32_t>& row) {
 py::list lists_of(const Columns& columns, Column column) {
     py::list out(columns.rows());
     std::vector<int32_t> row;
-    Turns turns(true);
+    GilYield turns(true);
     for (size_t i = 0; i < columns.rows(); ++i) {
         row.resize(columns.row_size(i));
         columns.write(column, i, row.data());

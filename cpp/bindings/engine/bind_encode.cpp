@@ -4,7 +4,7 @@
 #include "bindings/arrays.h"
 #include "bindings/inputs.h"
 #include "crayon/batch/batch.h"
-#include "crayon/budgets/front.h"
+#include "crayon/budgets/truncated_head.h"
 
 namespace crayon::python {
 namespace {
@@ -72,7 +72,8 @@ py::list waiting_encodings(const EnginePtr& self, const py::tuple& items, const 
     return out;
 }
 
-PyEncoding encoding_of(Front&& front, const py::object& text, const EncodeOptions& options, const EnginePtr& engine) {
+PyEncoding encoding_of(TruncatedHead&& front, const py::object& text, const EncodeOptions& options,
+                       const EnginePtr& engine) {
     if (front.is_whole) return PyEncoding(std::move(front.encoding), engine);
     return PyEncoding(std::move(front.encoding), text, options, engine);
 }
@@ -90,11 +91,11 @@ void bind_encode(EngineClass& c) {
             input.is_pair = !pair.is_none();
             if (input.is_pair) input.second = sequence_of(pair, is_pretokenized, "pair", &texts);
             const EncodeOptions options = options_of(special, as_text, truncation, padding);
-            Front front;
+            TruncatedHead front;
             {
                 const MaybeRelease release(bytes_of(input.first) + bytes_of(input.second));
                 const Engine::Lease lease(*self);
-                front = encode_front(*self, input, options, *lease);
+                front = encode_truncated_head(*self, input, options, *lease);
             }
             return encoding_of(std::move(front), sequence, options, self);
         },
@@ -118,15 +119,15 @@ void bind_encode(EngineClass& c) {
                     input_of(items[i], is_pretokenized, "item " + std::to_string(i) + " of the batch", &texts));
                 handle_signals(i);
             }
-            std::vector<Front> encodings;
+            std::vector<TruncatedHead> encodings;
             size_t bytes = 0;
             for (const Input& input : batch) bytes += bytes_of(input.first) + bytes_of(input.second);
             {
                 const MaybeRelease release(bytes);
-                encodings = encode_fronts(*self, batch, options, threads);
+                encodings = encode_truncated_heads(*self, batch, options, threads);
             }
             py::list out;
-            Turns turns;
+            GilYield turns;
             for (size_t i = 0; i < encodings.size(); ++i) {
                 out.append(new_encoding(encoding_of(std::move(encodings[i]), items[i], options, self)));
                 turns.pass(i);

@@ -40,7 +40,7 @@ py::list tokens_of(const PyEncoding& self) {
     copy.ids = encoding.ids;
     copy.texts = encoding.texts;
     const PyEncoding own(std::move(copy), self.engine());
-    Turns turns;
+    GilYield turns;
     for_each_text(own.encoding(), strings_of(own), [&](size_t i, const std::string& text) {
         put(i, text);
         turns.pass(i);
@@ -57,7 +57,7 @@ py::list offsets_of(const PyEncoding& self) {
         return out;
     }
     const std::vector<Offset> own(offsets);
-    Turns turns(true);
+    GilYield turns(true);
     for (size_t i = 0; i < own.size(); ++i) {
         put(i, own[i]);
         turns.pass(i);

@@ -139,7 +139,7 @@ void bind_decode(EngineClass& c) {
         [](const Engine& self, const py::iterable& sequences, bool skip, size_t threads,
            const std::string& unknown_ids) {
             std::vector<Ids> lists;
-            Turns turns;
+            GilYield turns;
             for (const py::handle item : sequences) {
                 lists.push_back(ids_from(item));
                 turns.pass(lists.size());

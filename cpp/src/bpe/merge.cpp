@@ -44,11 +44,11 @@ MergeTables MergeTables::of(const Cartridge& c) {
     t.slot_mask = c.pair_table.size - 1;
     t.slot_shift = 64 - log2_of(c.pair_table.size);
     t.n_merges = uint32_t(c.merge_products.size);
-    if (!c.live_slots.empty() && t.n_merges > 0) {  // a search may read the first product
-        t.live_pilots = c.live_pilots.data;
-        t.live_slots = c.live_slots.data;
-        t.live_pilot_shift = 64 - log2_of(c.live_pilots.size);
-        t.live_slot_shift = 32 - log2_of(c.live_slots.size);
+    if (!c.reachable_slots.empty() && t.n_merges > 0) {  // a search may read the first product
+        t.reachable_pilots = c.reachable_pilots.data;
+        t.reachable_slots = c.reachable_slots.data;
+        t.reachable_pilot_shift = 64 - log2_of(c.reachable_pilots.size);
+        t.reachable_slot_shift = 32 - log2_of(c.reachable_slots.size);
     }
     return t;
 }
@@ -56,7 +56,7 @@ MergeTables MergeTables::of(const Cartridge& c) {
 void MergeTables::choose_batch(CpuLevel level) {
     batch = merge_batch_scalar;
 #if CRAYON_X86_64
-    if (live_slots == nullptr) return;
+    if (reachable_slots == nullptr) return;
     if (level == CpuLevel::avx2) batch = merge_batch_avx2;
     if (level == CpuLevel::avx512) batch = merge_batch_avx512;
 #else
@@ -109,7 +109,7 @@ size_t Merger::merge(const MergeTables& tables, Bytes bytes, uint32_t* out) {
 }
 
 size_t Merger::merge_whole(const MergeTables& tables, Bytes bytes, uint32_t* out) {
-    if (bytes.size <= kLive && tables.has_live()) return merge_live(tables, bytes, out);
+    if (bytes.size <= kLive && tables.has_reachable()) return merge_live(tables, bytes, out);
     return bytes.size <= kShort ? merge_short(tables, bytes, out) : merge_sweeps(tables, bytes, out);
 }
 
@@ -120,7 +120,7 @@ size_t Merger::merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out)
     for (size_t i = 0; i < n; ++i) out[i] = tables.byte_ids[bytes[i]];
     for (size_t i = 0; i < kFewSymbols; ++i) keys[i] = kNoKey;
     for (size_t i = 0; i + 1 < n; ++i) keys[i] = few_key(tables.byte_pair_ranks[bytes[i] << 8 | bytes[i + 1]], i);
-    const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.live_rank(left, right); };
+    const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.reachable_rank(left, right); };
     return merge_few(tables.products, rank_of, out, keys, n);
 }
 

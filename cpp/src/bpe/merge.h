@@ -26,20 +26,20 @@ struct MergeTables {
     uint32_t slot_shift = 0;
     uint32_t n_merges = 0;
     // The merges that happen (reachable_merges.h); null when there is no such table.
-    const uint16_t* live_pilots = nullptr;
-    const uint64_t* live_slots = nullptr;
-    uint32_t live_pilot_shift = 0, live_slot_shift = 0;
+    const uint16_t* reachable_pilots = nullptr;
+    const uint64_t* reachable_slots = nullptr;
+    uint32_t reachable_pilot_shift = 0, reachable_slot_shift = 0;
     MergeBatch batch = merge_batch_scalar;
 
-    bool has_live() const { return live_slots != nullptr; }
-    // The only place in live_slots where the pair can be.
-    uint32_t live_place(uint64_t key) const {
+    bool has_reachable() const { return reachable_slots != nullptr; }
+    // The only place in reachable_slots where the pair can be.
+    uint32_t reachable_place(uint64_t key) const {
         const uint64_t hash = key_hash(key);
-        return live_slot(hash, live_pilots[hash >> live_pilot_shift], live_slot_shift);
+        return reachable_slot(hash, reachable_pilots[hash >> reachable_pilot_shift], reachable_slot_shift);
     }
     // As rank(), of the merges that happen alone; without a branch that is hard to guess.
-    uint32_t live_rank(uint32_t left, uint32_t right) const {
-        const uint64_t key = pair_key(left, right), slot = live_slots[live_place(key)];
+    uint32_t reachable_rank(uint32_t left, uint32_t right) const {
+        const uint64_t key = pair_key(left, right), slot = reachable_slots[reachable_place(key)];
         return uint32_t(slot & kMaxMerges) | (uint32_t(slot >> kRankBits == key) - 1);
     }
 
@@ -74,7 +74,7 @@ class Merger {
 
     // The ways apart, for the tests, which hold each against a plain twin.
     size_t merge_short(const MergeTables& tables, Bytes bytes, uint32_t* out);
-    size_t merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out);  // if tables.has_live()
+    size_t merge_live(const MergeTables& tables, Bytes bytes, uint32_t* out);  // if tables.has_reachable()
     size_t merge_sweeps(const MergeTables& tables, Bytes bytes, uint32_t* out);
     size_t merge_heap(const MergeTables& tables, Bytes bytes, uint32_t* out);
 

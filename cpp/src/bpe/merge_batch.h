@@ -22,7 +22,7 @@ struct MergeTask {
 // Each way gives what merge_short gives.
 using MergeBatch = void (*)(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_scalar(const MergeTables& tables, MergeTask* tasks, size_t n);
-// These need MergeTables::live_slots.
+// These need MergeTables::reachable_slots.
 void merge_batch_avx2(const MergeTables& tables, MergeTask* tasks, size_t n);
 void merge_batch_avx512(const MergeTables& tables, MergeTask* tasks, size_t n);
 

@@ -51,8 +51,8 @@ size_t merge_few(const uint32_t* products, RankOf rank_of, uint32_t* symbols, in
                                 : merge_slots<kFewSymbols>(products, rank_of, symbols, keys, n);
 }
 inline size_t merge_few(const MergeTables& tables, uint32_t* symbols, int32_t* keys, size_t n) {
-    if (tables.has_live()) {
-        const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.live_rank(left, right); };
+    if (tables.has_reachable()) {
+        const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.reachable_rank(left, right); };
         return merge_few(tables.products, rank_of, symbols, keys, n);
     }
     const auto rank_of = [&](uint32_t left, uint32_t right) { return tables.rank(left, right); };

@@ -106,12 +106,12 @@ class MergeLanes {
         w->ids[1 + at] = w->product;
         w->pairs[0] = pair_key(w->product, w->ids[1 + _tzcnt_u32(above_gone)]);
         w->pairs[1] = pair_key(w->ids[1 + w->before], w->product);
-        for (size_t i = 0; i < 2; ++i) w->places[i] = t_.live_place(w->pairs[i]);
+        for (size_t i = 0; i < 2; ++i) w->places[i] = t_.reachable_place(w->pairs[i]);
     }
 
     void rank(Word* w) const {
         const auto lane = [&](size_t i, uint32_t place) {
-            const uint64_t slot = t_.live_slots[w->places[i]];
+            const uint64_t slot = t_.reachable_slots[w->places[i]];
             uint32_t missing = uint32_t(slot >> kRankBits == w->pairs[i]) - 1;
 #if defined(__GNUC__)
             asm("" : "+r"(missing));  // else it becomes a branch, which is taken as often as not

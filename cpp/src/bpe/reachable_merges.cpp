@@ -38,7 +38,7 @@ class Builder {
     }
 
     // Those with most pairs first, while there is room.
-    LiveMerges build() {
+    ReachableMerges build() {
         if (out_.slots.size() > size_t(1) << kRankBits) return {};
         std::vector<uint32_t> order(out_.pilots.size());
         for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -58,7 +58,7 @@ class Builder {
         for (uint32_t value = 0; value < kPilots; ++value) {
             uint32_t i = 0;
             for (; i < n; ++i) {
-                homes[i] = live_slot(key_hash(key_of(pairs[i])), value, slot_shift_);
+                homes[i] = reachable_slot(key_hash(key_of(pairs[i])), value, slot_shift_);
                 if (out_.slots[homes[i]] != kEmptyPair || std::find(homes, homes + i, homes[i]) != homes + i) break;
             }
             if (i < n) continue;
@@ -69,7 +69,7 @@ class Builder {
         return false;
     }
 
-    LiveMerges out_;
+    ReachableMerges out_;
     uint32_t slot_shift_;
     std::vector<uint32_t> begin_;
     std::vector<uint64_t> by_pilot_;
@@ -89,8 +89,8 @@ size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint3
     return 1;
 }
 
-std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
-                                 const std::vector<uint32_t>& last) {
+std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
+                                      const std::vector<uint32_t>& last) {
     std::vector<uint32_t> ranks;
     for (uint32_t id = 0; id < tokens.size(); ++id)
         if (last[id] != kNoRank && tables.products[last[id]] == id) ranks.push_back(last[id]);
@@ -103,16 +103,16 @@ std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<st
     return ranks;
 }
 
-std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens) {
+std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens) {
     std::vector<uint32_t> last(tokens.size(), kNoRank);
     uint32_t ids[kLongestTraced];
     for (size_t id = 0; id < tokens.size(); ++id)
         if (!tokens[id].empty() && tokens[id].size() <= kLongestTraced)
             merge_traced(tables, tokens[id], ids, &last[id]);
-    return live_ranks(tables, tokens, last);
+    return reachable_ranks(tables, tokens, last);
 }
 
-LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks) {
+ReachableMerges build_reachable_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks) {
     if (ranks.empty()) return {};
     std::vector<bool> is_live(tables.n_merges);
     for (const uint32_t rank : ranks) is_live[rank] = true;
@@ -125,12 +125,12 @@ LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32
     return Builder(pairs).build();
 }
 
-LiveMerges build_live_merges(const std::vector<uint64_t>& slots) {
+ReachableMerges build_reachable_merges(const std::vector<uint64_t>& slots) {
     std::vector<uint64_t> pairs;
     pairs.reserve(slots.size());
     for (const uint64_t slot : slots)
         if (slot != kEmptyPair) pairs.push_back(slot);
-    return pairs.empty() ? LiveMerges() : Builder(pairs).build();
+    return pairs.empty() ? ReachableMerges() : Builder(pairs).build();
 }
 
 }  // namespace crayon

@@ -19,7 +19,7 @@
 
 namespace crayon {
 
-struct LiveMerges {
+struct ReachableMerges {
     std::vector<uint16_t> pilots;
     std::vector<uint64_t> slots;  // as in pair_table, or kEmptyPair
 };
@@ -33,14 +33,14 @@ size_t merge_traced(const MergeTables& tables, Bytes bytes, uint32_t* out, uint3
 
 // The ranks of the merges that happen, in order. `tokens` has the bytes of every id that text can become, and is empty
 // for others. `last` has the results of merge_traced for tokens that are short enough, else kNoRank.
-std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
-                                 const std::vector<uint32_t>& last);
+std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens,
+                                      const std::vector<uint32_t>& last);
 // The same, with nothing known of the tokens.
-std::vector<uint32_t> live_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
+std::vector<uint32_t> reachable_ranks(const MergeTables& tables, const std::vector<std::string_view>& tokens);
 
 // Both are empty if no merge happens, or if merges were made to collide.
-LiveMerges build_live_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks);
+ReachableMerges build_reachable_merges(const MergeTables& tables, const std::vector<uint32_t>& ranks);
 // The same of all merges, the slots of a pair_table.
-LiveMerges build_live_merges(const std::vector<uint64_t>& slots);
+ReachableMerges build_reachable_merges(const std::vector<uint64_t>& slots);
 
 }  // namespace crayon

@@ -20,9 +20,9 @@
 namespace crayon {
 
 // In place of an entry's number of ids.
-constexpr uint32_t kInRing = 15;   // place_in_ring says where
-constexpr uint32_t kNotKept = 14;  // to be made when it is written
-constexpr uint32_t kTask = 13;     // the first word says which task makes it; not outside of one block's making
+constexpr uint32_t kInRing = 15;    // place_in_ring says where
+constexpr uint32_t kUncached = 14;  // re-encoded when its ids are written
+constexpr uint32_t kTask = 13;      // the first word says which task makes it; not outside of one block's making
 
 inline WordEntry entry_of_kind(WordKey key, uint32_t kind, uint64_t value = 0) {
     return {{key.lo, key.hi | uint64_t(kind) << 60}, {uint32_t(value), uint32_t(value >> 32), 0, 0}};

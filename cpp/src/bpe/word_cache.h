@@ -39,10 +39,10 @@ class WordCache {
         return find_displaced(at, key);
     }
     // Where entries go that have to leave a bucket.
-    const Bucket* beside(uint64_t at) const { return buckets_ + (at ^ 1); }
+    const Bucket* neighbour_bucket(uint64_t at) const { return buckets_ + (at ^ 1); }
     // An entry that had to leave its bucket for a newer one, if it is still in the bucket beside it; else null.
     const WordEntry* find_displaced(uint64_t at, WordKey key) const {
-        const Bucket* const other = beside(at);
+        const Bucket* const other = neighbour_bucket(at);
         for (const WordEntry* entry : {other->entries, other->entries + 1})
             if (word_matches(*entry, key)) return entry;
         return nullptr;

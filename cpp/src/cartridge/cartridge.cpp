@@ -33,12 +33,12 @@ bool is_power_of_two(size_t n) {
 }  // namespace
 
 const char* section_name(uint32_t type) {
-    static const char* const names[] = {nullptr,         "metadata",       "program",     "trie",
-                                        "token_offsets", "token_bytes",    "token_flags", "token_trim",
-                                        "byte_ids",      "merge_products", "pair_table",  "byte_pair_ranks",
-                                        "word_table",    "added_tokens",   "added_trie",  "added_trie_normalized",
-                                        "components",    "raw_tokens",     "certificate", "pair_filter",
-                                        "scores",        "char_pairs",     "live_pilots", "live_slots",
+    static const char* const names[] = {nullptr,         "metadata",       "program",          "trie",
+                                        "token_offsets", "token_bytes",    "token_flags",      "token_trim",
+                                        "byte_ids",      "merge_products", "pair_table",       "byte_pair_ranks",
+                                        "word_table",    "added_tokens",   "added_trie",       "added_trie_normalized",
+                                        "components",    "raw_tokens",     "certificate",      "pair_filter",
+                                        "scores",        "char_pairs",     "reachable_pilots", "reachable_slots",
                                         "byte_cuts"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
@@ -180,13 +180,14 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
             fail("section pair_table has a length that is not a power of two, or less than 2");
         if (!is_power_of_two(pair_filter.size)) fail("section pair_filter has a length that is not a power of two");
     }
-    live_pilots = array<uint16_t>(Section::live_pilots);
-    live_slots = array<uint64_t>(Section::live_slots);
-    if (!live_pilots.empty() || !live_slots.empty()) {
-        if (live_pilots.size < 2 || !is_power_of_two(live_pilots.size))
-            fail("section live_pilots has a length that is not a power of two, or less than 2");
-        if (live_slots.size < 2 || !is_power_of_two(live_slots.size) || live_slots.size > size_t(1) << kRankBits)
-            fail("section live_slots has a length that is not a power of two from 2 to 2^22");
+    reachable_pilots = array<uint16_t>(Section::reachable_pilots);
+    reachable_slots = array<uint64_t>(Section::reachable_slots);
+    if (!reachable_pilots.empty() || !reachable_slots.empty()) {
+        if (reachable_pilots.size < 2 || !is_power_of_two(reachable_pilots.size))
+            fail("section reachable_pilots has a length that is not a power of two, or less than 2");
+        if (reachable_slots.size < 2 || !is_power_of_two(reachable_slots.size) ||
+            reachable_slots.size > size_t(1) << kRankBits)
+            fail("section reachable_slots has a length that is not a power of two from 2 to 2^22");
     }
     if (!has_merges()) return;
     byte_pair_ranks = array<uint32_t>(Section::byte_pair_ranks, 65536);

@@ -153,9 +153,9 @@ uint32_t add_byte_tables(const TokenizerSpec& spec, std::vector<uint8_t>* flags,
     const auto bytes_of = [&](uint32_t id) { return std::string_view(spec.tokens[id].bytes); };
     writer->add_array(Section::byte_cuts, build_byte_cuts(tables.merges.products, bytes_of));
     writer->add_trie(Section::trie, trie_of(std::move(keys)));
-    const LiveMerges live = build_live_merges(merges, live_ranks(merges, tokens, last));
-    writer->add_array(Section::live_pilots, live.pilots);
-    writer->add_array(Section::live_slots, live.slots);
+    const ReachableMerges live = build_reachable_merges(merges, reachable_ranks(merges, tokens, last));
+    writer->add_array(Section::reachable_pilots, live.pilots);
+    writer->add_array(Section::reachable_slots, live.slots);
     return uint32_t(tables.merges.products.size());
 }
 

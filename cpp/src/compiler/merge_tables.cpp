@@ -17,19 +17,19 @@ void MergeTablesBuilder::add(uint32_t left, uint32_t right, uint32_t product) {
     products.push_back(product);
 }
 
-std::vector<bool> verify_live_slots(const Cartridge& c, const MergeTables& tables) {
+std::vector<bool> verify_reachable_slots(const Cartridge& c, const MergeTables& tables) {
     std::vector<bool> has(tables.n_merges);
     const auto check = [](bool holds, const char* fault) {
         if (!holds) throw Error(ErrorKind::cartridge, fault);
     };
-    for (uint32_t i = 0; i < c.live_slots.size; ++i) {
-        const uint64_t slot = c.live_slots[i];
+    for (uint32_t i = 0; i < c.reachable_slots.size; ++i) {
+        const uint64_t slot = c.reachable_slots[i];
         if (slot == kEmptyPair) continue;
         const uint32_t rank = uint32_t(slot & kMaxMerges);
         const uint64_t key = slot >> kRankBits;
         check(tables.rank(uint32_t(key >> kIdBits), uint32_t(key) & kMaxIds) == rank,
-              "section live_slots has a merge that is not in section pair_table");
-        check(tables.live_place(key) == i, "section live_slots has a merge where a search does not find it");
+              "section reachable_slots has a merge that is not in section pair_table");
+        check(tables.reachable_place(key) == i, "section reachable_slots has a merge where a search does not find it");
         has[rank] = true;
     }
     return has;

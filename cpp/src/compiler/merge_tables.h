@@ -35,8 +35,8 @@ class MergeTablesBuilder {
     uint32_t shift = 0, filter_shift = 0;
 };
 
-// Which merges live_slots has, by rank, where it is not empty. Error(cartridge) unless they are merges of pair_table,
-// each where the search finds it.
-std::vector<bool> verify_live_slots(const Cartridge& cartridge, const MergeTables& tables);
+// Which merges reachable_slots has, by rank, where it is not empty. Error(cartridge) unless they are merges of
+// pair_table, each where the search finds it.
+std::vector<bool> verify_reachable_slots(const Cartridge& cartridge, const MergeTables& tables);
 
 }  // namespace crayon

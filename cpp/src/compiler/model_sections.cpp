@@ -151,8 +151,8 @@ void check_merges(const Cartridge& c, size_t prefix_size) {
                   product.slice(l.size, product.size).view() == r.slice(prefix_size, r.size).view(),
               "section merge_products has a product without the strings of its pair");
     }
-    if (!c.live_slots.empty())
-        check(verify_live_slots(c, tables) == seen, "section live_slots lacks a merge of section pair_table");
+    if (!c.reachable_slots.empty())
+        check(verify_reachable_slots(c, tables) == seen, "section reachable_slots lacks a merge of section pair_table");
     const Bytes pairs = c.section(Section::char_pairs);
     const std::vector<uint32_t> products(c.merge_products.begin(), c.merge_products.end());
     const auto bytes_of = [&](uint32_t id) { return c.bytes_of(id).view(); };
@@ -217,9 +217,9 @@ void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer) {
     writer->add_array(Section::pair_filter, tables.filter);
     const auto bytes_of = [&](uint32_t id) { return std::string_view(spec.tokens[id]); };
     writer->add_array(Section::char_pairs, char_pairs_of(tables.products, text_only, bytes_of));
-    const LiveMerges live = build_live_merges(tables.slots);
-    writer->add_array(Section::live_pilots, live.pilots);
-    writer->add_array(Section::live_slots, live.slots);
+    const ReachableMerges live = build_reachable_merges(tables.slots);
+    writer->add_array(Section::reachable_pilots, live.pilots);
+    writer->add_array(Section::reachable_slots, live.slots);
 }
 
 void verify_model_sections(const Cartridge& c) {
@@ -239,7 +239,7 @@ void verify_model_sections(const Cartridge& c) {
     if (is_bpe)
         check_merges(c, prefix.size());
     else
-        check(c.merge_products.empty() && c.pair_table.empty() && c.pair_filter.empty() && c.live_slots.empty() &&
+        check(c.merge_products.empty() && c.pair_table.empty() && c.pair_filter.empty() && c.reachable_slots.empty() &&
                   c.section(Section::char_pairs).empty(),
               "only a BPE model has merges");
     if (options.type == ModelType::unigram)

@@ -184,13 +184,13 @@ void check_merges(const Cartridge& c, const MergeTables& tables) {
 
 // Nothing but merges of pair_table, each where the search finds it; and all that happen.
 void check_live_merges(const Cartridge& c, const MergeTables& tables) {
-    if (c.live_slots.empty()) return;
-    const std::vector<bool> has = verify_live_slots(c, tables);
+    if (c.reachable_slots.empty()) return;
+    const std::vector<bool> has = verify_reachable_slots(c, tables);
     std::vector<std::string_view> tokens(c.program().n_ids);
     for (uint32_t id = 0; id < tokens.size(); ++id)
         if (is_model_token(c, id)) tokens[id] = c.bytes_of(id).view();
-    for (const uint32_t rank : live_ranks(tables, tokens))
-        check(has[rank], "section live_slots lacks a merge that happens");
+    for (const uint32_t rank : reachable_ranks(tables, tokens))
+        check(has[rank], "section reachable_slots lacks a merge that happens");
 }
 
 // Sound, and with just so many keys: when those that must be in it are found, it has no others.
@@ -294,7 +294,7 @@ void check_words(const Cartridge& c, const MergeTables& tables) {
 void check_match(const Cartridge& c) {
     for (const Section unused :
          {Section::merge_products, Section::pair_table, Section::pair_filter, Section::byte_pair_ranks,
-          Section::word_table, Section::live_pilots, Section::live_slots, Section::byte_cuts})
+          Section::word_table, Section::reachable_pilots, Section::reachable_slots, Section::byte_cuts})
         if (!c.section(unused).empty())
             fail(std::string("section ") + section_name(uint32_t(unused)) + " has no place in tables of longest match");
     for (uint32_t id = 0; id < c.program().n_ids; ++id)

@@ -25,7 +25,7 @@ std::vector<uint32_t> special_ids(const Added& added) {
 }
 
 // The ids from index `from` on are the model's.
-void name_unknown(UnknownIds unknown, size_t from, IdBuffer* out) {
+void map_unknown_ids(UnknownIds unknown, size_t from, IdBuffer* out) {
     if (unknown.first > kMaxIds) return;
     for (size_t i = from; i < out->size(); ++i) out->data()[i] = int32_t(unknown(uint32_t(out->data()[i])));
 }
@@ -43,7 +43,7 @@ void encode_words(const Engine::Impl& p, Bytes text, Scratch& s, IdBuffer* out) 
     p.pipeline.words_to_mark()->split(&list);
     const size_t before = out->size();
     p.pipeline.model->encode_words(text, list.pieces.data(), list.pieces.size(), s.model.get(), out);
-    name_unknown(p.unknown, before, out);
+    map_unknown_ids(p.unknown, before, out);
 }
 
 // Of a text before its spaces become U+2581: nothing that such a space has, and where it is looked for, few bytes.
@@ -123,7 +123,7 @@ bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s
     }
     const size_t before = out->size();
     if (!p.pipeline.model->encode_spaced(text, p.spaced->prepends && !continues, s.model.get(), out)) return false;
-    name_unknown(p.unknown, before, out);
+    map_unknown_ids(p.unknown, before, out);
     return true;
 }
 
@@ -283,7 +283,7 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
     const auto on_scanned = [&](Bytes piece, const Place&) {
         const size_t before = out->size();
         encode_segment(tables, prefixed(p, piece, s), s, out, nullptr);
-        name_unknown(p.unknown, before, out);
+        map_unknown_ids(p.unknown, before, out);
     };
     const auto on_text = [&](Bytes piece, const Place& place) {
         if (p.pipeline.words_to_mark() && place.unplaced == 0) return encode_words(p, piece, s, out);
@@ -291,11 +291,11 @@ void Engine::encode_inner_ids(Bytes text, bool special_as_text, Scratch& s, IdBu
         if (p.on_bytes()) {
             const size_t before = out->size();
             encode_pieces(tables, list.text.text, list.pieces, s, out, nullptr);
-            return name_unknown(p.unknown, before, out);
+            return map_unknown_ids(p.unknown, before, out);
         }
         const size_t before = out->size();
         p.pipeline.model->encode(Bytes(list.text.text), list.pieces.data(), list.pieces.size(), s.model.get(), out);
-        name_unknown(p.unknown, before, out);
+        map_unknown_ids(p.unknown, before, out);
     };
     const auto on_raw = [&](Bytes piece, bool goes_on) { return encode_spaced(p, piece, goes_on, s, out); };
     if (p.pipeline.scan != nullptr)
@@ -312,7 +312,7 @@ void Engine::encode_raw(Bytes data, Scratch& s, IdBuffer* out) const {
     if (is_greedy()) {
         const size_t before = out->size();
         encode_whole(tables, data, out);
-        return name_unknown(p.unknown, before, out);
+        return map_unknown_ids(p.unknown, before, out);
     }
     if (p.pipeline.scan != nullptr) return encode_segment(tables, data, s, out, nullptr);
     // A pre-tokenizer as it is written cuts text: what is valid goes through it, unless it would lose something.

@@ -38,20 +38,20 @@ WordEntry make_long(const SegmentTables& t, Bytes word, uint64_t hash, WordKey k
         at = s.ring.insert(word, hash, ids, count);
     }
     if (count <= kWordIds) return make_word_entry(key, ids, count);
-    return at != PieceRing::kNone ? entry_of_kind(key, kInRing, at) : entry_of_kind(key, kNotKept);
+    return at != PieceRing::kNone ? entry_of_kind(key, kInRing, at) : entry_of_kind(key, kUncached);
 }
 
 // The entry of a pretoken of up to kWordKeyBytes that a task made more ids of than an entry has room for.
 WordEntry keep_in_ring(const MergeTask& task, Bytes word, uint64_t hash, Scratch& s) {
     uint64_t at = s.ring.find(word, hash);
     if (at == PieceRing::kNone) at = s.ring.insert(word, hash, task.out, task.count);
-    return at != PieceRing::kNone ? entry_of_kind(task.word, kInRing, at) : entry_of_kind(task.word, kNotKept);
+    return at != PieceRing::kNone ? entry_of_kind(task.word, kInRing, at) : entry_of_kind(task.word, kUncached);
 }
 
 // Makes entries for what the cache did not have: for short pretokens from the cache's other places or from the word
 // table, and what is not there by merging, all together; then for long ones.
 template <typename WordAt>
-void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratch& s) {
+void resolve_misses(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratch& s) {
     auto& b = s.block;
     auto& m = s.missed;
     const WordEntry* const words = t.cartridge.word_table.data;
@@ -59,7 +59,7 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
     for (size_t j = 0; j < n_missed; ++j) {
         const WordKey key = b.keys[b.missed[j]];
         m.hashes[j] = word_hash(key.lo, key.hi);
-        prefetch(s.cache.beside(b.buckets[b.missed[j]]));
+        prefetch(s.cache.neighbour_bucket(b.buckets[b.missed[j]]));
         prefetch(words + 2 * (m.hashes[j] & bucket_mask));
     }
     size_t n_tasks = 0, n_waiting = 0, n_long = 0;
@@ -106,7 +106,7 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
             made = make_word_entry(task.word, task.out, task.count);
             continue;
         }
-        made = entry_of_kind(task.word, kNotKept);
+        made = entry_of_kind(task.word, kUncached);
         ask_ring(j);
         m.task[n_kept] = &task;
         m.waiting[n_kept++] = uint32_t(j);
@@ -121,7 +121,7 @@ void make_missed(const SegmentTables& t, size_t n_missed, WordAt word_at, Scratc
         const size_t j = m.longs[k], i = b.missed[j];
         const Bytes word = word_at(i);
         b.made[j] = word.size <= PieceRing::kLongest ? make_long(t, word, m.hashes[j], b.keys[i], s)
-                                                     : entry_of_kind({0, 0}, kNotKept);
+                                                     : entry_of_kind({0, 0}, kUncached);
     }
 }
 
@@ -159,7 +159,7 @@ inline void encode_block(const SegmentTables& t, Bytes text, size_t n, Words wor
     const auto word_at = [&](size_t i) { return text.slice(words.start(i), words.end(i)); };
     b.make_keys(text, n, words, s.cache, t.kernels);
     const size_t n_missed = b.look_up(n, s.cache, t.kernels);
-    if (n_missed > 0) make_missed(t, n_missed, word_at, s);
+    if (n_missed > 0) resolve_misses(t, n_missed, word_at, s);
     // No pretoken becomes more ids than it has bytes; up to three are written past what is needed.
     out->reserve_more(words.end(n - 1) - words.start(0) + kWordIds);
     int32_t* to = out->end();

@@ -47,7 +47,7 @@ class PieceIds {
         const auto piece_at = [&](size_t i) { return text.slice(pieces[i].start, pieces[i].end); };
         b.make_keys(text, n, PieceWords{pieces}, cache_, kernels_);
         const size_t n_missed = b.look_up(n, cache_, kernels_);
-        if (n_missed > 0) make_missed(n_missed, piece_at, make, ascii);
+        if (n_missed > 0) resolve_misses(n_missed, piece_at, make, ascii);
         // An entry's four ids are written, however many matter.
         out->reserve_more(n * kWordIds);
         int32_t* to = out->end();
@@ -72,9 +72,9 @@ class PieceIds {
     // by one, then what goes into the ring. Until it is there, an entry says that it is not kept, which is true if one
     // of the others cannot be made.
     template <typename PieceAt, typename Make>
-    void make_missed(size_t n_missed, PieceAt piece_at, Make&& make, const MergeTables* ascii) {
+    void resolve_misses(size_t n_missed, PieceAt piece_at, Make&& make, const MergeTables* ascii) {
         auto& b = block_;
-        for (size_t j = 0; j < n_missed; ++j) prefetch(cache_.beside(b.buckets[b.missed[j]]));
+        for (size_t j = 0; j < n_missed; ++j) prefetch(cache_.neighbour_bucket(b.buckets[b.missed[j]]));
         size_t n_tasks = 0, n_waiting = 0, n_left = 0;
         n_kept_ = 0;
         made_.clear();
@@ -125,7 +125,7 @@ class PieceIds {
         const WordKey key = b.keys[b.missed[j]];
         const bool is_long = piece.size - 1 >= kWordKeyBytes;
         if (is_long) {
-            b.made[j] = entry_of_kind({0, 0}, kNotKept);
+            b.made[j] = entry_of_kind({0, 0}, kUncached);
             if (piece.size > PieceRing::kLongest) return;
             const uint64_t at = ring_.find(piece, hashes_[j]);
             if (at != PieceRing::kNone) {
@@ -156,7 +156,7 @@ class PieceIds {
             block_.made[j] = make_word_entry(key, ids, count);
             return;
         }
-        block_.made[j] = entry_of_kind(key, kNotKept);
+        block_.made[j] = entry_of_kind(key, kUncached);
         if (count > kMostIds) return;
         if (piece.size <= kWordKeyBytes) ask_ring(j, piece);
         kept_[n_kept_++] = {uint32_t(j), uint32_t(made_.size()), uint32_t(count)};

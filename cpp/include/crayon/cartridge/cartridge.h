@@ -61,8 +61,8 @@ enum class Section : uint32_t {
     pair_filter = 19,            // uint64[power of two]: bit pair_hash(key) is set for every pair in pair_table
     scores = 20,                 // double[tokens of the model + 1], of a Unigram model; the least one last
     char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
-    live_pilots = 22,            // uint16[power of two], of BPE: see live_slot(); or empty
-    live_slots = 23,             // uint64[power of two], PairSlot: the merges that happen; or empty
+    reachable_pilots = 22,       // uint16[power of two], of BPE: see reachable_slot(); or empty
+    reachable_slots = 23,        // uint64[power of two], PairSlot: the merges that happen; or empty
     byte_cuts = 24,  // of byte-level tables with merges: what merging can join across the borders of characters
 };
 const char* section_name(uint32_t type);
@@ -183,8 +183,8 @@ class Cartridge {
     Array<uint16_t> token_trim;
     Array<uint64_t> pair_table, pair_filter, byte_cuts;
     Array<WordEntry> word_table;
-    Array<uint16_t> live_pilots;
-    Array<uint64_t> live_slots;
+    Array<uint16_t> reachable_pilots;
+    Array<uint64_t> reachable_slots;
     Array<AddedToken> added_tokens;
     Array<double> scores;
     Bytes token_bytes, metadata, components;

@@ -44,7 +44,7 @@ CRAYON_DEVICE inline uint64_t pair_hash(uint64_t key, uint32_t shift) {
 
 // The table of the merges that happen: the upper bits of key_hash(key) name a pilot, and this a pair's only slot.
 // `shift` = 32 - log2(slots).
-CRAYON_DEVICE inline uint32_t live_slot(uint64_t hash, uint32_t pilot, uint32_t shift) {
+CRAYON_DEVICE inline uint32_t reachable_slot(uint64_t hash, uint32_t pilot, uint32_t shift) {
     return uint32_t(hash >> 12) * (2 * pilot + 1) >> shift;
 }
 

@@ -11,16 +11,17 @@ namespace crayon {
 
 // What Engine::encode gives; unless it `is_whole`, all but the overflowing encodings, for which it takes the whole
 // text.
-struct Front {
+struct TruncatedHead {
     Encoding encoding;
     bool is_whole = true;
 };
 
 // A part of the text is enough where truncation cuts the end, of one text whose seams hold for offsets, and where no
 // text is an error.
-Front encode_front(const Engine& engine, const Input& input, const EncodeOptions& options, Scratch& scratch);
+TruncatedHead encode_truncated_head(const Engine& engine, const Input& input, const EncodeOptions& options,
+                                    Scratch& scratch);
 // The same of many, as encode_batch gives them.
-std::vector<Front> encode_fronts(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
-                                 size_t threads);
+std::vector<TruncatedHead> encode_truncated_heads(const Engine& engine, const std::vector<Input>& inputs,
+                                                  const EncodeOptions& options, size_t threads);
 
 }  // namespace crayon

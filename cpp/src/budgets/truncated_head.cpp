@@ -1,4 +1,4 @@
-#include "crayon/budgets/front.h"
+#include "crayon/budgets/truncated_head.h"
 
 #include <algorithm>
 #include <optional>
@@ -50,14 +50,15 @@ std::optional<Encoding> front_of(const Engine& engine, const Input& input, const
 
 }  // namespace
 
-Front encode_front(const Engine& engine, const Input& input, const EncodeOptions& options, Scratch& scratch) {
+TruncatedHead encode_truncated_head(const Engine& engine, const Input& input, const EncodeOptions& options,
+                                    Scratch& scratch) {
     if (std::optional<Encoding> front = front_of(engine, input, options, scratch)) return {std::move(*front), false};
     return {engine.encode(input.first, input.is_pair ? &input.second : nullptr, options, scratch)};
 }
 
-std::vector<Front> encode_fronts(const Engine& engine, const std::vector<Input>& inputs, const EncodeOptions& options,
-                                 size_t threads) {
-    std::vector<Front> out(inputs.size());
+std::vector<TruncatedHead> encode_truncated_heads(const Engine& engine, const std::vector<Input>& inputs,
+                                                  const EncodeOptions& options, size_t threads) {
+    std::vector<TruncatedHead> out(inputs.size());
     std::vector<size_t> cut;
     std::vector<Input> whole;
     size_t bytes = 0;
