@@ -29,7 +29,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 # Fixtures for the tests of every folder.
 from tests.support.cartridge_fixtures import every_case, longest, longest_case, merging, small, source  # noqa: F401
-from tests.support.libraries import importorskip
+from tests.support.examples import fewer_examples
+from tests.support.libraries import INSTALLED, importorskip
 from tests.support.refusing import refusing  # noqa: F401
 
 pytest.importorskip = importorskip  # every test file has it from here
@@ -58,6 +59,12 @@ SENTENCES = (
     "def encode(self, text: str) -> list[int]:\n    return [self.vocab[t] for t in text.split()]\n",
     "100% 🙂🙂 👩‍👩‍👧‍👦 ①②③ ½ ٣٤٥ e\u0301 \u00a0\u2003\u3000",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """README's command tries fewer examples than CI, which says what it has installed."""
+    if config.getoption("markexpr") == "not slow" and not INSTALLED:
+        fewer_examples()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -87,6 +87,7 @@ def test_what_comes_after_the_model_sees_the_whole(options: dict[str, object]) -
         same(got, one)
 
 
+@pytest.mark.slow
 def test_a_large_text_that_waited_is_encoded_in_parts() -> None:
     engine = reference_impl.open_engine(source("byte_level"))
     text = large_text(5)

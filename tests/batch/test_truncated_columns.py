@@ -107,6 +107,7 @@ def test_of_pairs(length: int, strategy: str, side: str) -> None:
         assert row(engine, first, second, truncation) == plain_row(engine, first, second, truncation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_plain_way_is_the_references(strategy: str, side: str) -> None:

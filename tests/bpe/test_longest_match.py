@@ -66,6 +66,7 @@ def test_the_shape_has_tables_of_its_own(both: reference_impl.Both) -> None:
         _core._testing.merge_pretoken(both.engine, b"ab", _core._testing.MergeWay.usual)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(reference_impl.texts_of(["ab", " a", "b", "é", "<m>", "[S]"], size=5), min_size=1, max_size=4),

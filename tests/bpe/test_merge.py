@@ -135,6 +135,7 @@ def test_a_chain_of_preemptions() -> None:
         assert applied[: stop - 1] == sorted(applied[: stop - 1], reverse=True)
 
 
+@pytest.mark.slow
 def test_fallback_on_many_vocabularies() -> None:
     """Shuffled merges over long texts: both the sweeps and the fallback are met, often."""
     rng = random.Random(5)
@@ -317,6 +318,7 @@ def test_runs_of_one_letter(order: str) -> None:
             assert _core._testing.merge_pretoken(both.engine, b"a" * size, way) == want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [True, False])
 def test_long_random_pretokens_equal_the_reference(ordered: bool) -> None:
     rng = random.Random(11)

@@ -17,18 +17,19 @@ from tests.support import cartridge_text_lies
 from tests.support.cartridge_cases import TEXTS, compiled, cutter, judged, nfc, parsed, patterns, rewritten, sections_of
 from tests.support.cartridge_lies import array, container_cases, content_cases, longest_match_cases
 from tests.support.cartridge_text import NAMES, text_source
+from tests.support.sampling import sampled
 
 
 def test_signed_containers(small: bytes, tmp_path: Path) -> None:
     assert_named(container_cases(small), "open", tmp_path)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 3))
 def test_signed_containers_of_text(name: str, tmp_path: Path) -> None:
     assert_named(cartridge_text_lies.opening_cases(name), "open", tmp_path)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 3))
 def test_signed_contents_of_text(name: str, tmp_path: Path) -> None:
     cases = cartridge_text_lies.content_cases(name)
     assert len(cases) > 60

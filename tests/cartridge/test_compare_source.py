@@ -26,12 +26,13 @@ from tests.support.cartridge_cases import TEXTS, child, compiled, parsed, rewrit
 from tests.support.cartridge_text import NAMES, text_source
 from tests.support.compile_rule import changed, document, places, replace_by, roberta_document
 from tests.support.reference_impl import Document
+from tests.support.sampling import sampled
 
 KINDS = ("gpt2_like", "llama3_like", "qwen_like", "roberta_like", "every_case", "longest_case", *NAMES)
 METADATA = '{"reference":"tokenizers"}'
 
 
-@pytest.fixture(scope="session", params=KINDS)
+@pytest.fixture(scope="session", params=sampled(KINDS, 3))
 def text(request: pytest.FixtureRequest) -> bytes:
     """The bytes of a tokenizer.json, one of every kind of vocabulary."""
     return source_of(request, request.param)

@@ -94,6 +94,7 @@ def test_what_is_whole_is_not_called_damaged(gpt2_like: Path) -> None:
     assert damage_of(many) is None  # a vocabulary has words of any kind
 
 
+@pytest.mark.slow
 def test_a_pointer_is_no_text_to_train_on_or_to_tokenize(tmp_path: Path) -> None:
     for name in ("x.txt", "x.jsonl", "x.jsonl.gz", "x.parquet", "x.arrow"):
         path = tmp_path / name

@@ -445,6 +445,7 @@ def test_model_tokens_made_special(both_with: Maker) -> None:
             assert both.engine.decode(ids, skip) == both.reference.decode(ids, skip)
 
 
+@pytest.mark.slow
 def test_many_tokens(both_with: Maker) -> None:
     """A thousand, as published vocabularies have: stamps, runs of spaces, names."""
     tokens = [AddedToken(f"<|{i / 50:.2f}|>", normalized=False) for i in range(1000)]

@@ -17,6 +17,7 @@ from crayon_hf.errors import TokenIdError
 from tests.components.test_decoders import PIECES
 from tests.support import reference_impl
 from tests.support.cartridge_text import NAMES, text_source
+from tests.support.sampling import sampled
 from tests.support.versions import shown_otherwise
 
 Component = dict[str, Any]
@@ -169,7 +170,7 @@ def test_the_table_says_the_same(name: str) -> None:
         assert fresh.decode(ids, False) == engine.decode(ids, False)
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", sampled(DECODERS, 6))
 def test_long_runs(name: str) -> None:
     engine, reference = engines(name)
     for first in range(0, len(TOKENS), 7):

@@ -128,6 +128,7 @@ def test_around_the_size_of_blocks(gpt2_both: reference_impl.Both, word: str) ->
         gpt2_both.check(f" {word}" * count)
 
 
+@pytest.mark.slow
 def test_more_words_than_the_cache_holds(gpt2_both: reference_impl.Both) -> None:
     """Words of more than one token fall out of the cache, and come back."""
     rng = random.Random(8)

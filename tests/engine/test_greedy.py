@@ -261,6 +261,7 @@ def test_threads(gpt2_like: Path) -> None:
         assert [i for row in columns["input_ids"] for i in row] == flat.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", " ", "\x00"])
 def test_a_megabyte_of_one_character(unit: str, gpt2_like: Path) -> None:
     document = json.loads(gpt2_like.read_text(encoding="utf-8"))

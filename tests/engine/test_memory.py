@@ -130,6 +130,7 @@ def test_memory_is_bounded_on_new_words(cartridge: Path, threads: int) -> None:
     assert grown < 20 * threads + 40
 
 
+@pytest.mark.slow
 @pytest.mark.measures_memory
 @linux
 def test_memory_of_a_large_text_is_given_back(cartridge: Path) -> None:
@@ -254,6 +255,7 @@ def test_white_space_that_every_token_could_take(
     assert count == (1 if len(flags) == 2 else 1 << 20)
 
 
+@pytest.mark.slow
 def test_a_preempted_sweep_of_a_megabyte(tmp_path: Path, cpu: str) -> None:
     """Every merge of (a, b) makes a pair that comes first: sweeps alone would start over half a million times."""
     path = tmp_path / "preempting.dat"

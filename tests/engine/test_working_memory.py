@@ -48,6 +48,7 @@ def made() -> int:
     return _core.working_memory()["scratches_made"]
 
 
+@pytest.mark.slow
 def test_each_thread_of_a_batch_finds_what_it_had(engine: _core.Engine) -> None:
     batch, before = texts(), made()
     want = engine.encode_lists(batch, threads=1)
@@ -122,6 +123,7 @@ def test_the_memory_of_a_large_result_is_used_again(engine: _core.Engine) -> Non
     assert _core.working_memory()["bytes"] == 0
 
 
+@pytest.mark.slow
 def test_an_engine_that_goes_leaves_nothing(engine: _core.Engine) -> None:
     for seed in range(5):
         other = reference_impl.open_engine(trained("word_piece" if seed % 2 else "byte_level"))
@@ -156,6 +158,7 @@ def test_all_engines_together_keep_to_the_limit() -> None:
     assert _core.working_memory()["scratches"] >= 1
 
 
+@pytest.mark.slow
 def test_what_was_used_last_stays_within_the_limit() -> None:
     engines = [reference_impl.open_engine(trained("byte_level")) for _ in range(3)]
     for seed, each in enumerate(engines):

@@ -29,11 +29,16 @@ def _small_vocabularies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRAYON_SHARED", raising=False)
 
 
+_SLOW = [pytest.mark.slow]  # pyarrow reads some of them
 _AS_ADDED = since((0, 23), "decodes an added token that is normalized as it was added")
 
 
 @pytest.mark.parametrize(
-    "target", [pytest.param(one, id=one.name, marks=[_AS_ADDED] * (one.name == "encode")) for one in TARGETS]
+    "target",
+    [
+        pytest.param(one, id=one.name, marks=[_AS_ADDED] * (one.name == "encode") + _SLOW * (one.name == "corpora"))
+        for one in TARGETS
+    ],
 )
 def test_kept_inputs(target: Target) -> None:
     inputs = target.inputs()
@@ -45,7 +50,9 @@ def test_kept_inputs(target: Target) -> None:
         one_input(path.read_bytes())
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=[target.name for target in TARGETS])
+@pytest.mark.parametrize(
+    "target", [pytest.param(one, id=one.name, marks=_SLOW * (one.name == "corpora")) for one in TARGETS]
+)
 def test_any_bytes_are_a_case(target: Target) -> None:
     one_input = drive.target(target.name).one_input
     for data in (b"", b"\0", b"\xff" * 9, bytes(range(40)), b"{}", b"[" * 200):

@@ -311,6 +311,7 @@ def job_of(tmp_path: Path, vocabulary: Path, **more: Any) -> Job:
     )
 
 
+@pytest.mark.slow
 def test_a_job_is_sent_as_it_is(tmp_path: Path, llama3_like: Path) -> None:
     job = job_of(tmp_path, llama3_like, tasks=("a", "b"))
     assert Job.from_json(json.loads(json.dumps(job.to_json()))) == job
@@ -324,6 +325,7 @@ def test_no_task_is_begun_when_time_is_over(tmp_path: Path, llama3_like: Path) -
     assert seen == [*job.tasks]
 
 
+@pytest.mark.slow
 def test_a_device_that_cannot_be_opened(tmp_path: Path, llama3_like: Path) -> None:
     job = job_of(tmp_path, llama3_like, tasks=("generated strings: gpt2 pattern",), device="cuda:99")
     first, second = run_tasks(job, tmp_path / "log", lambda result: None)
@@ -414,6 +416,7 @@ def open(index):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(building.is_built("cuda"), reason="the package has a module for CUDA")
 def test_a_module_that_was_built_beside_the_package(tmp_path: Path, llama3_like: Path) -> None:
     """Processes that are told of its directory import it, and say what it says."""

@@ -19,6 +19,7 @@ from tests.hostile.case import ACCEPTED, CARTRIDGE, Case
 from tests.hostile.make import PARTS, make
 from tests.hostile.promises import pattern_of, promised
 from tests.support.cartridge_text import text_source
+from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits of processes")
 
@@ -53,7 +54,7 @@ def goods(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(directory / name) for name in files]
 
 
-@pytest.fixture(scope="module", params=list(PARTS))
+@pytest.fixture(scope="module", params=sampled(PARTS, 2))
 def gallery(request: pytest.FixtureRequest, goods: list[str], tmp_path_factory: pytest.TempPathFactory) -> Gallery:
     part: str = request.param
     return Gallery(part, make(tmp_path_factory.mktemp(part), PARTS[part]()), goods)

@@ -106,6 +106,7 @@ def test_without_matplotlib(hub: LocalHub, home: Path, source: Path) -> None:
 # -- what is published
 
 
+@pytest.mark.slow
 def test_a_new_repository(hub: LocalHub, publish: Publish, source: Path, tmp_path: Path, gpt2_like: Path) -> None:
     report = report_file(source, tmp_path / "with-speeds.json", agreeing())
     done = publish(REPO, "--from", str(source), "--report", report, "--json")
@@ -139,6 +140,7 @@ def test_a_new_repository(hub: LocalHub, publish: Publish, source: Path, tmp_pat
     assert not hub.storage.repository(REPO).private
 
 
+@pytest.mark.slow
 def test_it_opens_with_the_same_ids(hub: LocalHub, publish: Publish, source: Path, report: str, tmp_path: Path) -> None:
     import tokenizers
     import transformers
@@ -234,12 +236,14 @@ def test_a_branch(hub: LocalHub, publish: Publish, source: Path, report: str) ->
     assert json.loads(again.stdout)["files"] == []
 
 
+@pytest.mark.slow
 def test_a_branch_of_a_new_repository(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     publish(REPO, "--from", str(source), "--report", report, "--revision", "v1")
     assert hub.files(REPO) == []
     assert set(OURS) <= set(hub.files(REPO, "v1"))
 
 
+@pytest.mark.slow
 def test_a_pull_request(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     before = hub.commit("stranger/model", {"README.md": b"text\n", "tokenizer.json": b"{}"})
     done = publish("stranger/model", "--from", str(source), "--report", report, "--create-pr", "--json")
@@ -250,6 +254,7 @@ def test_a_pull_request(hub: LocalHub, publish: Publish, source: Path, report: s
     assert set(OURS) <= set(hub.files("stranger/model", "refs/pr/1"))
 
 
+@pytest.mark.slow
 def test_a_pull_request_to_nothing(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     message = failure(publish(REPO, "--from", str(source), "--report", report, "--create-pr", check=False))
     assert message.startswith(f"{REPO}: there is no such repository")
@@ -321,6 +326,7 @@ def test_somebody_else_pushes_meanwhile(hub: LocalHub, home: Path, publish: Publ
     assert "second" in hub.read(REPO, "README.md").decode()
 
 
+@pytest.mark.slow
 def test_a_report_that_does_not_vouch_for_it(source: Path, tmp_path: Path) -> None:
     said = {
         "differs": "does not agree fully: 3 of",
@@ -370,6 +376,7 @@ def test_no_name_of_a_repository(repo: str, source: Path) -> None:
         crayon_hf.publish(repo, source)
 
 
+@pytest.mark.slow
 def test_a_license_that_contradicts(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     before = hub.commit(REPO, {"README.md": b"---\nlicense: mit\n---\n"})
     arguments = [REPO, "--from", str(source), "--report", report, "--license"]
@@ -389,6 +396,7 @@ def test_a_source_without_a_tokenizer(hub: LocalHub, publish: Publish) -> None:
 # -- other sources
 
 
+@pytest.mark.slow
 def test_another_repository(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     files = {"tokenizer.json": (source / "tokenizer.json").read_bytes(), **JUNK}
     card = b"---\nlicense: other\nlicense_name: theirs\nlicense_link: LICENSE\n---\ntext\n"
@@ -539,6 +547,7 @@ def test_what_is_a_tokenizer_file(name: str, is_one: bool) -> None:
     assert staging.is_tokenizer_file(name) == is_one
 
 
+@pytest.mark.slow
 def test_no_license_is_said(hub: LocalHub, publish: Publish, source: Path, report: str) -> None:
     (source / "README.md").unlink()
     done = publish(REPO, "--from", str(source), "--report", report)

@@ -66,6 +66,7 @@ def methods(value: type) -> Iterator[tuple[str, Any]]:
             yield name, inspect.getattr_static(value, name)
 
 
+@pytest.mark.slow
 @before_1("transformers beside it")
 def test_every_public_name_is_explained() -> None:
     """By a docstring with an example, or with a page that has one; methods by a docstring."""
@@ -82,6 +83,7 @@ def test_every_public_name_is_explained() -> None:
             assert said.strip(), f"{name}.{method} has no docstring"
 
 
+@pytest.mark.slow
 @before_1("transformers beside it")
 def test_every_public_name_is_in_the_reference() -> None:
     text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")

@@ -73,9 +73,11 @@ SIMULATORS = (
 KNOWN = {device.name: device for device in (HOST, *SIMULATORS, GpuDevice("cuda"), GpuDevice("rocm"))}
 
 
-def chosen() -> list[GpuDevice]:
-    """Those that CRAYON_TEST_DEVICES lists; without it, what every machine has."""
-    names = os.environ.get("CRAYON_TEST_DEVICES") or "host,simulator"
+def chosen() -> list[Any]:
+    """Those that CRAYON_TEST_DEVICES lists, for ``parametrize``; without it, what every machine has."""
+    names = os.environ.get("CRAYON_TEST_DEVICES")
+    if names is None:
+        return [HOST, pytest.param(KNOWN["simulator"], marks=pytest.mark.slow)]
     return [KNOWN[name.strip()] for name in names.split(",")]
 
 

@@ -96,7 +96,7 @@ def file_of(directory: Path, name: str, data: bytes) -> InputFile:
     most=st.integers(1, 300) | st.just(1 << 20),
     policy=st.sampled_from(POLICIES),
     template=st.sampled_from([None, None, "{title}: {text}", "{text}{text}!"]),
-    packing=st.sampled_from(["", "", ".gz", ".zst"]),
+    packing=st.sampled_from(["", "", ".gz", ".lzma"]),
     records=st.sampled_from([None, 1, 2, 7]),
 )
 @settings(max_examples=250, deadline=None)

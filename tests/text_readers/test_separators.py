@@ -46,6 +46,7 @@ def test_what_is_no_escape(text: str, message: str) -> None:
         unescaped(text)
 
 
+@pytest.mark.slow
 def test_settings_and_the_files_that_they_are_for() -> None:
     """By names alone: none of these files is there."""
     text, lines, table = (InputFile(name, 1) for name in ("a.txt.gz", "b.jsonl", "c.parquet"))

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from crayon_hf import FormatError, MissingExtraError
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, ShardWriter, Vocabulary, groups
 from tests.corpora.formats.format_cases import LARGE, SMALL, arrays, document_set, tree, write
+from tests.corpora.job.job_cases import FORMAT_CASES
 
 DOCUMENTS = document_set("random1", SMALL.largest_id)
 IDS, SPLITS = arrays(DOCUMENTS, np.dtype(np.int64))
 
-every_format = pytest.mark.parametrize("name", FORMATS)
+every_format = pytest.mark.parametrize("name", FORMAT_CASES)
 
 
 def opened(name: str, prefix: Path, vocabulary: Vocabulary = SMALL) -> ShardWriter:

@@ -13,6 +13,7 @@ import pytest
 
 from crayon_hf.corpora.formats import FORMATS, ShardSettings, output, remove_leftovers
 from tests.corpora.formats.format_cases import SMALL, tree, write
+from tests.corpora.job.job_cases import FORMAT_CASES
 
 ALIVE = """
 import sys, time
@@ -36,7 +37,7 @@ for _ in range(40):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_CASES)
 def test_a_process_that_writes_and_is_killed(name: str, tmp_path: Path) -> None:
     """While it lives what it writes stays, even when the same shard is written by another; then it goes."""
     command = [sys.executable, "-c", ALIVE, name, str(tmp_path / "x")]
@@ -55,7 +56,7 @@ def test_a_process_that_writes_and_is_killed(name: str, tmp_path: Path) -> None:
     assert tree(tmp_path) == {path: data for path, data in finished.items() if "crayon-tmp" not in path}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_CASES)
 def test_what_opening_removes(name: str, tmp_path: Path) -> None:
     """Leftovers of this shard; not those of others, and nothing that has only a similar name."""
     ours = [f".{Path(path).name}.123-0123456789ab.crayon-tmp" for path in FORMATS[name].files("x")]
@@ -76,7 +77,7 @@ def test_what_opening_removes(name: str, tmp_path: Path) -> None:
     assert set(os.listdir(tmp_path)) == set(others[2:])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_CASES)
 def test_two_writers_of_one_shard(name: str, tmp_path: Path) -> None:
     """As when an engine tries a task again while the first attempt still runs: each has its own files."""
     ids, splits = np.arange(10, dtype=np.int32), np.array([0, 4, 10], np.int64)

@@ -43,7 +43,7 @@ def spoil(path: Path, line: bytes = b"{oops\n") -> None:
         ({"max_document_bytes": 1 << 41}, OverflowError, "max_document_bytes"),
         ({"input_format": "text", "template": "{text}"}, ValueError, "column and template are for files with columns"),
         ({"separator": "--"}, CorpusError, "a separator is for text files"),
-        ({"input_format": "parquet"}, CorpusError, "0.jsonl"),
+        pytest.param({"input_format": "parquet"}, CorpusError, "0.jsonl", marks=pytest.mark.slow),
     ],
 )
 def test_a_mistake_costs_nothing(

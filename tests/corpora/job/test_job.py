@@ -154,6 +154,7 @@ def test_files_of_others(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
         job(inputs, out / "notes.txt", gpt2_like)
 
 
+@pytest.mark.slow
 def test_an_output_within_the_inputs(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     """What a job writes is not what it reads, the second time."""
     shutil.copytree(inputs, tmp_path / "in")

@@ -104,7 +104,7 @@ def test_a_delegated_tokenizer(inputs: Path, texts: list[str], gpt2_like: Path, 
 
 
 @pytest.mark.concurrency
-@pytest.mark.parametrize("format", ["megatron", "datatrove", "parquet"])
+@pytest.mark.parametrize("format", ["megatron", "datatrove", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_bytes_do_not_depend_on_batches_and_threads(inputs: Path, gpt2_like: Path, tmp_path: Path, format: str) -> None:
     found = []
     for i, (batch_bytes, threads) in enumerate([(1, 1), (700, 2), (4096, 3), (1 << 24, 0)]):

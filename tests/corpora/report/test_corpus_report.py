@@ -183,6 +183,7 @@ def test_without_the_tokenizer(inputs: Path, gpt2_like: Path, llama3_like: Path,
     assert make_report(out) == bare  # another one has the name now
 
 
+@pytest.mark.slow
 def test_what_is_no_finished_directory(inputs: Path, gpt2_like: Path, tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"has no manifest.json of crayon-hf tokenize"):
         make_report(tmp_path)
@@ -226,6 +227,7 @@ def test_what_was_left_out(inputs: Path, gpt2_like: Path, tmp_path: Path) -> Non
     assert make_report(out / "held-out").counts == report.held_out
 
 
+@pytest.mark.slow
 def test_command(inputs: Path, gpt2_like: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = job(inputs, tmp_path / "out", gpt2_like, "parquet")
     command = ["corpus-report", str(out)]
