@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gguf
 import pytest
 
 import parity.llama_cpp.__main__ as suite
 from crayon_hf import Tokenizer
-
-gguf = pytest.importorskip("gguf")
 
 TEXTS = ["one", "", "two\nlines", "three more words"]
 
