@@ -16,8 +16,8 @@ def needed(what: str, extra: str, package: str = "") -> Iterator[None]:
     `what` begins the message, as in "reading parquet"; `extra` is the one of ours that has the package. One that no
     extra has is installed by the name `package`, and `extra` is empty.
 
-    >>> with needed("reading parquet", "corpora"):
-    ...     import pyarrow
+    >>> with needed("reading addresses", "corpora"):
+    ...     import fsspec
     """
     try:
         yield

@@ -321,7 +321,8 @@ def reachable_slots(cartridge: plain.Cartridge) -> bytes:
     while True:
         places *= 2
         slots = {
-            plain.reachable_home(left, right, 0, places): (left, right, rank) for rank, left, right, _ in live(cartridge)
+            plain.reachable_home(left, right, 0, places): (left, right, rank)
+            for rank, left, right, _ in live(cartridge)
         }
         if len(slots) == len(live(cartridge)):
             break

@@ -17,7 +17,7 @@ tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
 TESTS = ROOT / "tests"
-LIGHT = {"crayon", "fsspec", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
+LIGHT = {"crayon", "fsspec", "gguf", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
 """What a whole file may ask for and run in README's command: all of it is in requirements.txt, or Python's."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}

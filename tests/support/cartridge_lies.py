@@ -119,7 +119,9 @@ def reachable_lies(
         "a merge of other tokens": {filled: slot ^ 1 << 43},
         "a merge of ids out of range": {filled: slot | (2**42 - 2) << 22},
     }
-    return {name: ("reachable_slots", array(data, "reachable_slots", "Q", changes)) for name, changes in wrong.items()} | {
+    return {
+        name: ("reachable_slots", array(data, "reachable_slots", "Q", changes)) for name, changes in wrong.items()
+    } | {
         "no merges that happen": ("reachable_slots", b"\xff" * 8 * len(c.reachable_slots)),
         "reachable_slots of three": ("reachable_slots", contents["reachable_slots"][:24]),
         "reachable_slots of 2^23": ("reachable_slots", b"\xff" * 2**26),

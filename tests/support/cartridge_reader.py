@@ -9,8 +9,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.support.cartridge_hash import reachable_home as reachable_home
 from tests.support.cartridge_hash import pair_home as pair_home
+from tests.support.cartridge_hash import reachable_home as reachable_home
 from tests.support.cartridge_hash import word_home as word_home
 from tests.support.cartridge_hash import word_key as word_key
 from tests.support.cartridge_hash import xxh64 as xxh64

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support import cartridge_reader as plain
 from tests.support.cartridge_cases import compiled, rewritten, sections_of
-from tests.support.cartridge_lies import array, components, reachable_lies, program, read_program, trie_of
+from tests.support.cartridge_lies import array, components, program, reachable_lies, read_program, trie_of
 from tests.support.cartridge_text import text_source
 
 Contents = bytes | dict[str, bytes | None]

@@ -107,7 +107,7 @@ def test_ids_of_another_dtype(name: str, tmp_path: Path) -> None:
     [
         ("megatron", Vocabulary(65499, 65536)),
         ("datatrove", Vocabulary(65536, 65536)),
-        ("arrow", Vocabulary(10, 1 << 31)),
+        pytest.param("arrow", Vocabulary(10, 1 << 31), marks=pytest.mark.slow),
         ("bin", Vocabulary(10, 1 << 32)),
     ],
 )
