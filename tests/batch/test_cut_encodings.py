@@ -9,7 +9,6 @@ from tokenizers import AddedToken, Tokenizer
 
 from crayon_hf import _core
 from tests.support import reference_impl
-from tests.support.sampling import sampled
 from tests.support.stand_in_cases import trained
 
 cpu = reference_impl.cpu
@@ -49,7 +48,8 @@ def same(got: _core.Encoding, want: _core.Encoding) -> None:
         assert (ours.ids, ours.offsets) == (theirs.ids, theirs.offsets)
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_as_one_thread_makes_them(kind: str) -> None:
     engine = reference_impl.open_engine(source(kind))
     batch = ["some words", large_text(1), "", "more"]

@@ -123,6 +123,7 @@ def border_words() -> list[bytes]:
     return [b" " + b"a" * (size - 2) + last for size in sizes for last in (b"a", b"b", b"z")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merges", [0, 1, 200], ids=lambda n: f"{n} merges")
 @pytest.mark.parametrize("ids", ["narrow", "wide"])
 def test_sizes(merges: int, ids: str) -> None:

@@ -121,6 +121,7 @@ def test_every_truncation_is_refused(whole: bytes, whole_file: Path, tmp_path: P
         _core.Engine.from_bytes(whole + b"\0" * 64)
 
 
+@pytest.mark.slow
 def test_every_flip_is_refused(whole: bytes, whole_file: Path, tmp_path: Path) -> None:
     """In header and table each byte, with and without verify; in each section and each gap between them some."""
     rng = random.Random(3)

@@ -146,4 +146,4 @@ def test_transformers(tmp_path: Path, gpt2_like: Path) -> None:
         "from transformers import PreTrainedTokenizerFast\n"
         "print(type(PreTrainedTokenizerFast(tokenizer_file=sys.argv[1])._tokenizer).__module__)\n"
     )
-    assert run(*CRAYON, script, gpt2_like).stdout == "crayon_hf.tokenizer\n"
+    assert run(*CRAYON, script, gpt2_like).stdout == "crayon_hf.tokenizer.tokenizer\n"

@@ -99,6 +99,7 @@ def test_files_and_options(here: Path) -> None:
     assert saved(here, "narrow.json") == expected.to_str()
 
 
+@pytest.mark.slow
 def test_columns_and_standard_input(here: Path) -> None:
     records = "".join(json.dumps({"body": line}) + "\n" for line in TEXT.splitlines(keepends=True))
     with gzip.open(here / "c.jsonl.gz", "wt", encoding="utf-8") as file:
@@ -175,6 +176,7 @@ def test_a_directory(here: Path) -> None:
     assert run(here, "empty", "-o", "out", "--format", "text", "--vocab-size", "300").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", ["bpe", *(pytest.param(name, marks=before_1("trainer of these")) for name in ("wordpiece", "wordlevel"))]
 )

@@ -148,6 +148,7 @@ def test_any_text(text: str) -> None:
         assert reference_nfc(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [30, 31, 32, 33, 1_000, 100_000])
 def test_long_runs_of_marks(length: int, per_character: Tokenizer) -> None:
     rng = random.Random(length)

@@ -239,6 +239,7 @@ def test_regex_replacements(pattern: str, content: str) -> None:
         check(sequence(component, {"type": "Lowercase"}), text)
 
 
+@pytest.mark.slow
 def test_text_inserted_at_the_start_stops_what_follows() -> None:
     """The reference panics there; we raise, with alignments or without."""
     for first in (prepend(""), replace("", "x")):
@@ -284,6 +285,7 @@ def test_leaves_is_not_idle() -> None:
     assert not _core._testing.normalizer_leaves(json.dumps(prepend("")), plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [7, 8, 9, 100_000])
 def test_long_runs(length: int) -> None:
     rng = random.Random(length)

@@ -294,6 +294,7 @@ def test_flat_files_are_profiles(made: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Tokenizer.from_profile("science").engine_report()["cartridge"] == str(made / "science.dat")
 
 
+@pytest.mark.slow
 def test_other_sources(sources: dict[str, Path], tmp_path: Path, made: Path) -> None:
     """A rank file with its pattern, and a repository of the Hub at a commit."""
     pytest.importorskip("huggingface_hub")

@@ -123,6 +123,7 @@ def test_repository(sources: dict[str, Path], tmp_path: Path) -> None:
     check(tmp_path / "here")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="no reader of TOML")
 def test_catalogue(tmp_path: Path) -> None:
     (tmp_path / "conversion").mkdir()

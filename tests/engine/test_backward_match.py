@@ -130,6 +130,7 @@ print(len(engine.encode_ids("a" * 4_000_000)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(name: str) -> None:
     """What walks from each place would take hours, in a process that has seconds."""

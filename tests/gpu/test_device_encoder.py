@@ -361,6 +361,7 @@ def test_views_give_their_memory_to_the_device_itself(engine):
     assert released(np.from_dlpack) == 3
 
 
+@pytest.mark.slow
 def test_pinned_memory_is_bounded(engine):
     """Ids reach the host in slices."""
     device = _core._testing.host_device(1 << 30)
@@ -398,6 +399,7 @@ def test_trim_gives_memory_back(engine):
     assert_same(encoder.encode_ragged(TEXTS), engine.encode_ragged(TEXTS))
 
 
+@pytest.mark.slow
 def test_a_wait_that_fails_leaves_no_copy_on_its_way(engine):
     """What is copied from and to memory of ours is done before that goes."""
     texts = ["<|eot_id|> is the CPU's", words(40_000), *["y" * 60_000] * 8, "x" * 3000]

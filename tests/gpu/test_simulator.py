@@ -129,6 +129,7 @@ def test_orders_are_those_of_seeds(programs: dict[str, Path]) -> None:
     assert again == orders
 
 
+@pytest.mark.slow
 def test_a_device_says_which_kernel_is_wrong(llama3_like: Path, tmp_path: Path) -> None:
     patched = tmp_path / "cpp"
     shutil.copytree(ROOT / "cpp" / "gpu", patched / "gpu")

@@ -48,6 +48,7 @@ def ask(run: Client, hub: LocalHub, code: str, home: Path, **environment: Any) -
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_what_goes_up_comes_down_elsewhere(hub: LocalHub, tmp_path: Path, run_client: Client) -> None:
     files = {
         "tokenizer.json": '{"ü": 1}'.encode() * 50,
@@ -260,6 +261,7 @@ said["bin"], said["txt"] = (h.hf_hub_download("user/repo", name) for name in ("l
     assert [r.headers.get("range") for r in hub.asked("GET", "less.txt")] == [None, None, None]
 
 
+@pytest.mark.slow
 def test_offline_the_cache_is_all_there_is(hub: LocalHub, tmp_path: Path, run_client: Client) -> None:
     hub.commit("user/repo", {"file.txt": b"kept"})
     code = """

@@ -351,6 +351,7 @@ print(json.dumps([
     assert user.pull("user/hidden", "--token", hub.read_token, token=None)["origin"] == "repository"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["tokenizer.dat", "tokenizer.json"])
 def test_damaged_on_the_way(hub: LocalHub, user: Client, gpt2_like: Path, file: str) -> None:
     """The client looks at sizes alone: a byte that is another one would stay in its cache for good."""

@@ -249,6 +249,7 @@ def test_random_cases_are_the_same_for_a_seed_and_differ_between_seeds() -> None
     assert len({random_case(seed).json for seed in range(1, 60)}) == 59
 
 
+@pytest.mark.slow
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     assert command.main(["--itself", "--only", "model/word", "--seeds", "2", "--strings", "2"]) == 0
     assert capsys.readouterr().out == "16 tokenizers: all agree\n"

@@ -146,6 +146,7 @@ def test_lost_characters() -> None:
             lost_characters("aé", ids, tokens)
 
 
+@pytest.mark.slow
 def test_speed(crayon: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "own.txt"
     text.write_text("the thesis\n" * 300, encoding="utf-8")

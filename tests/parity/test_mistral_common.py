@@ -11,6 +11,8 @@ import parity.mistral_common.__main__ as suite
 from crayon_hf import Tokenizer
 from parity.pairs import CallsSide, our_side
 
+pytestmark = pytest.mark.slow
+
 
 def test_agreement(capsys: pytest.CaptureFixture[str]) -> None:
     assert suite.main([suite.shipped()[0], "--strings", "200"]) == 0

@@ -68,6 +68,7 @@ def test_the_same_run_gives_the_same_inputs(gpt2_like: Path) -> None:
     assert counts(1) == counts(1) != counts(2)
 
 
+@pytest.mark.slow
 def test_a_difference_has_its_smallest_input(gpt2_like: Path, stand_in: ModuleType) -> None:
     report = make_report(str(gpt2_like), **{**SMALL, "strings": 400, "ours": "parity_stand_in:wrong_ids"})
     assert not report.agreed

@@ -41,6 +41,7 @@ def test_agreement_is_zero(gpt2_like: Path, stand_in: ModuleType, text_file: Pat
     assert printed.splitlines()[-1] == f"all agree with tokenizers {version('tokenizers')}: 12 suites, 744 inputs"
 
 
+@pytest.mark.slow
 def test_everything_shares_windows_out(
     gpt2_like: Path, stand_in: ModuleType, text_file: Path, tmp_path: Path, capfd: Any
 ) -> None:
@@ -133,6 +134,7 @@ def test_several_vocabularies_at_one_time(gpt2_like: Path, qwen_like: Path, stan
     assert ": 2 suites, 120 inputs" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_reference_is_kept_and_used_again(gpt2_like: Path, stand_in: ModuleType, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     arguments = [str(gpt2_like), "--strings", "60", "--tokens", "0", "--reference-cache", str(kept)]

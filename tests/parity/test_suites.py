@@ -91,7 +91,7 @@ def targets(tmp_path: Path, gpt2_like: Path) -> dict[str, list[str]]:
 
 
 @before_1("transformers beside it")
-@pytest.mark.parametrize("name", ["tokenizers", "tiktoken", "transformers"])
+@pytest.mark.parametrize("name", ["tokenizers", "tiktoken", pytest.param("transformers", marks=pytest.mark.slow)])
 def test_a_planted_difference(
     targets: dict[str, list[str]], stand_in: ModuleType, tmp_path: Path, capfd: Any, name: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_planted_difference(
 
 
 @before_1("transformers beside it")
-@pytest.mark.parametrize("name", ["tokenizers", "tiktoken", "transformers"])
+@pytest.mark.parametrize("name", ["tokenizers", "tiktoken", pytest.param("transformers", marks=pytest.mark.slow)])
 def test_ours_agrees(targets: dict[str, list[str]], capfd: Any, name: str) -> None:
     every = ["--everything"] if name != "tiktoken" else ["--bytes", "50"]
     assert main([name, *targets[name], "--strings", "60", *every]) == 0, capfd.readouterr().out

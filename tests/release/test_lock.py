@@ -17,7 +17,7 @@ tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 ROOT = lock.TREE
 TESTS = ROOT / "tests"
-LIGHT = {"crayon", "fsspec", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
+LIGHT = {"crayon", "fsspec", "gguf", "huggingface_hub", "sentencepiece", "pybind11", "setuptools", "tomllib"}
 """What a whole file may ask for and run in README's command: all of it is in requirements.txt, or Python's."""
 PLACES = [
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.9", "sys_platform": system, **machine}
@@ -69,12 +69,14 @@ def test_crayon_is_the_release_of_its_papers() -> None:
     assert lock.pinned()["xerv-crayon"] == "5.3.8"
 
 
-@pytest.mark.skipif(not INSTALLED, reason="CRAYON_TESTS does not say that the lock was installed")
-def test_what_is_installed_is_the_locks() -> None:
+@pytest.mark.parametrize("installed", ["light", pytest.param("all", marks=pytest.mark.slow)])
+def test_what_is_installed_is_the_locks(installed: str) -> None:
     """In full: what the files list is there, and each package of the lock that is there has its version."""
+    if installed != INSTALLED:
+        pytest.skip(f"CRAYON_TESTS is not {installed}")
     pinned = lock.pinned()
     found = dict(lock.installed(pinned))
-    files = lock.INPUTS[:2] if INSTALLED == "all" else lock.INPUTS[:1]
+    files = lock.INPUTS[:2] if installed == "all" else lock.INPUTS[:1]
     names = {canonicalize_name(each.name) for file in files for each in lock.requirements(file) if holds_here(each)}
     assert names - set(found) == set()
     different = {name: (found[name], pinned[name]) for name in found if found[name].partition("+")[0] != pinned[name]}

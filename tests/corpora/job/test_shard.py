@@ -168,6 +168,7 @@ def bad_corpus(path: Path) -> list[tuple[int, str]]:
     return bad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_bad_records_are_counted_and_listed(gpt2_like: Path, tmp_path: Path, policy: str, shuffle: bool) -> None:
