@@ -14,10 +14,13 @@ from native_build import INCLUDES, ROOT, Ninja, load_extension
 
 from crayon_hf import DeviceLostError, Tokenizer, _core
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None,
-    reason="the simulator is for Linux with a C++ compiler",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux") or shutil.which(gpu_simulator.compiler()[0]) is None,
+        reason="the simulator is for Linux with a C++ compiler",
+    ),
+]
 SOURCE = "tests/gpu/simulator/lanes.cpp"
 ANYTHING = 0xA5A5A5A5
 

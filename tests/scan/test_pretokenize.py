@@ -17,6 +17,7 @@ from tiktoken_ext import openai_public
 
 from crayon_hf import _core
 from tests.support.reference_impl import KIMI_PATTERN
+from tests.support.sampling import sampled
 
 sys.path.insert(0, str(Path(__file__).parent))
 twin: Any = import_module("pretokenize_reference")
@@ -287,7 +288,9 @@ def test_long_pretokens(data: bytes, cuts: Any, family: str, cpu: str) -> None:
 
 @pytest.mark.parametrize("cpu", CPUS)
 @pytest.mark.parametrize("family", twin.FAMILIES)
-@pytest.mark.parametrize("unit", [" \n", "\n ", "'s", "中A", "A中a", "!\n", "/\n", "1 ", "\u0301a", " '", "a\u3000"])
+@pytest.mark.parametrize(
+    "unit", sampled([" \n", "\n ", "'s", "中A", "A中a", "!\n", "/\n", "1 ", "\u0301a", " '", "a\u3000"], 3)
+)
 def test_long_repetitions(unit: str, family: str, cpu: str) -> None:
     data = (unit * (1 << 18)).encode()
     ends = twin.scan(data, family, "oniguruma", cpu)
