@@ -78,7 +78,7 @@ chunkers: ## the adapters of split_text in their libraries, and other chunkers b
 	PYTHONPATH=tools:. $(PYTHON) -m chunkers
 
 stores: all ## jobs that write to object stores, killed at every change; minutes (needs the network; Azurite from npm if it is there)
-	$(PYTHON) -m pytest tests/corpora/storage -m ""
+	CRAYON_STORES=1 $(PYTHON) -m pytest tests/corpora/storage -m ""
 
 parity: ## the full comparison with tokenizers and tiktoken, on every instruction set; tens of minutes (needs CRAYON_SHARED)
 	$(PYTHON) -m parity tokenizers --strings 100000 --texts --everything --cpu all

@@ -30,6 +30,7 @@ from tests.corpora.storage.conftest import Bucket
 from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
 ROOT = Path(__file__).parents[3]
+every_change = pytest.mark.skipif(not os.environ.get("CRAYON_STORES"), reason="takes minutes: make stores")
 
 # Jobs are forked from a process that has all imports, but no client of the store: its threads would not be forked.
 FORKING = f"""
@@ -147,6 +148,7 @@ def options_of(home: Path, case: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@every_change
 @pytest.mark.parametrize("case", CASES)
 def test_killed_at_every_change(tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str) -> None:
     """Before the first, after the second, and so on."""
@@ -230,6 +232,7 @@ class KilledOnceEach:
 
 
 @pytest.mark.slow
+@every_change
 @pytest.mark.parametrize("half", [0, 1])
 def test_one_job_killed_at_every_change(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, gpt2_like: Path, half: int
