@@ -30,7 +30,10 @@ from tests.corpora.storage.conftest import Bucket
 from tests.corpora.storage.proxy import LOST, RESET, Fault, Proxy, Request
 
 ROOT = Path(__file__).parents[3]
-every_change = pytest.mark.skipif(not os.environ.get("CRAYON_STORES"), reason="takes minutes: make stores")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("CRAYON_STORES"), reason="takes minutes: make stores"),
+]
 
 # Jobs are forked from a process that has all imports, but no client of the store: its threads would not be forked.
 FORKING = f"""
@@ -147,8 +150,6 @@ def options_of(home: Path, case: str) -> dict[str, Any]:
     return {**common, **CASES[case]}
 
 
-@pytest.mark.slow
-@every_change
 @pytest.mark.parametrize("case", CASES)
 def test_killed_at_every_change(tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, case: str) -> None:
     """Before the first, after the second, and so on."""
@@ -231,8 +232,6 @@ class KilledOnceEach:
         os.kill(self._dying, signal.SIGKILL)
 
 
-@pytest.mark.slow
-@every_change
 @pytest.mark.parametrize("half", [0, 1])
 def test_one_job_killed_at_every_change(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, gpt2_like: Path, half: int
@@ -254,7 +253,6 @@ def test_one_job_killed_at_every_change(
     assert list((tmp_path / "temporary" / f"crayon-hf-{os.getuid()}").iterdir()) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("old", ["done", "begun"])
 def test_killed_while_another_job_is_overwritten(
     tmp_path: Path, proxy: Proxy, bucket: Bucket, zygote: Zygote, old: str
@@ -285,7 +283,6 @@ def test_killed_while_another_job_is_overwritten(
     assert [row for row in rows if row[1:] != (-signal.SIGKILL, 0, True, [])] == []
 
 
-@pytest.mark.slow
 def test_ended_at_twelve_random_moments(tmp_path: Path, gpt2_like: Path, proxy: Proxy, bucket: Bucket) -> None:
     """By SIGKILL and by signals that end it in order."""
     corpus(tmp_path / "in", 4, 250)
