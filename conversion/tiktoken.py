@@ -18,24 +18,16 @@ found by name, in tiktoken's cache or through tiktoken; for other files give bot
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 from collections.abc import Sequence
 
 from conversion import script
+from crayon_hf.cli.conversion import special_token
 from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, KNOWN_FILES, write_ranks
 from crayon_hf.formats.tiktoken_objects import is_encoding_name
-
-
-def special_token(text: str) -> tuple[str, int]:
-    """TOKEN=ID as a pair."""
-    token, separator, id = text.rpartition("=")
-    if not separator or not token or not id.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
-    return token, int(id)
 
 
 def source_of_encoding(name: str) -> script.Source:

@@ -73,13 +73,14 @@ def add_convert(subparsers: Any) -> None:
     ranks.add_argument(
         "--special",
         action="append",
-        type=_special_token,
+        type=special_token,
         metavar="TOKEN=ID",
         help="a special token and its id; may be repeated",
     )
 
 
-def _special_token(text: str) -> tuple[str, int]:
+def special_token(text: str) -> tuple[str, int]:
+    """TOKEN=ID as a pair. ArgumentTypeError for other text."""
     token, separator, id = text.rpartition("=")
     if not separator or not token or not id.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not TOKEN=ID")
