@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -79,7 +80,8 @@ class Opened:
         """End the process."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):  # what was not sent to a process that has ended
+                    stream.close()
         self._process.kill()
         self._process.wait()
         self._errors.close()

@@ -5,8 +5,10 @@ Most tests run a small package that stands in for CRAYON, so that they need none
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,3 +177,14 @@ def test_processes_that_fail(crayon: str, tmp_path: Path) -> None:
         suite.shipped("/bin/false")
     with pytest.raises(UnsupportedError, match="the process ended with code"):
         Opened("crayon", path, "/bin/false")
+
+
+def test_process_that_ends_before_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ended(subprocess.Popen[str]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.wait()
+
+    monkeypatch.setattr(subprocess, "Popen", Ended)
+    with pytest.raises(UnsupportedError, match="the process ended with code 1: no message"):
+        Opened("crayon", str(tmp_path / "words.dat"), "/bin/false")

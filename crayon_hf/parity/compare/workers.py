@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -39,8 +40,9 @@ def events_of(work: Work, ending: Ending) -> Generator[Event, None, None]:
         assert worker.stdin is not None
         assert worker.stdout is not None
         try:
-            worker.stdin.write(work.to_json())
-            worker.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it has ended: its code says how
+                worker.stdin.write(work.to_json())
+                worker.stdin.close()
             for line in worker.stdout:
                 yield json.loads(line)
             ending.code = worker.wait()
