@@ -165,16 +165,18 @@ class Engine:
     @staticmethod
     def open(
         path: str | bytes | os.PathLike[str],
-        verify: bool = False,
+        verify: bool | Literal["memory"] = False,
         verified: tuple[int, int, int, int, int] | None = None,
     ) -> Engine:
-        """Map a cartridge. ``verify`` reads it whole and checks every checksum and index first, unless it is the file
-        ``verified``: bytes, modification and change time in ns, inode and device, of one that was verified before.
+        """Map a cartridge. ``verify`` checks it first: ``"memory"`` every checksum, index and search, so that no use of
+        it can read outside it or loop without end; True also that each table which follows from others says what those
+        say, which takes as long again. The file ``verified`` passed before: bytes, modification and change time in ns,
+        inode and device.
 
         Raises FileNotFoundError and other OSError as open() does, CartridgeError for anything wrong inside."""
     @staticmethod
-    def from_bytes(data: bytes) -> Engine:
-        """A cartridge held in memory, verified whole."""
+    def from_bytes(data: bytes, verify: bool | Literal["memory"] = True) -> Engine:
+        """A cartridge held in memory; ``verify`` as for `open`."""
     @property
     def cpu(self) -> str:
         """The instruction set in use: "scalar", "avx2", "avx512" or "neon"."""
@@ -388,6 +390,12 @@ class Engine:
     def get_vocab_size(self, with_added_tokens: bool = True) -> int: ...
     def vocabulary_json(self, pretty: bool) -> bytes | None:
         """The model's vocabulary as a ``tokenizer.json`` has it, without merges; None where tokens are bytes."""
+    @property
+    def has_nearest_scores(self) -> bool:
+        """Whether the cartridge has the scores of a Unigram model as Python reads them, too."""
+    def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]] | None]:
+        """The model's tokens with their ids, or of a Unigram model with the scores that Python reads, by id; and its
+        merges by rank, None without merges or where the ``tokenizer.json`` lists one twice."""
     def added_tokens(self) -> list[dict[str, Any]]:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...

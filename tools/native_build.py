@@ -51,7 +51,7 @@ VERSIONED = "cpp/bindings/version.cpp"
 HOT = (
     *("convert.", "inputs.", "components/bind_normalize", "files/", "engine/bind_budgets", "engine/bind_columns"),
     *("engine/bind_decode", "engine/bind_enc", "engine/bind_engine", "engine/bind_quick", "engine/bind_tokens"),
-    "engine/py_encoding",
+    *("engine/bind_model_vocabulary", "engine/py_encoding"),
 )
 """Bindings that work for each text, token or block, by the beginnings of their paths: optimized as the engine is."""
 UNIT_BYTES = 45_000  # of sources: more is fewer units, and more to compile after a change of one file

@@ -29,6 +29,7 @@ void bind_encode(EngineClass& c);
 void bind_columns(EngineClass& c);
 void bind_quick(EngineClass& c);
 void bind_tokens(EngineClass& c);
+void bind_model_vocabulary(EngineClass& c);
 void bind_spans(py::module_& m, EngineClass& c);
 void bind_budgets(py::module_& m, EngineClass& c);
 void bind_trace(py::module_& m, EngineClass& c);

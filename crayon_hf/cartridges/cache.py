@@ -6,7 +6,7 @@ user without a home)::
     <key>.dat      a cartridge; the key is a digest of the source's SHA-256, the recipe and the build
     <key>.json     the tokenizer.json of a cartridge whose source is of another kind (a rank file)
     index/<path>   for one file: its stat, and what was learnt by reading it when it had that stat: the digest of a
-                   source, that a cartridge is whole, or that it says what a certain tokenizer.json says
+                   source, or that a cartridge is sound
 
 Thanks to the index a second opening reads and hashes nothing. An entry is written only when the file had not changed
 for some seconds at the time it was read, since a change within the resolution of the clock would leave its stat alone
@@ -52,7 +52,6 @@ SETTLED_NS = 2_000_000_000
 """A file is settled when it last changed at least this long ago; coarse clocks (FAT's) tick every two seconds."""
 
 _VERIFIED = "verified"
-_AGREES = "agrees"
 
 
 class Recipe(NamedTuple):
@@ -110,7 +109,7 @@ def open_bytes(data: bytes, recipe: Recipe) -> Opened:
 
 
 def open_cartridge(path: str) -> _core.Engine:
-    """A cartridge from anywhere: verified whole the first time, only mapped when it has not changed since."""
+    """A cartridge from anywhere: checked the first time, only mapped when it has not changed since."""
     try:
         return _Cache().open_verified(path)
     except CartridgeError as error:
@@ -118,16 +117,6 @@ def open_cartridge(path: str) -> _core.Engine:
         if damage is None:
             raise
         raise CartridgeError(f"{path} {damage}") from error
-
-
-def open_agreeing(
-    path: str, about: str, check: Callable[[_core.Engine], str | None]
-) -> tuple[_core.Engine, str | None]:
-    """`open_cartridge`, and what `check` says against its standing for something else; None is nothing.
-
-    `about` tells apart what it is to stand for. Nothing is checked again while the file does not change.
-    """
-    return _Cache().open_agreeing(path, about, check)
 
 
 def is_foreign(directory: str) -> bool:
@@ -217,17 +206,17 @@ class _Cache:
         compiled = recipe.compile(data)
         in_memory = origin if compiled.source is None else compiled.source
         if self.foreign:
-            return Opened(_core.Engine.from_bytes(compiled.cartridge), None, in_memory)
+            return Opened(_core.Engine.from_bytes(compiled.cartridge, verify=False), None, in_memory)
         cartridge, source = self._names(digest, recipe)
         try:
             self._make_directories()
             if compiled.source is not None:
                 write_atomic(source, compiled.source, private=True)
             write_atomic(cartridge, compiled.cartridge, private=True)
-            engine = _core.Engine.open(cartridge, verify=not self.trusted)
+            engine = _core.Engine.open(cartridge, verify=False if self.trusted else "memory")
         except (CartridgeError, OSError) as error:
             _debug("the cache in %s is not usable, the cartridge stays in memory: %s", self.directory, error)
-            engine = _core.Engine.from_bytes(compiled.cartridge)
+            engine = _core.Engine.from_bytes(compiled.cartridge, verify=False)
             return Opened(engine, None, in_memory)
         if self.trusted:  # so it is the file that was just written
             with contextlib.suppress(OSError):
@@ -251,22 +240,10 @@ class _Cache:
     def open_verified(self, path: str) -> _core.Engine:
         before = os.stat(path)
         if self._recall(path, before) == _VERIFIED:
-            return _core.Engine.open(path, verify=True, verified=_identity(before))
-        engine = _core.Engine.open(path, verify=True)
+            return _core.Engine.open(path, verify="memory", verified=_identity(before))
+        engine = _core.Engine.open(path, verify="memory")
         self._remember_if_settled(path, before, _VERIFIED)
         return engine
-
-    def open_agreeing(
-        self, path: str, about: str, check: Callable[[_core.Engine], str | None]
-    ) -> tuple[_core.Engine, str | None]:
-        before = os.stat(path)
-        engine = self.open_verified(path)
-        if not _copies() and self._recall(path, before, about) == _AGREES:
-            return engine, None
-        reason = check(engine)
-        if reason is None:
-            self._remember_if_settled(path, before, _AGREES, about)
-        return engine, reason
 
     def _make_directories(self) -> None:
         make_ours(self.directory)
@@ -290,12 +267,12 @@ class _Cache:
         self._remember_if_settled(path, before, digest)
         return digest, data
 
-    def _recall(self, path: str, stat: os.stat_result, about: str = "") -> str | None:
-        data = read_ours(self.index, self._entry(path, about)) if self.trusted else None
+    def _recall(self, path: str, stat: os.stat_result) -> str | None:
+        data = read_ours(self.index, self._entry(path)) if self.trusted else None
         fingerprint, _, value = (data or b"").decode("utf-8", "replace").partition("\n")
         return value if fingerprint == _fingerprint(stat) else None
 
-    def _remember_if_settled(self, path: str, before: os.stat_result, value: str, about: str = "") -> None:
+    def _remember_if_settled(self, path: str, before: os.stat_result, value: str) -> None:
         """`before` is the stat from before the file was read."""
         now = time.time_ns()
         try:
@@ -304,20 +281,19 @@ class _Cache:
             return
         changed = max(after.st_mtime_ns, after.st_ctime_ns)
         if _fingerprint(before) == _fingerprint(after) and changed + SETTLED_NS <= now:
-            self._remember(path, after, value, about)
+            self._remember(path, after, value)
 
-    def _remember(self, path: str, stat: os.stat_result, value: str, about: str = "") -> None:
+    def _remember(self, path: str, stat: os.stat_result, value: str) -> None:
         try:
             self._make_directories()
             if self.trusted:
-                entry = os.path.join(self.index, self._entry(path, about))
+                entry = os.path.join(self.index, self._entry(path))
                 write_atomic(entry, f"{_fingerprint(stat)}\n{value}".encode(), private=True)
         except OSError as error:
             _debug("the cache's index in %s is not writable: %s", self.index, error)
 
-    def _entry(self, path: str, about: str = "") -> str:
-        parts = (BUILD.encode(), os.fsencode(os.path.realpath(path)), *([about.encode()] if about else []))
-        return sha256(b"\n".join(parts)).hexdigest()
+    def _entry(self, path: str) -> str:
+        return sha256(BUILD.encode() + b"\n" + os.fsencode(os.path.realpath(path))).hexdigest()
 
 
 def read_ours(directory: str, name: str) -> bytes | None:
@@ -363,11 +339,6 @@ def _say_foreign(directory: str) -> None:
         "the cache in %s is not used, since others own it or may write to it: chmod go-w it, or set CRAYON_CACHE_DIR",
         directory,
     )
-
-
-def _copies() -> bool:
-    """Whether an engine has a copy of its file, which has to be checked whatever is known of the file."""
-    return os.environ.get("CRAYON_MAP") == "copy"
 
 
 def _fingerprint(stat: os.stat_result) -> str:

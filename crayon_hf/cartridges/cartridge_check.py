@@ -1,46 +1,38 @@
-"""Compares a cartridge from elsewhere with the ``tokenizer.json`` beside it. It is used only if they agree.
+"""Whether a cartridge is that of the ``tokenizer.json`` beside it.
 
-A cartridge that was verified whole is sound: nothing in it leads out of bounds, and its tables follow from what it says
-its vocabulary is. That does not make it the cartridge of a certain ``tokenizer.json``: whoever writes the file writes
-the digest in it, too. So it is compared with the document itself, whatever that is opened from.
+`open_beside` goes by the digest of the file that the cartridge says it was compiled from, and checks that no use of the
+cartridge can read outside it. The author of a repository answers for the ids of both files alike. `disagreement`
+compares the cartridge with the document itself: before it is published, and for a certificate.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import Source
 from crayon_hf.errors import CartridgeError, VocabularyError
-from crayon_hf.tokenizer_json import document as tokenizer_json
-from crayon_hf.util.files import read_source
+from crayon_hf.util.files import open_regular
+
+_VERSION_3 = b"CRAY\3\0\0\0"
+_DIGEST = slice(32, 64)  # docs/cartridge-format.md, section 1
 
 
-def open_beside(cartridge: str, source: str, document: bytes | None = None) -> tuple[_core.Engine | None, str | None]:
-    """The engine of the cartridge beside a ``tokenizer.json``, or why it must not be used; neither when there is none.
-
-    `document` is what it has to agree with when that is not the file itself: what a library made of it. A cartridge
-    that agreed is not compared again until a file changes.
-    """
+def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str | None]:
+    """The engine of the cartridge beside a ``tokenizer.json``, or why it must not be used; neither without one."""
     try:
-        digest = cache.source_digest(source)
-        about = f"{digest} {'' if document is None else sha256(document).hexdigest()}"
-
-        def check(engine: _core.Engine) -> str | None:
-            reason = disagreement(engine, digest, read_source(source) if document is None else document)
-            if reason is not None and document is not None and _is_written(file := read_source(source), document):
-                return disagreement(engine, digest, file)
-            return reason
-
-        engine, reason = cache.open_agreeing(cartridge, about, check)
+        with open_regular(cartridge) as file:
+            head = file.read(_DIGEST.stop)
+        if head.startswith(_VERSION_3) and (reason := _other_source(head[_DIGEST].hex(), cache.source_digest(source))):
+            return None, reason  # without reading the rest
+        engine = cache.open_cartridge(cartridge)
     except FileNotFoundError as error:
         return None, None if error.filename == cartridge else f"there is no tokenizer.json beside it: {source}"
     except (CartridgeError, VocabularyError, OSError) as error:
         return None, str(error)
+    reason = _other_source(engine.source_digest, cache.source_digest(source)) or _flavor_difference(engine)
     return (engine, None) if reason is None else (None, reason)
 
 
@@ -51,17 +43,29 @@ def disagreement(engine: _core.Engine, digest: str, document: bytes, reference: 
     be those that `reference`, ``tokenizers`` or ``tiktoken``, gives for the document, whatever library the cartridge
     says that its ids are those of.
     """
-    if engine.source_digest != digest:
-        return f"it was compiled from another tokenizer.json (SHA-256 {engine.source_digest}, not {digest})"
+    if reason := _other_source(engine.source_digest, digest):
+        return reason
     if reference == "tiktoken":
         if engine.info()["flavor"] != "rust_regex":
             return "it does not follow the regular expressions of tiktoken"
-    elif (pattern := _read_otherwise(engine)) is not None:
-        return f"it follows the regular expressions of tiktoken, and tokenizers reads this one otherwise: {pattern}"
+    elif reason := _flavor_difference(engine):
+        return reason
     try:
         return engine.mismatch(document)
     except VocabularyError as error:  # one that is not native, or that the compiler does not read at all
         return f"the tokenizer.json is not compiled: {error}"
+
+
+def _other_source(digest: str, wanted: str) -> str | None:
+    same = digest == wanted
+    return None if same else f"it was compiled from another tokenizer.json (SHA-256 {digest}, not {wanted})"
+
+
+def _flavor_difference(engine: _core.Engine) -> str | None:
+    pattern = _read_otherwise(engine)
+    if pattern is None:
+        return None
+    return f"it follows the regular expressions of tiktoken, and tokenizers reads this one otherwise: {pattern}"
 
 
 def _read_otherwise(engine: _core.Engine) -> str | None:
@@ -87,12 +91,3 @@ def _patterns(part: Any) -> Iterator[str]:
                 yield value
             else:
                 yield from _patterns(value)
-
-
-def _is_written(file: bytes, document: bytes) -> bool:
-    """True when the document is, byte for byte, what the library writes of the file, which may leave defaults out."""
-    try:
-        parsed = {"added_tokens": [], **Source(file).document()}
-        return _core.with_exact_scores(tokenizer_json.write(parsed, False)) == document
-    except (VocabularyError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False

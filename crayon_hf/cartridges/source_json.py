@@ -101,6 +101,11 @@ def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
         raise VocabularyError(f"the tokenizer.json {damage}") from error
 
 
+def compiled_engine(data: bytes, metadata: str = REFERENCE_METADATA) -> _core.Engine:
+    """The engine of a ``tokenizer.json``, compiled in memory. Errors are those of `compile_json`."""
+    return _core.Engine.from_bytes(compile_json(data, metadata), verify=False)
+
+
 def json_to_train(data: bytes) -> dict[str, Any]:
     """The document of a BPE without any token, which training can fill. UnsupportedError where only the library can.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.source_json import EMPTY, Source, compile_json, json_recipe, json_to_train
+from crayon_hf.cartridges.source_json import EMPTY, Source, compiled_engine, json_recipe, json_to_train
 from crayon_hf.errors import CartridgeError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens
@@ -53,8 +53,25 @@ def open_json(path: str | os.PathLike[str], mode: Mode = EXACT) -> TokenizerStat
 
 
 def open_native_json(path: str, mode: Mode = EXACT) -> TokenizerState:
-    """A ``tokenizer.json``; UnsupportedError where it is not native."""
-    return _state_of(cache.open_source(path, json_recipe()), mode)
+    """A ``tokenizer.json``, by the cartridge beside it if that is its own; UnsupportedError where it is not native."""
+    state, refused = open_by_cartridge(path, mode)
+    if state is None:
+        state = _state_of(cache.open_source(path, json_recipe()), mode)
+        state.refused = refused
+    return state
+
+
+def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | None, str | None]:
+    """A ``tokenizer.json`` by the cartridge beside it, or why that is not used; neither without one."""
+    cartridge = f"{path.removesuffix('.json')}.dat"
+    if cartridge == f"{path}.dat" or not os.path.isfile(cartridge):
+        return None, None
+    from crayon_hf.cartridges.cartridge_check import open_beside
+
+    engine, refused = open_beside(cartridge, path)
+    if engine is None:
+        return None, refused
+    return TokenizerState(engine, Source(path, engine.source_digest), cartridge, mode, came_along=True), None
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
@@ -63,49 +80,39 @@ def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:
     try:
         if len(data) >= _KEPT_FROM:
             return _state_of(cache.open_bytes(data, json_recipe()), mode)
-        return TokenizerState(_core.Engine.from_bytes(compile_json(data)), Source(data), None, mode)
+        return TokenizerState(compiled_engine(data), Source(data), None, mode)
     except UnsupportedError as error:
         return delegate_json(data, str(error), mode)
 
 
 def open_pretrained(identifier: str, revision: str, token: str | None, mode: Mode = EXACT) -> TokenizerState:
-    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, from its cartridge if that is the right one."""
+    """The ``tokenizer.json`` of a repository on the Hugging Face Hub, by its cartridge if it has one."""
     with needed("from_pretrained", "hub"):
         from huggingface_hub import hf_hub_download
 
     source = hf_hub_download(repo_id=identifier, filename="tokenizer.json", revision=revision, token=token)
-    cartridge = _cartridge_of(identifier, source, token)
-    if cartridge is None:
-        return open_json(source, mode)
-    from crayon_hf.cartridges.cartridge_check import open_beside
-
-    engine, refused = open_beside(cartridge, source)
-    if engine is not None:
-        return TokenizerState(engine, Source(source, engine.source_digest), cartridge, mode, came_along=True)
-    state = open_json(source, mode)
-    state.refused = refused
-    return state
+    _fetch_cartridge(identifier, source, token)
+    return open_json(source, mode)
 
 
-def _cartridge_of(identifier: str, source: str, token: str | None) -> str | None:
-    """The cartridge of the commit that `source` is a file of, in the client's cache; None when it has none.
+def _fetch_cartridge(identifier: str, source: str, token: str | None) -> None:
+    """Put the cartridge of the commit that `source` is a file of beside it, in the client's cache.
 
-    That it has none costs one request: the client remembers it for the commit.
+    If the repository has none, that costs one request: the client remembers it for the commit.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
     from crayon_hf.util.hub_errors import is_unavailable
 
     commit = os.path.basename(os.path.dirname(source))
-    known = try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit)
-    if known is not None:
-        return known if isinstance(known, str) else None
+    if try_to_load_from_cache(identifier, _CARTRIDGE, revision=commit) is not None:
+        return
     try:
-        return hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
+        hf_hub_download(repo_id=identifier, filename=_CARTRIDGE, revision=commit, token=token)
     except Exception as error:
         if not is_unavailable(error):
             raise
-        return None  # it is there to save time, and is not needed
+        # It saves time, and is not needed.
 
 
 def open_tiktoken(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+from crayon_hf import _core
 from crayon_hf.util.reference import has_components, reference_class
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -142,8 +143,12 @@ def json_of(component: Any) -> Any:
     return None if component is None else json.loads(component.__getstate__())
 
 
-def object_of(kind: str, document: Any) -> Any:
-    """The object of what a ``tokenizer.json`` says: the inverse of `json_of`."""
+def object_of(kind: str, document: Any, exact_scores: bool = False) -> Any:
+    """The object of what a ``tokenizer.json`` says: the inverse of `json_of`.
+
+    With `exact_scores` a Unigram model has the very scores of the document; otherwise those that the library reads in a
+    file.
+    """
     import json
 
     if not has_components():
@@ -151,6 +156,8 @@ def object_of(kind: str, document: Any) -> Any:
 
         return described.object_of(kind, document)
     text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
+    if exact_scores:
+        text = _core.with_exact_scores(text.encode()).decode()
     return getattr(reference_class().from_str(text), kind)
 
 

@@ -13,6 +13,8 @@ _TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
 _LARGE = ("vocab", "merges")
 _LAST = {"Unigram": "byte_fallback", "WordLevel": "unk_token"}
 """What stands behind the vocabulary; all else stands before it."""
+NEAREST_SCORES = "nearest_scores"
+"""An option of a Unigram model that no file has: its scores are those that Python reads (docs/cartridge-format.md)."""
 _EMPTY_CHARSMAP = "AAAAAGNoYXJzbWFw"
 """Stands for a charsmap while the library writes the rest: no trie, and a text that no model has."""
 _ORDER = (

@@ -14,7 +14,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import EMPTY, REFERENCE_METADATA, Source, compile_json, reference_of
+from crayon_hf.cartridges.source_json import (
+    EMPTY,
+    REFERENCE_METADATA,
+    Source,
+    compile_json,
+    compiled_engine,
+    reference_of,
+)
 from crayon_hf.errors import CartridgeError, SourceMissingError, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.tokenizer_json.added_tokens import AddedTokens, Token
@@ -176,7 +183,7 @@ class TokenizerState:
                 part = self._document()["model"] if kind == "model" else self._read_parts()[kind]
                 if part is None:
                     return None
-                handed = BorrowedComponent(object_of(kind, part))
+                handed = BorrowedComponent(object_of(kind, part, kind == "model" and self._has_nearest_scores()))
             self._handed[kind] = handed
         return self._handed[kind].component
 
@@ -309,8 +316,16 @@ class TokenizerState:
             "padding": None,
             "added_tokens": self.added().for_json(),
             **parts,
-            "model": dict(parts["model"]),
+            "model": {name: value for name, value in parts["model"].items() if name != tokenizer_json.NEAREST_SCORES},
         }
+
+    def _has_nearest_scores(self) -> bool:
+        return tokenizer_json.NEAREST_SCORES in self._read_parts()["model"]
+
+    def _dumped(self, document: dict[str, Any]) -> str:
+        """The text of a document of this tokenizer, which the library reads as it is meant."""
+        text = tokenizer_json.dump(document)
+        return _core.with_exact_scores(text.encode()).decode() if self._has_nearest_scores() else text
 
     # -- training
 
@@ -318,7 +333,7 @@ class TokenizerState:
         """The same as an object of the ``tokenizers`` library. It shares the objects that somebody may hold."""
         self._look()
         need_components(f"training a {self._read_parts()['model'].get('type')} model with the library's trainer")
-        reference = reference_class().from_str(tokenizer_json.dump(self._document()))
+        reference = reference_class().from_str(self._dumped(self._document()))
         for kind, handed in self._handed.items():
             setattr(reference, kind, handed.component)
         for kind, component in self._live.items():
@@ -432,8 +447,8 @@ class TokenizerState:
         return engine.with_components(tokenizer_json.dump(parts), added)
 
     def _compile(self, document: dict[str, Any]) -> _core.Engine:
-        data = tokenizer_json.dump(document).encode()
-        engine = _core.Engine.from_bytes(compile_json(data, self._metadata))
+        data = self._dumped(document).encode()
+        engine = compiled_engine(data, self._metadata)
         differs = sorted(engine.added_tokens(), key=_id_of) != sorted(self.added().for_engine(), key=_id_of)
         if differs:
             engine = self._view(engine)
@@ -445,7 +460,7 @@ class TokenizerState:
         from crayon_hf.fallback.tokenizers_engine import TokenizersEngine
 
         self.mode.check_native(reason)
-        json = tokenizer_json.dump(document)
+        json = self._dumped(document)
         engine = TokenizersEngine(json, reason, self.added(), self._live)
         if warn:
             warn_delegated(reason, "tokenizers")

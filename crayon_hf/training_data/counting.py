@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crayon_hf import _core
-from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
+from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compiled_engine
 from crayon_hf.errors import InvalidUtf8Error, UnsupportedError, VocabularyError
 from crayon_hf.tokenizer_json import document as tokenizer_json
 from crayon_hf.training_data.batches import Batch, Corpus, Lines
@@ -90,7 +90,7 @@ def _counting_engine(untrained: Untrained) -> _core.Engine:
         "decoder": None,
         "model": {"type": "BPE", "vocab": vocab, "merges": []},
     }
-    return _core.Engine.from_bytes(compile_json(tokenizer_json.dump(document).encode(), untrained.metadata))
+    return compiled_engine(tokenizer_json.dump(document).encode(), untrained.metadata)
 
 
 def _recognised(untrained: Untrained) -> list[dict[str, Any]]:
@@ -123,7 +123,7 @@ def _count_by_reference(untrained: Untrained, reason: str, corpus: Corpus, repor
     warn_delegated(reason, "tokenizers", "cuts the text into words to train on")
     stock = _reference(untrained)
     plain = {"version": "1.0", "added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
-    counter = _core.WordCounter(_core.Engine.from_bytes(compile_json(json.dumps(plain).encode())))
+    counter = _core.WordCounter(compiled_engine(json.dumps(plain).encode()))
     for batch in corpus.batches:
         # It is the one thing of the library that tells the words that it found, in what it is pickled as.
         trainer = trainers.WordLevelTrainer(vocab_size=0, show_progress=False)

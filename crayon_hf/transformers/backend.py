@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import sys
 import threading
@@ -12,10 +13,15 @@ from weakref import WeakKeyDictionary
 
 from crayon_hf import _core
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.cartridge_check import open_beside
 from crayon_hf.errors import CrayonError, VocabularyError
 from crayon_hf.tokenizer import Tokenizer
-from crayon_hf.tokenizer.opening import open_native_json
+from crayon_hf.tokenizer.opening import open_by_cartridge, open_json, open_native_json
+from crayon_hf.tokenizer_json.added_tokens import AddedTokens
+from crayon_hf.tokenizer_json.components import COMPONENTS
+from crayon_hf.tokenizer_json.truncation_padding import stored_padding, stored_truncation
+from crayon_hf.tokenizer_state import state as states
+from crayon_hf.tokenizer_state.modes import EXACT
+from crayon_hf.tokenizer_state.state import TokenizerState
 from crayon_hf.util.files import read_source, write_atomic
 
 if TYPE_CHECKING:
@@ -26,9 +32,6 @@ _HELD = (
     "the tokenizer that was assigned to _tokenizer may still be changed by whoever holds it; assign "
     "crayon_hf.Tokenizer.from_tokenizers(it) instead"
 )
-
-kept: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""Where the file is that opens a backend again."""
 
 _kinds: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 _bare: WeakKeyDictionary[Any, tuple[Any, _core.Engine | None]] = WeakKeyDictionary()
@@ -88,25 +91,17 @@ _ALONE = _references({"_tokenizer": object()})
 _settling = threading.RLock()
 
 
-def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, keep: bool = False) -> Any:
+def from_reference(reference: tokenizers.Tokenizer, keep: bool = False) -> Any:
     """Our tokenizer for one of the reference's.
 
-    `beside` is the path of a cartridge that may say what this tokenizer does. `keep` puts the tokenizer.json into the
-    cache, so that the same tokenizer is only mapped the next time. A tokenizer that we cannot read is returned as it
-    is, with a warning: it works, and is as slow as ever.
+    `keep` puts the tokenizer.json into the cache, so that the same tokenizer is only mapped the next time. A tokenizer
+    that we cannot read is returned as it is, with a warning: it works, and is as slow as ever.
     """
     try:
-        refused = made = path = None
-        source = None if beside is None and not keep else _core.with_exact_scores(reference.to_str().encode())
-        if beside is not None and source is not None:
-            made, refused = _from_cartridge(beside, source)
-            path = None if made is None else beside
-        if made is None and keep and source is not None and (path := _keep_source(source)) is not None:
+        made = None
+        if keep and (path := _keep_source(_core.with_exact_scores(reference.to_str().encode()))) is not None:
             made = Tokenizer.from_file(path)
         tokenizer = made or Tokenizer.from_tokenizers(reference)
-        if path is not None:
-            kept[tokenizer] = path
-        tokenizer._state.refused = refused
         tokenizer._take_marks(reference)
         return _with_extras(tokenizer, reference)
     except CrayonError as error:
@@ -116,52 +111,95 @@ def from_reference(reference: tokenizers.Tokenizer, beside: str | None = None, k
         return reference
 
 
-def open_source(path: str) -> Any:
+def open_source(path: str) -> Tokenizer | None:
     """Our tokenizer of the tokenizer.json that transformers is about to open; None where the reference has to do it.
 
-    It is opened from a copy in the cache, since the file may go while the tokenizer is used. Its cartridge is that of
-    `Tokenizer.from_file`.
+    The cartridge beside the file opens it. Without one it is opened from a copy in the cache, since the file may go
+    while the tokenizer is used.
     """
     try:
-        data = read_source(path)
-        copied = _keep_source(data)
-        if copied is None:
-            return None
-        tokenizer = Tokenizer._of(open_native_json(copied))
+        state, refused = open_by_cartridge(path)
+        if state is None:
+            state = open_native_json(_keep_source(read_source(path)) or path)
+            state.refused = refused
     except (CrayonError, OSError):
         return None
-    kept[tokenizer] = copied
-    return tokenizer
+    return Tokenizer._of(state)
 
 
-def keep_changed(tokenizer: Any) -> None:
-    """Where transformers has changed what `open_source` gave, put one in its place that opens as it is now."""
+def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
+    """A tokenizer with the vocabulary of a native one, a model with these options, and nothing else."""
+    engine = tokenizer._current_engine()
+    assert isinstance(engine, _core.Engine)
+    # Adding a token asks this engine for its id, which must not be that of a token which the file adds.
+    bare = engine.with_components(engine.components, [])
+    made = _changed(tokenizer, bare, dict.fromkeys(COMPONENTS) | {"model": model}, AddedTokens(()))
+    made.no_truncation()
+    made.no_padding()
+    return made
+
+
+def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], added: AddedTokens) -> Tokenizer:
+    state = tokenizer._state
+    changed = TokenizerState(engine, state.source, state.path, EXACT, state.came_along)
+    changed.refused = state.refused
+    changed.change(parts, added)
+    return Tokenizer._of(changed)
+
+
+# -- what opens a backend again
+
+
+def described(backend: Tokenizer) -> dict[str, Any] | None:
+    """What `open_described` makes the same tokenizer of, as JSON; None where that cannot be said."""
+    with states.lock:
+        engine, state = backend._current_engine(), backend._state
+        if not isinstance(engine, _core.Engine) or state.source.path is None or state.made_of_source() is None:
+            return None
+        changes = None
+        if state.is_modified:
+            added = state.without_vocabulary()["added_tokens"]
+            changes = {"added": added, "marks": backend._marks(), "parts": state._read_parts()}
+    return {
+        "path": os.path.abspath(state.source.path),
+        "digest": engine.source_digest,
+        "changes": changes,
+        **backend._sizes_as_json(),
+        "refused": state.refused,
+        "special_as_text": bool(backend.encode_special_tokens),
+    }
+
+
+def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Tokenizer:
+    """The tokenizer that `described` gave the facts of. `base` is one with the same vocabulary that is open."""
+    made = Tokenizer._of(open_json(facts["path"])) if base is None else base
+    engine = made._current_engine()
+    if not isinstance(engine, _core.Engine) or engine.source_digest != facts["digest"]:
+        raise VocabularyError(f"{facts['path']} has changed")
+    if facts["changes"] is not None:
+        added = AddedTokens(facts["changes"]["added"]).marked(*facts["changes"]["marks"])
+        made = _changed(made, engine, facts["changes"]["parts"], added)
+        made._current_engine()
+    elif base is not None:
+        made = base._as_it_is()
+    made._restore((False, stored_truncation(facts["truncation"]), stored_padding(facts["padding"])))
+    made._state.refused = facts["refused"]
+    made.encode_special_tokens = facts["special_as_text"]
+    return made
+
+
+def settle_built(tokenizer: Any) -> bool:
+    """Give a tokenizer that transformers has built the backend that a snapshot of it will have: so its pickle is the
+    same each time. False where no snapshot can have it, and it stays as it is."""
     backend = vars(tokenizer).get("_tokenizer")
-    if not isinstance(backend, Tokenizer) or backend not in kept:
-        return
-    native, parts = backend.engine == "native", backend._state
-    if native and parts.path and not parts.is_modified and parts.stored_settings() == backend._settings()[1:]:
-        return
-    del kept[backend]
-    try:
-        path = _keep_source(backend.to_str().encode())
-        if path is None:
-            return
-        made = Tokenizer.from_file(path)
-    except CrayonError:
-        return
-    made.encode_special_tokens = backend.encode_special_tokens
-    made._mark(*backend._marks())
-    tokenizer.__dict__["_tokenizer"] = _with_extras(made, backend)
-    kept[made] = path
-
-
-def _from_cartridge(path: str, document: bytes) -> tuple[Tokenizer | None, str | None]:
-    """The tokenizer of a cartridge, if it says what `document` does; else why it is refused, if it is there."""
-    if not os.path.isfile(path):
-        return None, None
-    engine, refused = open_beside(path, path.removesuffix(".dat") + ".json", document)
-    return (None, refused) if engine is None else (Tokenizer.from_file(path), None)
+    facts = described(backend) if isinstance(backend, Tokenizer) else None
+    if facts is None:
+        return False
+    made = _with_extras(open_described(json.loads(json.dumps(facts)), backend), backend)
+    vars(tokenizer)["_tokenizer"] = made
+    if callable(vars(backend).get("decode")):  # of CLIP: a function that calls the backend's own
+        tokenizer._wrap_decode_method_backend_tokenizer()
+    return True
 
 
 def report(backend: Any) -> dict[str, Any]:

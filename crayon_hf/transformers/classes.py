@@ -81,15 +81,15 @@ def class_for(stock: type) -> type[Any]:
     return made
 
 
-def adopt(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+def adopt(tokenizer: Any, keep: bool = False) -> Any:
     """Turn a tokenizer that transformers has just made into ours, in place. Slow tokenizers stay as they are."""
     if not isinstance(tokenizer, PreTrainedTokenizerFast) or isinstance(type(tokenizer), CrayonMeta):
         return tokenizer
     tokenizer.__class__ = class_for(type(tokenizer))
-    return convert_backend(tokenizer, cartridge, keep)
+    return convert_backend(tokenizer, keep)
 
 
-def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = False) -> Any:
+def convert_backend(tokenizer: Any, keep: bool = False) -> Any:
     """Make the `_tokenizer` of one of our instances ours."""
     from crayon_hf.transformers.backend import from_reference
 
@@ -99,7 +99,7 @@ def convert_backend(tokenizer: Any, cartridge: str | None = None, keep: bool = F
         wrapped = callable(vars(backend).get("decode"))  # CLIP's classes put a function of their own there
         if wrapped and not hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
             return tokenizer  # nobody knows what it does: the reference stays
-        tokenizer.__dict__["_tokenizer"] = from_reference(backend, cartridge, keep)
+        tokenizer.__dict__["_tokenizer"] = from_reference(backend, keep)
         if wrapped and tokenizer.__dict__["_tokenizer"] is not backend:
             tokenizer._wrap_decode_method_backend_tokenizer()
     return tokenizer

@@ -5,28 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
-
-from transformers import PreTrainedTokenizerFast
 
 from crayon_hf.transformers import backend as backends
 from crayon_hf.transformers import snapshots
 from crayon_hf.transformers.classes import adopt
+from crayon_hf.transformers.construction import Construction, building
 from crayon_hf.transformers.damage import damage_named
 from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.hub_errors import is_unavailable
-from crayon_hf.util.reference import reference_class
 
 CARTRIDGE = "tokenizer.dat"
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 _thread = threading.local()
-_home: Any = sys.modules[PreTrainedTokenizerFast.__module__]  # which is another one in transformers 4
-_plain_init = PreTrainedTokenizerFast.__init__
 
 
 def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -42,22 +38,36 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         found = snapshots.restore(before)
         if found is not None:
             return found
-    beside = None if before is None else _cartridge(name, directory, kwargs)
-    opens = before is not None and (beside is None or not os.path.isfile(beside))
-    outer, _thread.loads, _thread.opens = (is_loading(), getattr(_thread, "opens", False)), True, opens
+    construction = None if inputs else Construction(partial(_fetch_cartridge, name, kwargs))
     with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
-        try:
-            with _Messages() as messages, _Opener(), damage_named(name, directory, kwargs):
-                tokenizer = stock(name, *inputs, **kwargs)
-        finally:
-            _thread.loads, _thread.opens = outer
-        if before is None:
-            beside = _cartridge(name, directory, kwargs)
-        adopted = adopt(tokenizer, beside, keep=before is not None)
-        backends.keep_changed(adopted)
+        adopted, messages = _build(stock, name, inputs, kwargs, directory, construction, keep=before is not None)
+        if not backends.settle_built(adopted) and construction is not None and construction.gave(adopted):
+            # The class asks for what our engine cannot do over the vocabulary of the file: the library builds it.
+            construction = None
+            adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
-            snapshots.keep(before, adopted, directory, messages.seen)
+            vocabulary = None if construction is None else construction.vocabulary()
+            snapshots.keep(before, adopted, directory, messages, vocabulary)
     return adopted
+
+
+def _build(
+    stock: Callable[..., Any],
+    name: Any,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    directory: str | None,
+    construction: Construction | None,
+    keep: bool,
+) -> tuple[Any, list[tuple[str, int, str]]]:
+    """What transformers builds, as ours, and the messages that it logs."""
+    outer, _thread.loads = is_loading(), True
+    try:
+        with _Messages() as messages, building(construction), damage_named(name, directory, kwargs):
+            tokenizer = stock(name, *inputs, **kwargs)
+    finally:
+        _thread.loads = outer
+    return adopt(tokenizer, keep), messages.seen
 
 
 def is_loading() -> bool:
@@ -85,31 +95,23 @@ def _repository(name: str, kwargs: dict[str, Any]) -> str | None:
     return None if found is None else os.path.dirname(found)
 
 
-def _cartridge(name: Any, directory: str | None, kwargs: dict[str, Any]) -> str | None:
-    """The cartridge that came with the files of a tokenizer, if there is one.
+def _fetch_cartridge(name: Any, kwargs: dict[str, Any], path: str) -> None:
+    """Put the cartridge of a Hub repository beside its ``tokenizer.json`` in the client's cache, if it has one.
 
-    From the Hub it is asked for at the commit that the other files are of. That a repository has none costs one
-    request: the client remembers it for the commit.
+    It is asked for at the commit that the other file is of. That a repository has none costs one request: the client
+    remembers it for the commit.
     """
-    if kwargs.get("gguf_file") or not isinstance(name, (str, os.PathLike)):
-        return None
-    if directory is None and kwargs.get("force_download") and not os.path.exists(name):
-        directory = _repository(os.fspath(name), {**kwargs, "force_download": False})  # it was just loaded anew
-    if directory is None:
-        return None
-    path = os.path.join(directory, CARTRIDGE)
-    if os.path.isdir(name) or os.path.isfile(path):
-        return path
+    directory = os.path.dirname(path)
     found = _COMMIT.search(os.path.join(directory, "").replace(os.sep, "/"))
-    if found is None:
-        return None
+    if found is None or not isinstance(name, str) or os.path.isdir(name):
+        return
+    if os.path.isfile(os.path.join(directory, CARTRIDGE)):
+        return
     from huggingface_hub import try_to_load_from_cache
 
     commit, inside = found.groups()
-    known = try_to_load_from_cache(os.fspath(name), f"{inside}{CARTRIDGE}", kwargs.get("cache_dir"), commit)
-    if known is not None:  # if not a path, then that there is none
-        return known if isinstance(known, str) else None
-    return _cached(os.fspath(name), CARTRIDGE, {**kwargs, "revision": commit})
+    if try_to_load_from_cache(name, f"{inside}{CARTRIDGE}", kwargs.get("cache_dir"), commit) is None:
+        _cached(name, CARTRIDGE, {**kwargs, "revision": commit})
 
 
 def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
@@ -131,45 +133,6 @@ def _cached(name: str, file: str, kwargs: dict[str, Any]) -> str | None:
             raise
         return None  # transformers will say what is wrong
     return found
-
-
-class _Opener:
-    """Stands for ``tokenizers.Tokenizer`` in transformers while it opens a tokenizer.
-
-    Where transformers reads a tokenizer.json and changes little of it, ours reads the file instead: the reference would
-    take as long as the compiler, and have to write the file again to be compared.
-    """
-
-    _lock = threading.Lock()
-    _standing = 0
-    _stock: Any = None
-
-    def __enter__(self) -> None:
-        with _Opener._lock:
-            if not _Opener._standing:
-                _Opener._stock, _home.TokenizerFast = _home.TokenizerFast, self
-            _Opener._standing += 1
-
-    def __exit__(self, *error: object) -> None:
-        with _Opener._lock:
-            _Opener._standing -= 1
-            if not _Opener._standing and isinstance(_home.TokenizerFast, _Opener):
-                _home.TokenizerFast = _Opener._stock
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return _Opener._stock(*arguments, **named)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_Opener._stock, name)
-
-    def from_file(self, path: str) -> Any:
-        """A tokenizer.json, as ours for a class of transformers that builds nothing itself."""
-        made = None
-        if getattr(_thread, "opens", False) and _Opener._stock is reference_class():
-            cls = type(sys._getframe(1).f_locals.get("self"))
-            if getattr(cls, "__init__", None) is _plain_init and cls.__module__.startswith("transformers."):
-                made = backends.open_source(path)
-        return _Opener._stock.from_file(path) if made is None else made
 
 
 class _Messages(logging.Handler):

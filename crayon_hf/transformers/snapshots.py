@@ -1,10 +1,10 @@
 """Snapshots: results of `from_pretrained`, kept so that the next call need not build them again.
 
 A snapshot is a file in the cache, named by a digest of everything that the result depends on: the stat of every file of
-the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance and the
-name of the tokenizer.json of its backend, whose cartridge the cache has too. It is plain JSON: nothing in it is run. As
-with the index of the cache, one is kept only when no file has changed in the last seconds, and believed only when
-nobody else can have written it. Where somebody has replaced code of transformers, none is kept or believed.
+the repository, the arguments, the versions of the libraries. It holds the class, the attributes of the instance, the
+path of its tokenizer.json, and what the class changes of that. It is plain JSON: nothing in it is run. As with the
+index of the cache, one is kept only when no file has changed in the last seconds, and believed only when nobody else
+can have written it. Where a program has replaced code of transformers, none is kept or believed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.transformers import backend as backends
 from crayon_hf.transformers.classes import CrayonMeta, class_for, stock_class
+from crayon_hf.transformers.construction import Vocabulary
 from crayon_hf.transformers.pristine import is_pristine, plain_values
 from crayon_hf.util.files import HeldFile, write_atomic
 
-_FORMAT = 7
+_FORMAT = 8
 _LARGE = 1000
 """An attribute with more items than this (a vocabulary, merges) is read only when somebody asks for it."""
 
@@ -120,9 +121,16 @@ def _surroundings() -> str:
 # -- keeping
 
 
-def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tuple[str, int, str]]) -> None:
+def keep(
+    made_of: Fingerprint,
+    tokenizer: Any,
+    directory: str,
+    messages: list[tuple[str, int, str]],
+    vocabulary: Vocabulary | None = None,
+) -> None:
     """Write the snapshot of a tokenizer. It does without one when there is anything that it cannot hold.
 
+    Attributes that are the `vocabulary` of its file or its merges are not written: the cartridge has them.
     The tokenizer becomes what the snapshot will make, so that its pickle, and thus its hash, is the same each time.
     """
     if not isinstance(type(tokenizer), CrayonMeta):
@@ -131,7 +139,7 @@ def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tu
     late = {key: values.pop(key) for key in list(values) if _is_late(tokenizer, key, values[key])}
     try:
         state = [[key, _encode(value)] for key, value in values.items()]
-        written = {key: _encode(value) for key, value in late.items()}
+        written = {key: _encode_late(value, vocabulary) for key, value in late.items()}
     except (_Unsuitable, ValueError):
         return
     held = None
@@ -143,7 +151,9 @@ def keep(made_of: Fingerprint, tokenizer: Any, directory: str, messages: list[tu
         del tokenizer.__dict__[key]
     if late:
         names = tuple(late)
-        tokenizer.__dict__["_crayon_deferred"] = Deferred(names, None, late) if held is None else Deferred(names, held)
+        tokenizer.__dict__["_crayon_deferred"] = (
+            Deferred(names, None, late) if held is None else Deferred(names, held, vocabulary=vocabulary)
+        )
 
 
 def _write_snapshot(
@@ -163,8 +173,8 @@ def _write_snapshot(
     except (_Unsuitable, ValueError):
         return None
     stock = stock_class(type(tokenizer))
-    source = backends.kept.get(backend)
-    if source is None:
+    described = backends.described(backend)
+    if described is None:
         return None
     if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
         return None
@@ -174,10 +184,7 @@ def _write_snapshot(
     snapshot = {
         "class": [stock.__module__, stock.__qualname__],
         "plain_values": plain_values(stock),
-        "backend": os.path.abspath(source),
-        "refused": backend._state.refused,
-        "special_as_text": bool(backend.encode_special_tokens),
-        "marks": backend._marks(),
+        "backend": described,
         "extras": extras,
         "state": state,
         "late": list(late),
@@ -240,10 +247,7 @@ def restore(made_of: Fingerprint) -> Any:
         if snapshot["plain_values"] != plain_values(stock):
             return None
         cls = class_for(stock)
-        backend = Tokenizer.from_file(snapshot["backend"])
-        backend._state.refused = snapshot["refused"]
-        backend.encode_special_tokens = snapshot["special_as_text"]
-        backend._mark(*snapshot["marks"])
+        backend = backends.open_described(snapshot["backend"])
         vars(backend).update((key, _decode(value)) for key, value in snapshot["extras"].items())
         state = {key: _decode(value) for key, value in snapshot["state"]}
         late = snapshot["late"]
@@ -256,7 +260,7 @@ def restore(made_of: Fingerprint) -> Any:
         held = HeldFile(f"{path}.late")
         if not held.is_there:
             return None
-        state["_crayon_deferred"] = Deferred(tuple(late), held)
+        state["_crayon_deferred"] = Deferred(tuple(late), held, vocabulary=Vocabulary(backend))
     make: Any = cls
     tokenizer = make.__new__(make)
     tokenizer.__dict__.update(state, _tokenizer=backend)
@@ -271,20 +275,28 @@ class Deferred:
     They never go into the instance's ``__dict__``: ``datasets`` hashes that, and it is to be the same before and after.
     """
 
-    __slots__ = ("_held", "_values", "names")
+    __slots__ = ("_held", "_values", "_vocabulary", "names")
 
-    def __init__(self, names: tuple[str, ...], held: HeldFile | None, values: dict[str, Any] | None = None) -> None:
-        """`values` are what the file `held` has, if that was read."""
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        held: HeldFile | None,
+        values: dict[str, Any] | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        """`values` are what the file `held` has, if that was read. It may name parts of the `vocabulary`."""
         self.names = names
         self._held = held
         self._values = values
+        self._vocabulary = vocabulary
 
     def values(self) -> dict[str, Any]:
         """The attributes by name."""
         held = self._held
         if self._values is None and held is not None:
             written = json.loads(held.read())
-            self._values, self._held = {name: _decode(written[name]) for name in self.names}, None
+            self._values = {name: _decode_late(written[name], self._vocabulary) for name in self.names}
+            self._held = self._vocabulary = None
         assert self._values is not None  # it is set before `_held` goes, so any thread has one of them
         return self._values
 
@@ -295,6 +307,18 @@ class Deferred:
 # -- values as JSON: numbers, strings, None and lists as they are, anything else as {kind: contents}
 
 _PLAIN = frozenset((type(None), str, int, float, bool))
+
+
+def _encode_late(value: Any, vocabulary: Vocabulary | None) -> Any:
+    name = None if vocabulary is None else vocabulary.name_of(value)
+    return _encode(value) if name is None else {"of the cartridge": name}
+
+
+def _decode_late(value: Any, vocabulary: Vocabulary | None) -> Any:
+    if type(value) is dict and "of the cartridge" in value:
+        assert vocabulary is not None
+        return vocabulary.values()[value["of the cartridge"]].copy()
+    return _decode(value)
 
 
 def _are_plain(values: Iterable[Any]) -> bool:

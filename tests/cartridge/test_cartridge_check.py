@@ -1,37 +1,22 @@
-"""A cartridge that is to stand for a tokenizer.json: it is compared once, and again when a file changes."""
+"""The cartridge beside a tokenizer.json opens it: by the digest of the file, and after it was checked."""
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tokenizers
 
-from crayon_hf import Tokenizer, _core
-from crayon_hf.cartridges import cache, cartridge_check
-from crayon_hf.cartridges.cartridge_check import open_beside
-from tests.hub.hub_tokenizers import repository, resigned, unsound, with_token
-from tests.support.versions import before_1
+from crayon_hf import CartridgeError, Tokenizer, _core
+from crayon_hf.cartridges import cache
+from crayon_hf.cartridges.cartridge_check import disagreement, open_beside
+from tests.hub.hub_tokenizers import LIES, repository, resigned, unsound, with_token
 
-
-@pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str | None]:
-    """What each comparison said, in a fresh cache that takes every file for one that has not changed for long."""
-    seen: list[str | None] = []
-    disagreement = cartridge_check.disagreement
-
-    def spy(*arguments: Any) -> str | None:
-        seen.append(disagreement(*arguments))
-        return seen[-1]
-
-    monkeypatch.setattr(cartridge_check, "disagreement", spy)
-    monkeypatch.setattr(cache, "SETTLED_NS", 0)
-    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
-    return seen
+TEXT = "The quick brown <pad> fox déjà vu; it's what they've said 12345"
 
 
 @pytest.fixture
@@ -42,90 +27,64 @@ def files(tmp_path: Path, gpt2_like: Path) -> tuple[str, str]:
     return str(tmp_path / "tokenizer.dat"), str(tmp_path / "tokenizer.json")
 
 
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A fresh cache. Compiling a tokenizer.json, and reading one as JSON, fails."""
+
+    def refuse(*arguments: Any, **named: Any) -> Any:
+        raise AssertionError("the tokenizer.json was parsed")
+
+    monkeypatch.setattr(_core, "compile_tokenizer_json", refuse)
+    monkeypatch.setattr(_core.Engine, "mismatch", refuse)
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def replace(path: str, data: bytes) -> None:
     Path(path + ".new").write_bytes(data)
     os.replace(path + ".new", path)
 
 
-def test_compared_once(files: tuple[str, str], compared: list[str | None]) -> None:
-    for _ in range(3):
+@pytest.mark.parametrize("way", ["from_file", "directory", "open_beside"])
+def test_it_opens_the_tokenizer_json(files: tuple[str, str], unread: Path, gpt2_like: Path, way: str) -> None:
+    if way == "open_beside":
         engine, reason = open_beside(*files)
-        assert engine is not None
         assert reason is None
-    assert compared == [None]
-    os.utime(files[0], ns=(1, 1))
-    open_beside(*files)
-    assert compared == [None, None]
+        assert engine is not None
+    else:
+        tokenizer = Tokenizer.from_file(files[1] if way == "from_file" else os.path.dirname(files[1]))
+        report = tokenizer.engine_report()
+        assert (report["origin"], report["cartridge"], report["refused"]) == ("repository", files[0], None)
+        reference = tokenizers.Tokenizer.from_file(str(gpt2_like))
+        assert tokenizer.encode(TEXT).ids == reference.encode(TEXT).ids
+        assert tokenizer.to_str() == reference.to_str()
+    assert not list(unread.glob("*.dat")), "a second copy"
 
 
-def test_what_it_is_compared_with(
-    files: tuple[str, str], compared: list[str | None], gpt2_like: Path, llama3_like: Path
-) -> None:
-    """That it agrees with one document says nothing of another one."""
-    assert open_beside(*files)[0] is not None
-    document = gpt2_like.read_bytes()
-    assert open_beside(*files, document + b"\n")[0] is not None
-    engine, reason = open_beside(*files, llama3_like.read_bytes())
+def test_it_is_checked_once(files: tuple[str, str], unread: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "SETTLED_NS", 0)
+    for _ in range(2):
+        assert open_beside(*files)[0] is not None
+    data = bytearray(Path(files[0]).read_bytes())
+    data[len(data) // 2] ^= 1  # in place, with the same times
+    before = os.stat(files[0])
+    Path(files[0]).write_bytes(data)
+    os.utime(files[0], ns=(before.st_atime_ns, before.st_mtime_ns))
+    engine, reason = open_beside(*files)
     assert engine is None
-    assert reason is not None
+    assert "checksum" in str(reason)
+
+
+def test_of_another_file(files: tuple[str, str], gpt2_like: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest says so, before the cartridge is read whole."""
     replace(files[1], with_token(gpt2_like, "<new>"))
+    monkeypatch.setattr(cache, "open_cartridge", None)
     engine, reason = open_beside(*files)
     assert engine is None
     assert "another tokenizer.json" in str(reason)
-    replace(files[0], resigned(Path(files[0]).read_bytes(), Path(files[1]).read_bytes()))
-    engine, reason = open_beside(*files)
-    assert engine is None
-    assert "<new>" in str(reason) or "added token" in str(reason)
-    assert compared[:2] == [None, None]
-    assert None not in compared[2:]
-
-
-@before_1("defaults that it writes out: a file stays as it is")
-def test_defaults_that_the_file_leaves_out(
-    files: tuple[str, str], compared: list[str | None], gpt2_like: Path, unigram: bytes
-) -> None:
-    """A published file need not be as the library writes it: what the library made of it is written otherwise."""
-    document = json.loads(gpt2_like.read_bytes())
-    assert document["pre_tokenizer"].pop("use_regex") is True
-    for source in (json.dumps(document).encode(), unigram):
-        replace(files[1], source)
-        replace(files[0], repository(source)["tokenizer.dat"])
-        written = _core.with_exact_scores(tokenizers.Tokenizer.from_str(source.decode()).to_str().encode())
-        engine, reason = open_beside(*files, written)
-        assert engine is not None, reason
-        assert compared[-2] is not None  # word for word it is another document
-        other = json.loads(written)
-        other["added_tokens"] = []
-        assert open_beside(*files, json.dumps(other).encode())[0] is None
-
-
-@pytest.fixture
-def unigram() -> bytes:
-    """A Unigram model as T5's is published: Metaspace with a field that the library does not write."""
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.Unigram([("<unk>", 0.0), ("▁a", -2.3), ("a", -3.1754), ("b", -4.7)], unk_id=0)
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="always")
-    tokenizer.add_special_tokens(["<pad>"])
-    document = json.loads(tokenizer.to_str())
-    document["pre_tokenizer"]["add_prefix_space"] = True
-    return json.dumps(document, ensure_ascii=False).encode()
-
-
-def test_what_is_fresh_is_compared_again(
-    files: tuple[str, str], compared: list[str | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "SETTLED_NS", 10**18)
-    for _ in range(2):
-        assert open_beside(*files)[0] is not None
-    assert compared == [None, None]
-
-
-def test_an_index_that_somebody_else_may_write(files: tuple[str, str], compared: list[str | None]) -> None:
-    open_beside(*files)
-    os.chmod(Path(cache.cache_directory()) / "index", 0o777)
-    open_beside(*files)
-    assert compared == [None, None]
+    monkeypatch.undo()
+    assert Tokenizer.from_file(files[1]).token_to_id("<new>") is not None
+    assert "another tokenizer.json" in Tokenizer.from_file(files[1]).engine_report()["refused"]
 
 
 def test_what_is_not_there(files: tuple[str, str]) -> None:
@@ -140,27 +99,49 @@ def test_what_is_not_there(files: tuple[str, str]) -> None:
 
 def test_unsound_ones(files: tuple[str, str], gpt2_like: Path, llama3_like: Path) -> None:
     for case, (data, said) in unsound(gpt2_like.read_bytes(), llama3_like.read_bytes()).items():
+        if case in LIES:
+            continue
         replace(files[0], data)
         engine, reason = open_beside(*files)
         assert engine is None, case
         assert reason, case
         assert said in reason
+        assert Tokenizer.from_file(files[1]).engine_report()["refused"] == reason
+
+
+def test_lies(files: tuple[str, str], gpt2_like: Path, llama3_like: Path) -> None:
+    """Whoever publishes both files answers for both. What compares them says where they differ."""
+    source = gpt2_like.read_bytes()
+    for case in LIES:
+        lie = unsound(source, llama3_like.read_bytes())[case][0]
+        replace(files[0], lie)
+        assert open_beside(*files)[0] is not None
+        assert disagreement(_core.Engine.from_bytes(lie), sha256(source).hexdigest(), source), case
 
 
 def test_a_tokenizer_json_that_is_not_compiled(files: tuple[str, str]) -> None:
     cartridge = Path(files[0]).read_bytes()
     for document in (b"{}", b"[1, 2", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}'):
-        replace(files[1], document)
-        replace(files[0], resigned(cartridge, document))
-        engine, reason = open_beside(*files)
-        assert engine is None
-        assert reason
+        engine = _core.Engine.from_bytes(resigned(cartridge, document))
+        assert disagreement(engine, sha256(document).hexdigest(), document)
+
+
+def test_checks_of_memory_find_what_leads_astray(files: tuple[str, str], tmp_path: Path) -> None:
+    """Every index and search; not whether a table says what the merges do."""
+    with pytest.raises(ValueError, match="expected True, False or"):
+        _core.Engine.open(files[0], verify="all")  # type: ignore[arg-type]
+    data = Path(files[0]).read_bytes()
+    for verify in (True, "memory"):
+        with pytest.raises(CartridgeError, match="checksum"):
+            _core.Engine.from_bytes(data[:-100] + bytes(100), verify=verify)  # type: ignore[arg-type]
 
 
 def test_origin(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where a cartridge is from, and that copies, pickles and changes say it, too."""
     monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
-    by_path, by_cache = Tokenizer.from_file(files[0]), Tokenizer.from_file(files[1])
+    alone = tmp_path / "alone.json"
+    alone.write_bytes(Path(files[1]).read_bytes())
+    by_path, by_cache = Tokenizer.from_file(files[0]), Tokenizer.from_file(alone)
     in_memory = Tokenizer.from_buffer(Path(files[1]).read_bytes())
     for tokenizer, origin in ((by_path, "repository"), (by_cache, "cache"), (in_memory, "memory")):
         for twin in (tokenizer, tokenizer.__copy__(), pickle.loads(pickle.dumps(tokenizer))):

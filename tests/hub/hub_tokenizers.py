@@ -45,6 +45,10 @@ def resigned(cartridge: bytes, source: bytes) -> bytes:
     return signed(data)
 
 
+LIES = ("lying about its tokens", "lying about its merges")
+"""Of `unsound`, those that only a comparison with the tokenizer.json finds."""
+
+
 def unsound(source: bytes, other: bytes) -> dict[str, tuple[bytes, str]]:
     """Cartridges that must not stand for `source`, and what is said about each; `other` is of another tokenizer."""
     good = compile_json(source)

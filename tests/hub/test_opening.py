@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.hub.hub_client import run_client
-from tests.hub.hub_tokenizers import repository, unsound
+from tests.hub.hub_tokenizers import LIES, repository, unsound
 from tests.hub.local_hub import LocalHub
 
 pytest.importorskip("huggingface_hub")
@@ -57,8 +57,8 @@ def test_auto_tokenizer(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like:
     hub.commit("user/inner", {f"inner/{name}": data for name, data in files.items()})
     hub.commit("user/plain", repository(gpt2_like))
     source = gpt2_like.read_bytes()
-    lie = unsound(source, llama3_like.read_bytes())["lying about its merges"][0]
-    hub.commit("user/lies", {**files, "tokenizer.dat": lie})
+    other = unsound(source, llama3_like.read_bytes())["of another"][0]
+    hub.commit("user/other", {**files, "tokenizer.dat": other})
     online = script(
         hub,
         home,
@@ -72,7 +72,7 @@ crayon_hf.install()
 said.append(facts(without_compiling(transformers.AutoTokenizer.from_pretrained, "user/mine", token={hub.token!r})))
 crayon_hf.uninstall()
 said += [facts(load("user/mine", revision="bare", token={hub.token!r})) for _ in range(2)]
-said += [facts(load("user/lies")) for _ in range(2)]
+said += [facts(load("user/other")) for _ in range(2)]
 stock = transformers.AutoTokenizer.from_pretrained("user/mine", token={hub.token!r})
 said.append([None, None, None, stock(TEXT)["input_ids"]])
 print(json.dumps(said))
@@ -81,7 +81,7 @@ print(json.dumps(said))
     )
     wanted = ids_of(gpt2_like)
     assert [ids == wanted for *_, ids in online] == [True] * len(online)
-    *by_cartridge, bare, bare_again, lies, lies_again, _ = online
+    *by_cartridge, bare, bare_again, other, other_again, _ = online
     for origin, refused, cartridge, _ in by_cartridge:
         assert (origin, refused) == ("repository", None)
         assert cartridge.startswith(str(home / "huggingface"))
@@ -89,7 +89,7 @@ print(json.dumps(said))
     for origin, refused, cartridge, _ in (bare, bare_again):
         assert (origin, refused) == ("cache", None)
         assert cartridge.startswith(str(home / "crayon-cache"))
-    for origin, refused, cartridge, _ in (lies, lies_again):
+    for origin, refused, cartridge, _ in (other, other_again):
         assert origin == "cache"
         assert refused
         assert cartridge.startswith(str(home / "crayon-cache"))
@@ -106,14 +106,14 @@ print(json.dumps([
     facts(without_compiling(load, "user/mine")),
     facts(without_compiling(load, "user/inner", subfolder="inner")),
     facts(load("user/mine", revision="bare")),
-    facts(load("user/lies")),
+    facts(load("user/other")),
 ]))
 """,
         token=None,
         offline=True,
     )
     assert len(hub.requests) == asked
-    assert offline == [online[0], online[1], bare, lies]
+    assert offline == [online[0], online[1], bare, other]
 
 
 def test_tokenizer(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: Path) -> None:
@@ -121,7 +121,7 @@ def test_tokenizer(hub: LocalHub, home: Path, gpt2_like: Path, llama3_like: Path
     good = repository(gpt2_like)
     commit = hub.commit("user/mine", good)
     hub.commit("user/bare", {"tokenizer.json": source})
-    bad = unsound(source, llama3_like.read_bytes())
+    bad = {title: case for title, case in unsound(source, llama3_like.read_bytes()).items() if title not in LIES}
     names = {title: title.replace(" ", "-") for title in bad}
     for title, (cartridge, _) in bad.items():
         hub.commit(f"user/{names[title]}", {"tokenizer.json": source, "tokenizer.dat": cartridge})

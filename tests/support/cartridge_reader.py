@@ -41,6 +41,7 @@ NAMES = {
     22: "reachable_pilots",
     23: "reachable_slots",
     24: "byte_cuts",
+    25: "score_ulps",
 }
 TYPES = {name: number for number, name in NAMES.items()}
 
@@ -269,6 +270,7 @@ class Cartridge:
         self.added_trie = Trie(self._section("added_trie"))
         self.added_trie_normalized = Trie(self._section("added_trie_normalized"))
         self.scores = self._array("scores", "d")
+        self.score_ulps = self._array("score_ulps", "b")
         self.char_pairs = self._array("char_pairs", "Q")
         self.components = json.loads(self._section("components"))
         if not self.is_text:

@@ -39,6 +39,11 @@ class Cases:
         return components(self.data, *path, value=value)
 
 
+MAY_BE_EMPTY = frozenset(
+    ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products", "score_ulps")
+)
+
+
 def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     """What is refused before anything is verified."""
     cases = Cases(name)
@@ -51,7 +56,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
         if section in of_model:
             pattern += "|the sections of the (BPE|Unigram) model"
         cases.say(f"{section} cut", pattern, {section: content[:-1]})
-        if section not in ("trie", "added_trie", "added_trie_normalized", "added_tokens", "merge_products"):
+        if section not in MAY_BE_EMPTY:
             cases.say(f"{section} empty", pattern, {section: b""})
             cases.say(f"{section} missing", pattern, {section: None})
     fields = read_program(cases.data)
@@ -272,9 +277,16 @@ def score_cases(cases: Cases) -> None:
         "one is less than the last": {0: c.scores[last] * 2 - 1},
     }.items():
         cases.add(f"scores: {title}", "scores", cases.array("scores", "d", dict(changes)))
-    cases.add("scores: one less", "scores", cases.contents["scores"][8:])
-    cases.add("scores: one more", "scores", cases.contents["scores"][-8:] + cases.contents["scores"])
-    cases.add("scores: the last alone", "scores", cases.contents["scores"][-8:])
+    for title, content in {
+        "one less": cases.contents["scores"][8:],
+        "one more": cases.contents["scores"][-8:] + cases.contents["scores"],
+        "the last alone": cases.contents["scores"][-8:],
+    }.items():
+        cases.say(f"scores: {title}", "section score(s|_ulps) ", {"scores": content})
+        cases.say(f"scores: {title}, alone", "section scores ", {"scores": content, "score_ulps": None})
+    for id, score in enumerate(c.scores[:-1]):
+        if math.isinf(score):
+            cases.add(f"score_ulps: beyond the score of {id}", "score_ulps", cases.array("score_ulps", "b", {id: 1}))
     for value in (last, 2**32):
         content = cases.components("model", "unk_id", value=value)
         cases.say(f"unk_id {value}", "unk_id|section components", {"components": content})

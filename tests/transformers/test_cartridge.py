@@ -1,4 +1,4 @@
-"""The cartridge that came with the files of a tokenizer: used when it says what they say, and only then."""
+"""The cartridge that came with the files of a tokenizer: used for every class when it is that of the tokenizer.json."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer
 
 import crayon_hf
 from crayon_hf import _core
 from crayon_hf.formats import convert, write
 from crayon_hf.transformers import loading
-from tests.hub.hub_tokenizers import pattern_of_tiktoken, repository, resigned, unsound, with_token
+from tests.hub.hub_tokenizers import LIES, pattern_of_tiktoken, repository, unsound, with_token
 from tests.transformers.comparing import plain
 
 TEXT = "The quick brown <pad> fox </s> [SEP] déjà vu; it's what they've said 12345"
@@ -86,10 +86,7 @@ def test_what_is_saved_is_used(repository: Path, tmp_path: Path) -> None:
     assert plain(again(TEXT, TEXT)) == plain(AutoTokenizer.from_pretrained(tmp_path)(TEXT, TEXT))
 
 
-CASES = (
-    *("damaged", "cut", "empty", "no cartridge", "another revision", "of another"),
-    *("lying about its tokens", "lying about its merges"),
-)
+CASES = ("damaged", "cut", "empty", "no cartridge", "another revision", "of another")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -113,16 +110,7 @@ def test_it_is_refused(
 
 
 def test_every_case_is_tested(gpt2_like: Path, llama3_like: Path) -> None:
-    assert set(CASES) == set(unsound(gpt2_like.read_bytes(), llama3_like.read_bytes()))
-
-
-def test_a_lie_about_an_added_token(directory: Any, gpt2_like: Path) -> None:
-    source = gpt2_like.read_bytes()
-    lie = resigned(repository(with_token(gpt2_like, " quick"))["tokenizer.dat"], source)
-    ours = crayon_hf.AutoTokenizer.from_pretrained(directory({"tokenizer.json": source, "tokenizer.dat": lie}))
-    assert facts(ours)[0] != "repository"
-    assert facts(ours)[1]
-    assert ours(TEXT)["input_ids"] == PreTrainedTokenizerFast(tokenizer_file=str(gpt2_like))(TEXT)["input_ids"]
+    assert {*CASES, *LIES} == set(unsound(gpt2_like.read_bytes(), llama3_like.read_bytes()))
 
 
 def test_files_that_change(directory: Any, gpt2_like: Path, settled: Path) -> None:
@@ -144,7 +132,7 @@ def test_files_that_change(directory: Any, gpt2_like: Path, settled: Path) -> No
 
 
 def test_what_transformers_changes(directory: Any, gpt2_like: Path) -> None:
-    """Arguments that change the backend: the cartridge of the file is not that of the tokenizer."""
+    """Arguments that change the backend: it is another view of the same cartridge."""
     place = directory(repository(gpt2_like))
     for token, arguments in (
         ("<extra>", {"additional_special_tokens": ["<extra>"]}),
@@ -153,8 +141,8 @@ def test_what_transformers_changes(directory: Any, gpt2_like: Path) -> None:
         ours = crayon_hf.AutoTokenizer.from_pretrained(place, **arguments)
         stock = AutoTokenizer.from_pretrained(place, **arguments)
         text = "a <extra> b <end> c"
-        assert facts(ours)[0] != "repository"
-        assert token in facts(ours)[1]
+        assert facts(ours) == ("repository", None)
+        assert ours.convert_tokens_to_ids(token) == stock.convert_tokens_to_ids(token)
         assert plain(ours(text)) == plain(stock(text))
 
 

@@ -19,7 +19,7 @@ from tokenizers import decoders
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import crayon_hf
-from crayon_hf.transformers import loading, snapshots
+from crayon_hf.transformers import construction, loading, snapshots
 from tests.support.versions import since
 from tests.transformers.comparing import Raised, outcome, plain
 
@@ -151,7 +151,7 @@ def test_the_first_opening_shares_its_cartridge(repositories: dict[str, Path], s
     shutil.rmtree(directory)  # the tokenizer needs none of its files
     saved = first.save_pretrained(tmp_path / "saved")
     assert plain(AutoTokenizer.from_pretrained(tmp_path / "saved")(TEXT)) == plain(stock(TEXT)), saved
-    assert loading._home.TokenizerFast is type(stock.backend_tokenizer)
+    assert construction._home.TokenizerFast is type(stock.backend_tokenizer)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,16 @@ std::string hex(const uint8_t* data, size_t n) {
     return out;
 }
 
+// True, False or "memory".
+Checks checks_from(const py::object& verify) {
+    if (py::isinstance<py::str>(verify)) {
+        if (py::cast<std::string>(verify) == "memory") return Checks::memory;
+        throw py::value_error("verify is \"" + py::cast<std::string>(verify) +
+                              "\", expected True, False or \"memory\"");
+    }
+    return py::cast<bool>(verify) ? Checks::whole : Checks::header;
+}
+
 py::list sections_of(const py::object& path) {
     const Cartridge cartridge = open_cartridge(path_from(path));
     py::list out;
@@ -251,7 +261,7 @@ void bind_engine(py::module_& m) {
     const auto mutable_ptr = [](EnginePtr engine) { return std::const_pointer_cast<Engine>(std::move(engine)); };
     c.def_static(
         "open",
-        [mutable_ptr](const py::object& path, bool verify,
+        [mutable_ptr](const py::object& path, const py::object& verify,
                       const std::optional<std::tuple<uint64_t, int64_t, int64_t, uint64_t, uint64_t>>& verified) {
             const std::string name = path_from(path);
             std::optional<FileIdentity> known;
@@ -259,18 +269,20 @@ void bind_engine(py::module_& m) {
                 const auto& [size, modified_ns, changed_ns, inode, device] = *verified;
                 known = FileIdentity{size, modified_ns, changed_ns, inode, device};
             }
+            const Checks checks = checks_from(verify);
             const py::gil_scoped_release release;
-            return mutable_ptr(Engine::open(name, verify, known));
+            return mutable_ptr(Engine::open(name, checks, known));
         },
         py::arg("path"), py::arg("verify") = false, py::arg("verified") = py::none());
     c.def_static(
         "from_bytes",
-        [mutable_ptr](const py::bytes& data) {
+        [mutable_ptr](const py::bytes& data, const py::object& verify) {
             const std::string_view bytes(data);
+            const Checks checks = checks_from(verify);
             const py::gil_scoped_release release;
-            return mutable_ptr(Engine::from_bytes(bytes));
+            return mutable_ptr(Engine::from_bytes(bytes, checks));
         },
-        py::arg("data"));
+        py::arg("data"), py::arg("verify") = true);
     c.def(
         "with_components",
         [mutable_ptr](const Engine& self, const std::string& components, const py::object& added) {
@@ -324,6 +336,7 @@ void bind_engine(py::module_& m) {
     bind_vocabulary(c);
     bind_quick(c);
     bind_tokens(c);
+    bind_model_vocabulary(c);
     m.def("compile_tokenizer_json", &compile, py::arg("data"), py::arg("metadata") = "{}",
           py::arg("flavor") = "oniguruma");
     testing.def(
@@ -331,7 +344,7 @@ void bind_engine(py::module_& m) {
         [](const py::object& path) {
             const std::string name = path_from(path);
             const py::gil_scoped_release release;
-            Engine::open(name, true);
+            Engine::open(name, Checks::whole);
         },
         py::arg("path"));
     py::enum_<Engine::MergeWay>(testing, "MergeWay")

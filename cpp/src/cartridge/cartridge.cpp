@@ -39,7 +39,7 @@ const char* section_name(uint32_t type) {
                                         "word_table",    "added_tokens",   "added_trie",       "added_trie_normalized",
                                         "components",    "raw_tokens",     "certificate",      "pair_filter",
                                         "scores",        "char_pairs",     "reachable_pilots", "reachable_slots",
-                                        "byte_cuts"};
+                                        "byte_cuts",     "score_ulps"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 
@@ -171,6 +171,8 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
     added_tokens = array<AddedToken>(Section::added_tokens);
     raw_tokens = array<uint32_t>(Section::raw_tokens);
     scores = array<double>(Section::scores);
+    score_ulps = array<int8_t>(Section::score_ulps);
+    if (!score_ulps.empty() && !scores.empty()) score_ulps = array<int8_t>(Section::score_ulps, scores.size - 1);
     byte_ids = array<uint32_t>(Section::byte_ids);
     if (!byte_ids.empty() || !has_text_tokens()) byte_ids = array<uint32_t>(Section::byte_ids, 256);
     // A model on text has merges or none, longest match has none; neither has the tables over bytes.
@@ -196,6 +198,29 @@ Cartridge::Cartridge(std::shared_ptr<const Storage> storage) : storage_(std::mov
         fail("section word_table has a number of buckets that is not a power of two");
     byte_cuts = array<uint64_t>(Section::byte_cuts);
     if (!is_byte_cuts_size(byte_cuts.size)) fail("section byte_cuts has a filter whose length is not a power of two");
+}
+
+Cartridge Cartridge::with_nearest_scores(bool nearest) const {
+    Cartridge made = *this;
+    made.scores = array<double>(Section::scores);
+    made.own_scores_.reset();
+    if (!nearest) return made;
+    if (score_ulps.empty()) throw Error(ErrorKind::unsupported, "a cartridge without the nearest scores");
+    auto moved = std::make_shared<std::vector<double>>(made.scores.begin(), made.scores.end());
+    moved->pop_back();
+    for (size_t id = 0; id < moved->size(); ++id) (*moved)[id] = moved_by((*moved)[id], score_ulps[id]);
+    moved->push_back(*std::min_element(moved->begin(), moved->end()));
+    made.scores = {moved->data(), moved->size()};
+    made.own_scores_ = std::move(moved);
+    return made;
+}
+
+double moved_by(double score, int8_t ulps) {
+    uint64_t bits;
+    std::memcpy(&bits, &score, sizeof bits);
+    bits += uint64_t(int64_t(ulps));
+    std::memcpy(&score, &bits, sizeof bits);
+    return score;
 }
 
 Cartridge open_cartridge(const std::string& path) {

@@ -196,12 +196,15 @@ std::string merges_difference(const Cartridge& c, const std::vector<ModelSpec::M
     return "";
 }
 
-std::string scores_difference(const Cartridge& c, const std::vector<double>& scores) {
+std::string scores_difference(const Cartridge& c, const ModelSpec& spec) {
+    const std::vector<double>& scores = spec.scores;
     // The last one is derived.
     const size_t n = c.scores.empty() ? 0 : c.scores.size - 1;
     for (size_t id = 0; id < std::min(scores.size(), n); ++id)
         if (std::memcmp(&scores[id], &c.scores[id], sizeof(double)) != 0)
             return "the score of token " + std::to_string(id);
+    for (size_t id = 0; id < std::min(scores.size(), c.score_ulps.size); ++id)
+        if (spec.score_ulps[id] != c.score_ulps[id]) return "the nearest score of token " + std::to_string(id);
     if (scores.size() == n) return "";
     return differs("the number of scores", std::to_string(scores.size()), std::to_string(n));
 }
@@ -262,7 +265,7 @@ std::string find_mismatch(const Cartridge& c, std::string_view tokenizer_json) {
     if (!found.empty()) return found;
     if (spec.text_model) {
         found = merges_difference(c, spec.text_model->merges, tokens, spec, pairs);
-        return found.empty() ? scores_difference(c, spec.text_model->scores) : found;
+        return found.empty() ? scores_difference(c, *spec.text_model) : found;
     }
     // No bytes spell a raw token, so no merge has one to work on, and none with one gets a rank.
     std::vector<ModelSpec::Merge> merges;

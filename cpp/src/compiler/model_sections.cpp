@@ -124,7 +124,7 @@ void check_chains(Array<uint64_t> table) {
     check(empty > 0, "section pair_table has no empty place");
 }
 
-void check_merges(const Cartridge& c, size_t prefix_size) {
+void check_merges(const Cartridge& c, size_t prefix_size, Checks checks) {
     check(c.pair_table.size >= 2 && !c.pair_filter.empty(), "a BPE model has no section pair_table or pair_filter");
     for (const uint32_t id : c.merge_products)
         check(is_model_token(c, id), "section merge_products names no model token");
@@ -154,9 +154,11 @@ void check_merges(const Cartridge& c, size_t prefix_size) {
     if (!c.reachable_slots.empty())
         check(verify_reachable_slots(c, tables) == seen, "section reachable_slots lacks a merge of section pair_table");
     const Bytes pairs = c.section(Section::char_pairs);
+    check(is_char_pairs_size(pairs.size), "section char_pairs is not what the merges make");
+    if (checks == Checks::memory) return;
     const std::vector<uint32_t> products(c.merge_products.begin(), c.merge_products.end());
     const auto bytes_of = [&](uint32_t id) { return c.bytes_of(id).view(); };
-    check(is_char_pairs_size(pairs.size) && is_section(pairs, char_pairs_of(products, text_only, bytes_of)),
+    check(is_section(pairs, char_pairs_of(products, text_only, bytes_of)),
           "section char_pairs is not what the merges make");
 }
 
@@ -167,6 +169,8 @@ void check_scores(const Cartridge& c, const ModelOptions& options) {
     for (uint32_t id = 0; id < c.program().n_ids; ++id)
         check(bool(c.token_flags[id] & kModel) == (id < n), "section scores does not have just the model's tokens");
     for (const double score : c.scores) check(!std::isnan(score), "section scores has no number");
+    for (size_t id = 0; id < c.score_ulps.size; ++id)
+        check(!std::isnan(moved_by(c.scores[id], c.score_ulps[id])), "section score_ulps makes a score no number");
     check(c.scores[n] == least_of(c.scores.data, n), "section scores does not end with the least score");
     check(!options.unk_id || *options.unk_id < n, "the model's unk_id is not a token");
 }
@@ -203,6 +207,10 @@ void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer) {
         std::vector<double> scores = spec.scores;
         scores.push_back(least_of(scores.data(), scores.size()));
         writer->add_array(Section::scores, scores);
+        const auto fits = [](int32_t ulps) { return ulps >= INT8_MIN && ulps <= INT8_MAX; };
+        if (std::all_of(spec.score_ulps.begin(), spec.score_ulps.end(), fits))
+            writer->add_array(Section::score_ulps, std::vector<int8_t>(spec.score_ulps.begin(), spec.score_ulps.end()),
+                              0);
     }
     if (options.type != ModelType::bpe) return;
     const ByteTokens byte_tokens(std::move(byte_ids));
@@ -222,7 +230,7 @@ void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer) {
     writer->add_array(Section::reachable_slots, live.slots);
 }
 
-void verify_model_sections(const Cartridge& c) {
+void verify_model_sections(const Cartridge& c, Checks checks) {
     const ModelOptions options = options_of(c);
     check_trie(c);
     const Bytes byte_ids = c.section(Section::byte_ids);
@@ -237,7 +245,7 @@ void verify_model_sections(const Cartridge& c) {
     check(!options.byte_fallback || (prefix.empty() && suffix.empty()),
           "the model has byte_fallback and a prefix or suffix");
     if (is_bpe)
-        check_merges(c, prefix.size());
+        check_merges(c, prefix.size(), checks);
     else
         check(c.merge_products.empty() && c.pair_table.empty() && c.pair_filter.empty() && c.reachable_slots.empty() &&
                   c.section(Section::char_pairs).empty(),
@@ -245,7 +253,7 @@ void verify_model_sections(const Cartridge& c) {
     if (options.type == ModelType::unigram)
         check_scores(c, options);
     else
-        check(c.scores.empty(), "only a Unigram model has scores");
+        check(c.scores.empty() && c.score_ulps.empty(), "only a Unigram model has scores");
 }
 
 }  // namespace crayon

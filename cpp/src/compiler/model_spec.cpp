@@ -97,6 +97,7 @@ void read_pieces(const Value& model, const ModelOptions& options, ModelSpec* spe
         if (pair.size() != 2) malformed("a piece of model.vocab is not a token and a score");
         spec->tokens.emplace_back(pair[0].as_string("a token of model.vocab"));
         spec->scores.push_back(pair[1].as_number("a score of model.vocab"));
+        spec->score_ulps.push_back(pair[1].ulps_to_nearest());
     }
     spec->present.assign(spec->tokens.size(), 1);
     spec->model_size = uint32_t(spec->tokens.size());

@@ -22,6 +22,7 @@ struct ModelSpec {
     uint32_t model_size = 0;          // what the reference's get_vocab_size(false) says
     std::vector<Merge> merges;        // BPE, in rank order
     std::vector<double> scores;       // Unigram, by id
+    std::vector<int32_t> score_ulps;  // json::Value::ulps_to_nearest of each
 };
 
 // Every model type, with the reference's guesses for files that leave the type or fields out. Error(vocabulary) for
@@ -33,6 +34,6 @@ ModelSpec read_model_spec(const json::Value& model);
 void add_model_sections(const ModelSpec& spec, CartridgeWriter* writer);
 
 // The same as verify_cartridge, for these sections: after it, no use of the model can read outside them or loop.
-void verify_model_sections(const Cartridge& cartridge);
+void verify_model_sections(const Cartridge& cartridge, Checks checks = Checks::whole);
 
 }  // namespace crayon

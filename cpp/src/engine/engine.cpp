@@ -127,6 +127,12 @@ bool encode_spaced(const Engine::Impl& p, Bytes text, bool continues, Scratch& s
     return true;
 }
 
+// A model that transformers builds of what Python read says "nearest_scores": true. No string of JSON has these bytes.
+Cartridge with_scores_of(const Cartridge& cartridge, std::string_view components) {
+    if (cartridge.scores.empty()) return cartridge;
+    return cartridge.with_nearest_scores(components.find("\"nearest_scores\":true") != std::string_view::npos);
+}
+
 }  // namespace
 
 Engine::Engine(const Cartridge& cartridge, Greedy greedy)
@@ -138,7 +144,10 @@ Engine::Engine(const Cartridge& cartridge, Greedy greedy)
 
 Engine::Engine(const Cartridge& cartridge, std::string_view components, const std::vector<AddedTokenSpec>& added,
                Greedy greedy)
-    : cartridge_(cartridge), own_components_(components), components_(own_components_), greedy_(greedy) {
+    : cartridge_(with_scores_of(cartridge, components)),
+      own_components_(components),
+      components_(own_components_),
+      greedy_(greedy) {
     prepare(special_ids(added));
     impl_->vocabulary.emplace(cartridge_, added, impl_->pipeline.normalizer.get());
     finish();
@@ -191,20 +200,20 @@ void Engine::finish() {
 
 Engine::~Engine() = default;
 
-std::shared_ptr<const Engine> Engine::open(const std::string& path, bool verify,
+std::shared_ptr<const Engine> Engine::open(const std::string& path, Checks checks,
                                            const std::optional<FileIdentity>& verified) {
     const auto storage = open_file(path);
     const bool is_known = verified && storage->identity() == verified;
     return named(path, [&] {
         const Cartridge cartridge(storage);
-        if (verify && !is_known) verify_cartridge(cartridge);
+        if (!is_known) verify_cartridge(cartridge, checks);
         return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
     });
 }
 
-std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes) {
+std::shared_ptr<const Engine> Engine::from_bytes(Bytes bytes, Checks checks) {
     const Cartridge cartridge(own_bytes(bytes));
-    verify_cartridge(cartridge);
+    verify_cartridge(cartridge, checks);
     return std::shared_ptr<const Engine>(new Engine(cartridge, std::nullopt));
 }
 

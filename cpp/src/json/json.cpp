@@ -82,6 +82,15 @@ void append_utf8(std::string& out, uint32_t c) {
 
 }  // namespace
 
+// How many doubles the second is farther from zero than the first, of the same sign.
+int32_t ulps_between(double from, double to) {
+    uint64_t bits[2];
+    std::memcpy(&bits[0], &from, sizeof from);
+    std::memcpy(&bits[1], &to, sizeof to);
+    const int64_t ulps = int64_t(bits[1]) - int64_t(bits[0]);
+    return ulps >= -INT32_MAX && ulps <= INT32_MAX ? int32_t(ulps) : Value::kFar;
+}
+
 class Parser {
   public:
     Parser(std::string_view text, Numbers numbers)
@@ -350,8 +359,14 @@ class Parser {
             if (std::from_chars(start, p_, result.large_).ec == std::errc()) return result;
         }
         result.type_ = Value::Type::number;
-        const auto read = numbers_ == Numbers::serde ? &read_serde_number : &read_nearest_number;
-        if (!read(start, p_, &result.number_)) fail_at(start, "a number out of range");
+        double nearest;
+        const bool has_nearest = read_nearest_number(start, p_, &nearest);
+        if (numbers_ == Numbers::nearest ? !has_nearest : !read_serde_number(start, p_, &result.number_))
+            fail_at(start, "a number out of range");
+        if (numbers_ == Numbers::nearest)
+            result.number_ = nearest;
+        else
+            result.size_ = uint32_t(has_nearest ? ulps_between(result.number_, nearest) : Value::kFar);
         return result;
     }
 
@@ -382,6 +397,10 @@ double Value::as_number(const char* what) const {
     if (type_ == Type::large) return double(large_);
     if (type_ != Type::number) wrong_type(what, Type::number, type_);
     return number_;
+}
+
+int32_t Value::ulps_to_nearest() const {
+    return type_ == Type::number ? int32_t(size_) : 0;
 }
 
 std::string_view Value::as_string(const char* what) const {

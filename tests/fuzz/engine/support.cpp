@@ -40,8 +40,18 @@ std::string hex(const std::string& bytes) {
 
 }  // namespace
 
+static bool only_safe = false;
+
+OnlySafe::OnlySafe() {
+    only_safe = true;
+}
+
+OnlySafe::~OnlySafe() {
+    only_safe = false;
+}
+
 void require(bool holds, const std::string& what, const std::string& detail) {
-    if (holds) return;
+    if (holds || only_safe) return;
     std::fprintf(stderr, "DIFFERENCE: %s\n%s\n", what.c_str(), detail.c_str());
     std::abort();
 }
@@ -64,11 +74,11 @@ AtLevel::~AtLevel() {
     unsetenv("CRAYON_CPU");
 }
 
-Engines open_everywhere(Bytes cartridge, bool is_greedy) {
+Engines open_everywhere(Bytes cartridge, bool is_greedy, Checks checks) {
     Engines engines;
     for (const std::string& level : levels()) {
         const AtLevel at(level);
-        engines.push_back(Engine::from_bytes(cartridge));
+        engines.push_back(Engine::from_bytes(cartridge, checks));
         if (is_greedy) engines.back() = engines.back()->greedy();
     }
     return engines;

@@ -17,6 +17,14 @@ namespace crayon::fuzz {
 
 // Ends the process, as a fault of the engine, unless `holds`.
 void require(bool holds, const std::string& what, const std::string& detail = "");
+// While one lives `require` requires nothing: what is used then need not be right, only safe.
+class OnlySafe {
+  public:
+    OnlySafe();
+    ~OnlySafe();
+    OnlySafe(const OnlySafe&) = delete;
+    OnlySafe& operator=(const OnlySafe&) = delete;
+};
 
 // The bytes of an input, from the front; zeros behind its end.
 class Input {
@@ -70,7 +78,7 @@ using EnginePtr = std::shared_ptr<const Engine>;
 using Engines = std::vector<EnginePtr>;
 
 // An engine for each level, of a cartridge's bytes. Errors as Engine::from_bytes.
-Engines open_everywhere(Bytes cartridge, bool is_greedy);
+Engines open_everywhere(Bytes cartridge, bool is_greedy, Checks checks = Checks::whole);
 // The same of one of the vocabularies; made once.
 const Engines& engines_of(size_t vocabulary, bool is_greedy);
 

@@ -26,7 +26,7 @@ constexpr uint32_t kMaxSections = 256;
 constexpr uint64_t kMaxFile = uint64_t(1) << 32;    // bytes; a real one has some tens of millions
 constexpr size_t kMaxMetadata = size_t(1) << 20;    // bytes; a real one has some tens
 constexpr size_t kMaxComponents = size_t(1) << 24;  // bytes; a parsed text takes some fifty times its size
-constexpr uint32_t kSectionTypes = 25;              // one more than the largest Section
+constexpr uint32_t kSectionTypes = 26;              // one more than the largest Section
 
 struct Header {
     char magic[4];
@@ -63,7 +63,8 @@ enum class Section : uint32_t {
     char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
     reachable_pilots = 22,       // uint16[power of two], of BPE: see reachable_slot(); or empty
     reachable_slots = 23,        // uint64[power of two], PairSlot: the merges that happen; or empty
-    byte_cuts = 24,  // of byte-level tables with merges: what merging can join across the borders of characters
+    byte_cuts = 24,   // of byte-level tables with merges: what merging can join across the borders of characters
+    score_ulps = 25,  // int8[tokens of the model], of a Unigram model, optional: see moved_by()
 };
 const char* section_name(uint32_t type);
 
@@ -187,12 +188,16 @@ class Cartridge {
     Array<uint64_t> reachable_slots;
     Array<AddedToken> added_tokens;
     Array<double> scores;
+    Array<int8_t> score_ulps;
     Bytes token_bytes, metadata, components;
 
     bool has_text_tokens() const { return program_->flags & kTextTokens; }
     // Byte-level tables that merge.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
+    // The same with the doubles nearest to the scores in the tokenizer.json, which Python reads, in place of those that
+    // the reference reads; or back. Error(unsupported) where the cartridge does not have them.
+    Cartridge with_nearest_scores(bool nearest) const;
 
   private:
     template <typename T>
@@ -210,8 +215,12 @@ class Cartridge {
     };
     std::shared_ptr<const Own> own_;
     const Program* program_ = nullptr;  // of own_
+    std::shared_ptr<const std::vector<double>> own_scores_;
     std::array<Bytes, kSectionTypes> sections_{};
 };
+
+// The double that is so many farther from zero than a score.
+double moved_by(double score, int8_t ulps);
 
 // make(), which reads the cartridge of the file `path`: what it finds wrong is Error(cartridge), and names the file.
 template <typename Make>
@@ -228,8 +237,15 @@ auto named(const std::string& path, Make&& make) -> decltype(make()) {
 // The cartridge of a file. Error(cartridge), which names it; else as open_file.
 Cartridge open_cartridge(const std::string& path);
 
-// Reads the cartridge whole: every checksum, every index in range, every table consistent. Error(cartridge) names the
-// first fault. After it no use of the cartridge can read outside it or loop without end.
-void verify_cartridge(const Cartridge& cartridge);
+// How much of a cartridge is checked before it is used.
+enum class Checks {
+    header,  // what opening checks in any case
+    memory,  // every checksum, index and search: after it no use of the cartridge can read outside it or loop without
+             // end
+    whole,   // and that the tables which follow from others say what those say
+};
+
+// Reads the cartridge whole, unless `checks` is `header`. Error(cartridge) names the first fault.
+void verify_cartridge(const Cartridge& cartridge, Checks checks = Checks::whole);
 
 }  // namespace crayon

@@ -76,12 +76,12 @@ struct MergeTables;
 
 class Engine {
   public:
-    // Maps a cartridge. `verify` reads it whole first, but for the file `verified`, which was verified before; do so
-    // once for any file that this machine did not write.
-    static std::shared_ptr<const Engine> open(const std::string& path, bool verify,
+    // Maps a cartridge after these checks, which the file `verified` passed before. A file that this machine did not
+    // write needs those of memory once.
+    static std::shared_ptr<const Engine> open(const std::string& path, Checks checks,
                                               const std::optional<FileIdentity>& verified = std::nullopt);
-    // A cartridge in memory, copied and verified.
-    static std::shared_ptr<const Engine> from_bytes(Bytes cartridge);
+    // A cartridge in memory, copied and checked.
+    static std::shared_ptr<const Engine> from_bytes(Bytes cartridge, Checks checks = Checks::whole);
     // Another engine over the same cartridge, with other components (JSON like the section's) and other added tokens.
     // Error(unsupported) for what is not native over this cartridge's tables, Error(vocabulary) for what is malformed.
     std::shared_ptr<const Engine> with_components(std::string_view components,

@@ -49,6 +49,10 @@ class Value {
     int64_t as_integer(const char* what) const;
     uint64_t as_large(const char* what) const;
     double as_number(const char* what) const;  // integers are numbers, too
+    // How many doubles as_number is away from the one nearest to the text, towards zero if less than 0; kFar for too
+    // many. 0 where numbers were read as the nearest ones.
+    int32_t ulps_to_nearest() const;
+    static constexpr int32_t kFar = INT32_MIN;
     std::string_view as_string(const char* what) const;
     Items<Value> as_array(const char* what) const;
     Items<Member> as_object(const char* what) const;
@@ -59,7 +63,7 @@ class Value {
   private:
     friend class Parser;
     Type type_ = Type::null;
-    uint32_t size_ = 0;  // of the string, the array or the object
+    uint32_t size_ = 0;  // of the string, the array or the object; of a number, its ulps_to_nearest
     union {
         bool boolean_;
         int64_t integer_ = 0;
