@@ -136,7 +136,7 @@ def _icu() -> Any:
             from icu4py import breakers
     except MissingExtraError as error:
         advice = "without it boundaries can be a pattern, a function or ['paragraph']"
-        raise MissingExtraError(f"{error} ({advice})", name=error.name, path=error.path) from error
+        raise MissingExtraError(f"{error}; {advice}", name=error.name, path=error.path) from error
     return breakers
 
 

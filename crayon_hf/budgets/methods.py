@@ -42,7 +42,7 @@ class SplitMethods:
         white space around them, and chunks of only white space are left out. Truncation and padding are ignored.
 
         ValueError for impossible sizes, and if a single character has more tokens than a chunk. Sentences and words
-        need ``pip install 'crayon-hf[chunks]'``; without it, MissingExtraError.
+        need the extra ``chunks``; without it, MissingExtraError.
 
         >>> import crayon_hf
         >>> tokenizer = crayon_hf.Tokenizer.from_profile("lite")

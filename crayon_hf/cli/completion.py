@@ -8,7 +8,7 @@ from typing import Any
 
 from crayon_hf.cli.arguments import add_command
 from crayon_hf.cli.output import print_line
-from crayon_hf.util.extras import needed
+from crayon_hf.util.extras import how_to_install, needed
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -21,7 +21,7 @@ def add_completion(subparsers: Any) -> None:
         completion,
         "print completion code for bash, zsh and fish",
         "Prints shell code with which the Tab key completes commands, options and the names of profiles.\n"
-        "It needs the package argcomplete: pip install 'crayon-hf[completion]'.",
+        f"It needs the package argcomplete: {how_to_install('completion')}.",
         (
             ("crayon-hf completion bash >> ~/.bashrc", "for bash"),
             ("crayon-hf completion zsh >> ~/.zshrc", "for zsh, behind compinit"),

@@ -24,6 +24,7 @@ from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Fac
 from crayon_hf.hub.front_matter import read as read_metadata
 from crayon_hf.hub_access import client, staging
 from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
+from crayon_hf.util.extras import how_to_install
 from crayon_hf.util.files import read_source, write_atomic
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def publish(
         raise ValueError(f"{place.revision} is a commit: give the name of a branch to publish to")
     if speed and find_spec("matplotlib") is None:
         raise MissingExtraError(
-            "the plot of speeds needs matplotlib, which is not installed: pip install 'crayon-hf[report]' "
-            "(or --no-speed)"
+            f"the plot of speeds needs matplotlib, which is not installed: {how_to_install('report')}, or --no-speed"
         )
     say(f"{place}: looking")
     found = _look(place, source is not None, token, create_pr, dry_run is not None)

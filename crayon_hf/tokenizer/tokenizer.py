@@ -357,7 +357,7 @@ class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
 
         With a `boundary` the cut is the last one of that kind that fits, as `split_text` finds it. A single paragraph
         that is too long is cut between sentences, a sentence between words, and a word between tokens. Sentences and
-        words need ``pip install 'crayon-hf[chunks]'``.
+        words need the extra ``chunks``; without it, MissingExtraError.
 
         >>> Tokenizer.from_profile("lite").truncate_text("Ask, and it shall be given you.", 3)
         'Ask, and'

@@ -111,7 +111,7 @@ def test_what_is_no_boundary_is_refused(boundaries, error, says):
 def test_the_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "icu4py", None)
     for boundaries in ("paragraph", "word", ["sentence"]):
-        with pytest.raises(MissingExtraError, match=r"crayon-hf\[chunks\].*\['paragraph'\]"):
+        with pytest.raises(MissingExtraError, match=r"python -m pip install '\.\[chunks\]'.*\['paragraph'\]"):
             levels(boundaries)
     levels(["paragraph"])
 

@@ -152,11 +152,15 @@ def test_files_of_structure_are_read_whole(gpt2_like, monkeypatch, tmp_path):
 
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "markdown_it", None)
-    with pytest.raises(MissingExtraError, match=r"parts of Markdown needs markdown_it.*crayon-hf\[chunks\]"):
+    with pytest.raises(
+        MissingExtraError, match=r"parts of Markdown needs markdown_it.*python -m pip install '\.\[chunks\]'"
+    ):
         levels(["markdown"])
     pytest.importorskip("tree_sitter")
     with pytest.raises(MissingExtraError, match="pip install tree-sitter-of-nobody"):
         levels(["code:of-nobody"])
     monkeypatch.setitem(sys.modules, "tree_sitter", None)
-    with pytest.raises(MissingExtraError, match=r"parts of json needs tree_sitter.*crayon-hf\[chunks\]"):
+    with pytest.raises(
+        MissingExtraError, match=r"parts of json needs tree_sitter.*python -m pip install '\.\[chunks\]'"
+    ):
         levels("json")

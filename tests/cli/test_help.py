@@ -258,4 +258,4 @@ def test_completion_without_its_package(place: Path) -> None:
     program = "import sys; sys.modules['argcomplete'] = None; from crayon_hf.cli import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", program, "completion", "bash"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "needs argcomplete, which is not installed: pip install 'crayon-hf[completion]'" in done.stderr
+    assert "needs argcomplete, which is not installed: python -m pip install '.[completion]'" in done.stderr

@@ -211,7 +211,7 @@ def test_delegation_without_tiktoken(rank_file):
         "    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "crayon-hf[tiktoken]" in done.stdout
+    assert "python -m pip install '.[tiktoken]'" in done.stdout
     assert ODD_PATTERN in done.stdout
 
 

@@ -111,5 +111,5 @@ def test_another_format_is_refused() -> None:
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"matplotlib, .*: pip install 'crayon-hf\[report\]'"):
+    with pytest.raises(MissingExtraError, match=r"matplotlib, .*: python -m pip install '\.\[report\]'"):
         speed_plot(agreeing(), "png")

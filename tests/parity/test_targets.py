@@ -127,9 +127,9 @@ def test_tiktoken_that_is_not_installed(ranks: Path, tmp_path: Path, monkeypatch
     for name in {*blocked, "tiktoken", OPENAI} - {"tiktoken_ext"}:
         monkeypatch.setitem(sys.modules, name, None)
     for target in (ranks, tmp_path / "own.dat"):
-        with pytest.raises(MissingExtraError, match=r"tiktoken, .*: pip install 'crayon-hf\[tiktoken\]'"):
+        with pytest.raises(MissingExtraError, match=r"tiktoken, .*: python -m pip install '\.\[tiktoken\]'"):
             found(target, "", tmp_path)
-    with pytest.raises(MissingExtraError, match=r"tiktoken, .*: pip install 'crayon-hf\[tiktoken\]'"):
+    with pytest.raises(MissingExtraError, match=r"tiktoken, .*: python -m pip install '\.\[tiktoken\]'"):
         published_encodings()
 
 

@@ -239,7 +239,7 @@ def test_a_driver_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         find_inputs(["abfs://a/b"])
     for module in ("fsspec", "fsspec.core"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"s3://a/b: .*fsspec, .*: pip install 'crayon-hf\[corpora\]'"):
+    with pytest.raises(MissingExtraError, match=r"s3://a/b: .*fsspec, .*: python -m pip install '\.\[corpora\]'"):
         find_inputs(["s3://a/b"])
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from crayon_hf import CrayonError, MissingExtraError
-from crayon_hf.util.extras import needed
+from crayon_hf.util.extras import command, how_to_install, needed
+
+ROOT = Path(__file__).parents[2]
 
 # What a user does, without the package: a program that fails, and the extra that the message has to name.
 CALLS = {
@@ -53,8 +55,8 @@ def test_a_package_that_is_missing(package: str, tmp_path: Path) -> None:
     assert done.returncode == 1, done
     kind, _, message = done.stderr.strip().splitlines()[-1].partition(": ")
     assert kind == "crayon_hf.errors.MissingExtraError", done.stderr
-    wanted = f"'crayon-hf[{extra}]'" if extra else "llama-cpp-python"
-    assert re.search(rf"needs [\w-]+, which .*: pip install {re.escape(wanted)}", message), message
+    wanted = how_to_install(extra) if extra else "python -m pip install llama-cpp-python"
+    assert re.search(rf"needs [\w-]+, which .*: {re.escape(wanted)}", message), message
     assert package.partition(".")[0].partition("_ext")[0].replace("_", "-") in message.replace("_", "-")
 
 
@@ -64,23 +66,47 @@ def test_it_is_an_import_error() -> None:
     assert isinstance(caught.value, MissingExtraError)
     assert isinstance(caught.value, CrayonError)
     assert caught.value.name == "what_there_is_not"
-    wanted = "this needs what_there_is_not, which is not installed: pip install 'crayon-hf[hub]'"
-    assert str(caught.value) == wanted
+    install = "python -m pip install '.[hub]' (in a clone of crayon-hf)"
+    assert str(caught.value) == f"this needs what_there_is_not, which is not installed: {install}"
 
 
 def test_what_is_there_and_broken_says_why() -> None:
-    says = r"needs os, which cannot be imported: .*\(cannot import name 'nothing'"
+    says = r"needs os, which cannot be imported \(cannot import name 'nothing'.*\): python -m pip install '\.\[hub\]'"
     with pytest.raises(MissingExtraError, match=says), needed("this", "hub"):
         from os import nothing  # type: ignore[attr-defined] # noqa: F401
 
 
+def extras_of_the_package() -> set[str]:
+    table = (ROOT / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    return set(re.findall(r"^([a-z0-9-]+) = \[", table, re.MULTILINE))
+
+
 def test_each_extra_is_one_of_the_package() -> None:
-    root = Path(__file__).parents[2]
-    table = (root / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
-    extras = re.findall(r"^([a-z]+) = \[", table, re.MULTILINE)
-    named = re.findall(
-        r'needed\([^)]*?"([a-z]*)"(?:, "[a-z-]*")?\)',
-        "".join(path.read_text() for path in (root / "crayon_hf").rglob("*.py")),
-    )
+    program = "".join(path.read_text() for path in (ROOT / "crayon_hf").rglob("*.py"))
+    named = re.findall(r'needed\([^)]*?"([a-z-]*)"(?:, "[a-z-]*")?\)', program)
+    named += re.findall(r"""how_to_install\(['"]([a-z-]+)['"]\)""", program)
     assert len(named) >= 12
-    assert set(named) - {""} <= set(extras)
+    assert set(named) - {""} <= extras_of_the_package()
+
+
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(ROOT / "docs").rglob("*.md"),
+    *(path for folder in ("crayon_hf", "conversion", "parity") for path in (ROOT / folder).rglob("*.py")),
+]
+
+
+def test_no_text_installs_from_an_index_that_does_not_have_it() -> None:
+    """Every command that installs an extra is `command`'s, in place (-e) or not."""
+    seen = set()
+    for path in TEXTS:
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        assert "crayon-hf[" not in text, path
+        assert not re.search(r"pip install crayon-hf\b", text), path
+        for said, names in re.findall(
+            r"""((?:python -m )?pip install (?:-e )?['"]?[\w.-]*\[([a-z,-]+)\]['"]?)""", text
+        ):
+            assert said.replace('"', "'").replace("install -e", "install") == command(*names.split(",")), path
+            assert set(names.split(",")) <= extras_of_the_package(), path
+            seen.add(path.name)
+    assert {"README.md", "hub.md", "corpora.md", "chunking.md"} <= seen

@@ -23,7 +23,7 @@ from crayon_hf.corpora.storage.base import Desk, Item, Result, Storage
 from crayon_hf.corpora.storage.lease import Lease, confirm
 from crayon_hf.corpora.storage.local import PLACE
 from crayon_hf.errors import JobError, MissingExtraError, StoreCredentialsError, StoreError
-from crayon_hf.util.extras import needed
+from crayon_hf.util.extras import how_to_install, needed
 
 if TYPE_CHECKING:
     from crayon_hf.corpora.formats import Format, WrittenFile
@@ -55,7 +55,7 @@ def _store(protocol: str, process: int) -> Store:
     try:
         return Store(fsspec.filesystem(protocol), protocol)
     except ImportError as error:
-        hint = f"pip install 'crayon-hf[{extra}]'" if extra else str(error)
+        hint = how_to_install(extra) if extra else str(error)
         raise MissingExtraError(f"{protocol}://: its driver is not installed: {hint}", name=error.name) from error
     except ValueError as error:
         raise StoreError(f"{protocol}://: {error}") from error

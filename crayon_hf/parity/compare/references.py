@@ -201,7 +201,7 @@ def check_fields(what: str) -> None:
     if not hasattr(tokenizers.Tokenizer, "from_str"):
         raise UnsupportedError(
             f"{what} needs tokenizers before 1.0 as its reference, but {tokenizers.__version__} is installed: "
-            "pip install 'tokenizers<1'"
+            "python -m pip install 'tokenizers<1'"
         )
 
 

@@ -17,6 +17,7 @@ from crayon_hf.formats import convert
 from crayon_hf.formats.recognise import Kind, look_into, recognise
 from crayon_hf.formats.repository import CARTRIDGE, JSON
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, identify
+from crayon_hf.util.extras import how_to_install
 
 from ..inputs.texts import UnknownVocabularyError, shared_directory
 from .references import Vocabulary, check_fields, published_encodings
@@ -92,9 +93,10 @@ def _check_installed(name: str, reference: str) -> None:
     except ValueError:  # an import that is blocked
         is_there = False
     if not is_there:
-        extra = f"'crayon-hf[{reference}]'" if reference in ("tiktoken", "transformers") else reference
+        is_extra = reference in ("tiktoken", "transformers")
+        install = how_to_install(reference) if is_extra else f"python -m pip install {reference}"
         raise MissingExtraError(
-            f"the reference of {name} is {reference}, which is not installed: pip install {extra}"
+            f"the reference of {name} is {reference}, which is not installed: {install}"
             + (", or --against tokenizers" if reference == "tiktoken" else "")
         )
     if reference == "tokenizers":

@@ -216,7 +216,7 @@ def test_an_error_of_fsync(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["parquet", "arrow"])
 def test_without_pyarrow(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"needs pyarrow, .*: pip install 'crayon-hf\[corpora\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs pyarrow, .*: python -m pip install '\.\[corpora\]'"):
         opened(name, tmp_path / "x")
     assert os.listdir(tmp_path) == []
 
