@@ -1,7 +1,8 @@
 """`publish`: a tokenizer, its cartridge and a model card into a repository of the Hub, in one commit.
 
-Everything is made and checked on this machine first. The commit names the one that it follows, so that what somebody
-else pushes meanwhile is not overwritten. Until it is made nothing of the repository has changed but that it exists.
+The Hub is asked first whether the account may write there. Then everything is made and checked on this machine. The
+commit names the one that it follows, so that what somebody else pushes meanwhile is not overwritten. Until it is made
+nothing of the repository has changed but that it exists.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from crayon_hf.cartridges.source_json import REFERENCE_METADATA, reference_of
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
-from crayon_hf.hub_access import client, staging
+from crayon_hf.hub_access import client, rights, staging
 from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
 from crayon_hf.util.extras import how_to_install
 from crayon_hf.util.files import read_source, write_atomic
@@ -76,6 +77,11 @@ class _Found:
     def parent(self) -> str | None:
         return self.listing.commit or None
 
+    @property
+    def readable(self) -> client.Place:
+        """What it has now: its main branch where the revision is yet to be made."""
+        return self.place if self.has_revision else self.place._replace(revision=None)
+
 
 def publish(
     repo: str,
@@ -113,7 +119,8 @@ def publish(
         progress: called with a line now and then.
 
     Raises:
-        HubError: the Hub cannot be reached or refuses, or somebody else pushed meanwhile. Trying again is safe.
+        HubError: the Hub cannot be reached or refuses, or another commit was pushed meanwhile. Trying again is safe.
+            An account that may not write there learns it before the comparison.
         CrayonError: the report does not agree fully or is of another tokenizer.json, or the README.md that is there
             cannot be added to. Nothing was uploaded.
         VocabularyError: the source is none, or (UnsupportedError) cannot be compiled.
@@ -132,9 +139,14 @@ def publish(
             f"the plot of speeds needs matplotlib, which is not installed: {how_to_install('report')}, or --no-speed"
         )
     say(f"{place}: looking")
+    who = None if dry_run is not None else _account(place, token)
+    if who is not None and "/" not in place.repo:
+        place = place._replace(repo=f"{who['name']}/{place.repo}")
     found = _look(place, source is not None, token, create_pr, dry_run is not None)
     if private and found.exists and not found.private:
         raise HubError(f"{found.place.repo} exists and is public: private applies only to a new repository")
+    if who is not None:
+        rights.check(found.readable, who, token, is_new=not found.exists, create_pr=create_pr)
     staged = _staged(source, found, token)
     files, notes = _build(staged, found, source is None, license, base_tokenizer, report, speed, token, say)
     if dry_run is not None:
@@ -147,16 +159,16 @@ def publish(
 # -- what is there
 
 
+def _account(place: client.Place, token: str | bool | None) -> rights.Account:
+    if client.library().constants.HF_HUB_OFFLINE:
+        raise HubError(f"{place}: HF_HUB_OFFLINE is set, and publishing needs the Hub: try again without")
+    return rights.account(place, token)
+
+
 def _look(place: client.Place, may_be_new: bool, token: str | bool | None, create_pr: bool, is_dry: bool) -> _Found:
     errors, api = client.library().errors, client.api(token)
-    if client.library().constants.HF_HUB_OFFLINE:
-        if not is_dry:
-            raise HubError(f"{place}: HF_HUB_OFFLINE is set, and publishing needs the Hub: try again without")
+    if client.library().constants.HF_HUB_OFFLINE:  # a dry run
         return _Found(place) if may_be_new else _Found(place, True, True, listing=client.listing(place, token))
-    if not is_dry:
-        user = client.call(place, "logging in", api.whoami)
-        if "/" not in place.repo:
-            place = place._replace(repo=f"{user['name']}/{place.repo}")
 
     def info(revision: str | None) -> Any:
         return client.call(place, "reading", lambda: api.model_info(place.repo, revision=revision, files_metadata=True))
@@ -187,8 +199,7 @@ def _look(place: client.Place, may_be_new: bool, token: str | bool | None, creat
 def _staged(source: str | os.PathLike[str] | None, found: _Found, token: str | bool | None) -> Staged:
     if source is not None:
         return staging.stage(source, token)
-    at = client.Place(found.place.repo, found.place.revision if found.has_revision else None)
-    return staging.stage_repository(at, found.listing, token, own=True)
+    return staging.stage_repository(found.readable, found.listing, token, own=True)
 
 
 # -- what it becomes
@@ -260,8 +271,7 @@ def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
     names = [name for name in (README, CONFIG, REPORT_JSON) if name in found.listing.files]
     if not names:
         return {}
-    at = client.Place(found.place.repo, found.place.revision if found.has_revision else None)
-    folder = client.fetch(at, found.listing, names, token)
+    folder = client.fetch(found.readable, found.listing, names, token)
     return {name: read_source(os.path.join(folder, name)) for name in names}
 
 

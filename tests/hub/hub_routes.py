@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote
 
 from tests.hub import hub_card
-from tests.hub.hub_access import Denied, Token, may_read, may_see, may_write, who
+from tests.hub.hub_access import Denied, Token, may_create, may_propose, may_read, may_see, may_write, who
 from tests.hub.hub_http import Answer, Request, answer_error, answer_json
 from tests.hub.hub_storage import Commit, Entry, Missing, Refused, Repository, Storage
 
@@ -77,7 +77,7 @@ class Routes:
 
     def write(self, repo: str, token: Token | None) -> Repository:
         repository = self.see(repo, token)
-        may_write(repository.owner, token, "upload to a repository")
+        may_write(repository, token)
         return repository
 
     # -- accounts, repositories
@@ -86,9 +86,7 @@ class Routes:
     def whoami(self, request: Request, token: Token | None) -> Answer:
         if token is None:
             raise Denied(401, "Invalid username or password.")
-        access = {"displayName": f"{token.role} token", "role": token.role, "createdAt": "2024-01-01T00:00:00.000Z"}
-        about = {"type": "user", "id": token.user, "name": token.user, "fullname": token.user, "orgs": []}
-        return answer_json(about | {"isPro": False, "auth": {"type": "access_token", "accessToken": access}})
+        return answer_json(token.described())
 
     @route("POST", "/api/repos/create")
     def create(self, request: Request, token: Token | None) -> Answer:
@@ -98,7 +96,7 @@ class Routes:
         if token is None:
             raise Denied(401, "Invalid username or password.")
         namespace = asked.get("organization") or token.user
-        may_write(namespace, token, "create a model")
+        may_create(namespace, token)
         name = asked["name"]
         if not _NAME.fullmatch(name) or ".." in name or "--" in name or name.endswith((".git", ".", "-")):
             raise Refused(400, f"Invalid repo name: {name}")
@@ -372,10 +370,7 @@ class Routes:
         return self.storage.blob(entry.sha256).read_text(encoding="utf-8") if entry else ""
 
     def _may_propose(self, repo: str, token: Token | None) -> Token:
-        may_read(self.see(repo, token), token)
-        if token is None:
-            raise Denied(401, "Invalid username or password.")
-        return may_write(token.user, token, "open a pull request")
+        return may_propose(self.see(repo, token), token)
 
     @route("POST", f"/{_REPO}\\.git/info/lfs/objects/batch")
     def lfs_batch(self, request: Request, token: Token | None, repo: str) -> Answer:

@@ -77,6 +77,8 @@ class Repository:
     members: list[str] = field(default_factory=list)
     """Who may read a gated repository besides its owner."""
     created: str = ""
+    author: str = ""
+    """Who created it."""
 
     @property
     def owner(self) -> str:
@@ -135,7 +137,7 @@ class Storage:
         with self.lock:
             if self._home(repo_id).exists():
                 raise Refused(409, "You already created this model repo")
-            repository = Repository(repo_id, private, gated, created=now())
+            repository = Repository(repo_id, private, gated, created=now(), author=author)
             for name in ("commits", "refs"):
                 (self._home(repo_id) / name).mkdir(parents=True)
             self.save(repository)

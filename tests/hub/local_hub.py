@@ -6,8 +6,8 @@
         subprocess.run([...], env=hub.environment(home))
         assert hub.asked("GET", "tokenizer.json")
 
-It has models only, no Xet, and one person per namespace. Two servers stand for the service's hosts: `hub.url`, and
-one for what is in LFS, which is reached by signed URLs and never sees a token.
+It has models only, no Xet, two users, and some organizations of one of them. Two servers stand for the service's hosts:
+`hub.url`, and one for what is in LFS, which is reached by signed URLs and never sees a token.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import ClassVar
 
 from tests.hub.hub_access import Token
 from tests.hub.hub_faults import Fault, Faults, Rule
@@ -34,9 +35,18 @@ class LocalHub:
 
     user = "user"
     token = "hf_LocalHubWrites"
-    """Of `user`; it may write to what begins with `user/`."""
+    """Of `user`; it may write to what begins with `user/`, and as the organizations let it."""
+    organizations: ClassVar[Mapping[str, str]] = {
+        "team": "write",
+        "guild": "contributor",
+        "club": "read",
+        "vault": "no_access",
+    }
+    """Those of `user`, with the role there."""
     read_token = "hf_LocalHubReads"
     """Of `user`; it may read what `user` may."""
+    scoped_token = "hf_LocalHubFineGrained"
+    """Of `user`; it may write to what begins with `team/`, and to `user/scoped`."""
     other_token = "hf_LocalHubStranger"
     """Of `stranger`, who may write to what begins with `stranger/`."""
 
@@ -45,8 +55,13 @@ class LocalHub:
         self.requests: list[Request] = []
         """Every request so far, in the order in which they came."""
         self._faults = Faults()
-        tokens = {self.token: Token(self.user), self.read_token: Token(self.user, "read")}
-        tokens[self.other_token] = Token("stranger")
+        scopes = {"team": ("repo.content.read", "repo.write"), "user/scoped": ("repo.write",), "user": ("job.write",)}
+        tokens = {
+            self.token: Token(self.user, "write", self.organizations),
+            self.read_token: Token(self.user, "read", self.organizations),
+            self.scoped_token: Token(self.user, "fineGrained", self.organizations, scopes),
+            self.other_token: Token("stranger"),
+        }
         self._routes = Routes(self.storage, tokens, page=page)
 
     def __enter__(self) -> LocalHub:

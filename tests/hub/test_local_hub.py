@@ -201,6 +201,37 @@ for token in (None, "hf_NoSuchToken", "hf_LocalHubReads", "hf_LocalHubStranger",
     assert refused(hub.token) == {**absent, **rights, "write": None, "create": None}
 
 
+def test_organizations_and_their_members(hub: LocalHub, home: Path, run_client: Client) -> None:
+    for repo in ("guild/anothers", "club/there"):
+        hub.create(repo, private=True)
+    code = """
+for token in ("hf_LocalHubWrites", "hf_LocalHubFineGrained"):
+    api = h.HfApi(token=token)
+    who, found = api.whoami(), {}
+    for namespace in ("team", "guild", "club", "vault", "user"):
+        found[namespace] = fails(api.create_repo, f"{namespace}/{token}")
+    for repo in (f"team/{token}", f"guild/{token}", "guild/anothers", "club/there"):
+        found[repo.replace(token, "own")] = fails(api.create_commit, repo, [Add("x", b"x")], commit_message="m")
+    found["see"] = fails(api.model_info, "club/there")
+    said[token] = [{each["name"]: each["roleInOrg"] for each in who["orgs"]}, who["auth"]["accessToken"], found]
+"""
+    said = ask(run_client, hub, code, home)
+    organizations, access, found = said[hub.token]
+    assert organizations == dict(hub.organizations)
+    assert access["role"] == "write"
+    refused = {name: error[2] for name, error in found.items() if error is not None}
+    assert refused.keys() == {"club", "vault", "guild/anothers", "club/there"}
+    assert 'rights to create a model under the namespace "club"' in refused["club"]
+    assert "pass `create_pr=1` as a query parameter to create a Pull Request" in refused["club/there"]
+    _, access, found = said[hub.scoped_token]
+    assert {scope["entity"]["type"]: scope["permissions"] for scope in access["fineGrained"]["scoped"]} == {
+        "org": ["repo.content.read", "repo.write"],
+        "model": ["repo.write"],
+        "user": ["job.write"],
+    }
+    assert {name for name, error in found.items() if error is None} == {"team", "team/own", "see"}
+
+
 def test_a_tree_of_several_pages(tmp_path: Path, run_client: Client) -> None:
     with LocalHub(tmp_path / "hub", page=4) as hub:
         names = [f"folder/{n:02}.txt" for n in range(11)]

@@ -283,7 +283,7 @@ def test_private(hub: LocalHub, publish: Publish, source: Path, report: str) -> 
         (None, REPO, "hf auth login"),
         (LocalHub.read_token, REPO, "write"),
         (LocalHub.token, "stranger/model", "write"),
-        (LocalHub.token, "stranger/new", "token may not do that"),
+        (LocalHub.token, "stranger/new", "stranger is another user"),
     ],
     ids=["wrong", "none", "reads", "a stranger's", "a stranger's new one"],
 )
