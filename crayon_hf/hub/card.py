@@ -19,6 +19,7 @@ from crayon_hf.errors import CrayonError
 from crayon_hf.hub import front_matter
 from crayon_hf.parity.report.markdown import escaped, fenced, speed_table, table
 from crayon_hf.parity.report.wording import count, ratio, suite_origin, visible
+from crayon_hf.util.extras import command as install_command
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Library, Report, SuiteResult
@@ -94,7 +95,7 @@ def _our_part(facts: Facts, report: Report) -> str:
         "## Tokenizer and cartridge",
         _what_it_is(facts, report),
         "## Use",
-        _use(facts),
+        *_use(facts),
         "## Parity certificate",
         *_certificate(report),
         *_speed(report),
@@ -115,15 +116,21 @@ def _what_it_is(facts: Facts, report: Report) -> str:
     )
 
 
-def _use(facts: Facts) -> str:
+def _use(facts: Facts) -> Iterable[str]:
     revision = f", revision={_literal(facts.revision)}" if facts.revision else ""
-    return _block(
-        "python",
-        "from crayon_hf import AutoTokenizer  # instead of: from transformers import AutoTokenizer",
+    lines = (
         "",
         f"tokenizer = AutoTokenizer.from_pretrained({_literal(facts.repo)}{revision})",
         'ids = tokenizer("Hello, world!").input_ids',
     )
+    yield (
+        "With crayon-hf, whose `AutoTokenizer` takes the place of that of `transformers`. The package index does not "
+        "have crayon-hf yet: in a clone of its repository, this compiles and installs it."
+    )
+    yield _block("sh", install_command("transformers", "hub"))
+    yield _block("python", "from crayon_hf import AutoTokenizer", *lines)
+    yield "With `transformers` alone, which reads `tokenizer.json` and no cartridge:"
+    yield _block("python", "from transformers import AutoTokenizer", *lines)
 
 
 def _certificate(report: Report) -> Iterable[str]:

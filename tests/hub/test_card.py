@@ -15,6 +15,7 @@ from crayon_hf.errors import CrayonError
 from crayon_hf.hub import front_matter
 from crayon_hf.hub.card import BEGIN, END, PLOT_PNG, PLOT_SVG, TAGS, Facts, make_card
 from crayon_hf.parity.report.model import Category, Library, Report
+from crayon_hf.util.extras import command as install_command
 from tests.hub.hub_card import check as check_as_the_hub_does
 from tests.parity.report_samples import HOSTILE, agreeing
 from tests.support.versions import since_hub_1
@@ -138,7 +139,14 @@ def test_a_new_card() -> None:
     }
     assert make_card(card, FACTS, agreeing()) == card
     assert "\n# user/name\n" in card
-    assert 'AutoTokenizer.from_pretrained("user/name")' in card
+    assert re.findall(r"^```python\n(.*?)\n```$", card, re.DOTALL | re.MULTILINE) == [
+        f"from {library} import AutoTokenizer\n\n"
+        'tokenizer = AutoTokenizer.from_pretrained("user/name")\n'
+        'ids = tokenizer("Hello, world!").input_ids'
+        for library in ("crayon_hf", "transformers")
+    ]
+    assert "in a clone" in card
+    assert f"\n```sh\n{install_command('transformers', 'hub')}\n```\n" in card
     assert "crayon-hf pull user/name\n" in card
     report = agreeing()
     for said in (f"{report.inputs:,}", f"{report.characters:,}", report.started, report.target.source_digest):
@@ -160,7 +168,7 @@ def test_the_library_of_a_model_is_not_ours_to_say() -> None:
 
 def test_a_branch_is_asked_for_by_name() -> None:
     card = make_card(None, replace(FACTS, revision="v1/x"), agreeing())
-    assert 'from_pretrained("user/name", revision="v1/x")' in card
+    assert card.count('from_pretrained("user/name", revision="v1/x")') == 2
     assert "crayon-hf pull user/name@v1/x\n" in card
 
 

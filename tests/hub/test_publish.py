@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -464,7 +465,8 @@ def test_the_commands_of_the_card(hub: LocalHub, home: Path, source: Path, tmp_p
     crayon_hf.publish({REPO!r}, {str(source)!r}, speed=False)
     """
     run_client(hub, code, home, check=True)
-    (first, second) = re.findall(r"^```sh\n(.*?)\n```$", card_of(hub)[1], re.DOTALL | re.MULTILINE)
+    (install, first, second) = re.findall(r"^```sh\n(.*?)\n```$", card_of(hub)[1], re.DOTALL | re.MULTILINE)
+    assert shlex.split(install) == ["python", "-m", "pip", "install", ".[transformers,hub]"]
     (text := tmp_path / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     told = {}
     for line in [*first.splitlines(), second]:
@@ -475,6 +477,25 @@ def test_the_commands_of_the_card(hub: LocalHub, home: Path, source: Path, tmp_p
         told[arguments[0]] = run_client(hub, ["-m", "crayon_hf", *arguments], home, check=True).stdout
     assert list(told) == ["pull", "info", "parity"]
     assert re.search(r"^parity +agreed with tokenizers ", told["info"], re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("revision", ["main", "v1"])
+def test_the_programs_of_the_card(
+    revision: str, hub: LocalHub, publish: Publish, source: Path, report: str, home: Path
+) -> None:
+    """Ours and that of transformers alone, each on a machine of its own: the same ids."""
+    import tokenizers
+
+    publish(REPO, "--from", str(source), "--report", report, "--revision", revision)
+    programs = re.findall(r"^```python\n(.*?)\n```$", card_of(hub, revision)[1], re.DOTALL | re.MULTILINE)
+    ids = tokenizers.Tokenizer.from_file(str(source / "tokenizer.json")).encode("Hello, world!").ids
+    show = "print([ids, tokenizer.engine_report()['origin'] if 'crayon_hf' in sys.modules else None])"
+    said = [
+        run_client(hub, f"import sys\n{program}\n{show}", home / str(number), check=True, token=None).stdout
+        for number, program in enumerate(programs)
+    ]
+    assert list(map(ast.literal_eval, said)) == [[ids, "repository"], [ids, None]]
 
 
 def test_a_difference_is_never_published(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
