@@ -18,7 +18,8 @@ from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.errors import CrayonError
 from crayon_hf.formats import convert
 from crayon_hf.formats.converted import Converted
-from crayon_hf.formats.name_hints import is_repository
+from crayon_hf.formats.names import is_repository
+from crayon_hf.formats.tiktoken_objects import read_encoding
 
 _NAME = re.compile(r"[\w][\w.+-]*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -72,17 +73,17 @@ class Entry:
 
     def read(self, folder: Path) -> tuple[Converted, script.Source]:
         """The vocabulary; `folder` is what paths are relative to. DigestError, and what `convert` raises."""
-        found: str
+        make: Callable[..., Converted]
         if self.encoding is not None:
-            found, source = self.encoding, source_of_encoding(self.encoding)
+            source, make = source_of_encoding(self.encoding), functools.partial(read_encoding, self.encoding)
         else:
-            found = str(folder / self.path) if self.path is not None else local_name(self.repo or "")
-            source = script.source_of(found)
+            found = folder / self.path if self.path is not None else Path(local_name(self.repo or ""))
+            source, make = script.source_of(str(found)), functools.partial(convert, found)
         if source.digest != self.sha256:
             raise DigestError(f"{self.name}: sha256 of {source.name} is {source.digest}, expected {self.sha256}")
-        return convert(found, pattern=self.pattern, special_tokens=self.special_tokens), source._replace(
-            name=self.repo or source.name
-        )
+        options: dict[str, Any] = {"pattern": self.pattern, "special_tokens": self.special_tokens}
+        converted = make(**{key: value for key, value in options.items() if value is not None})
+        return converted, source._replace(name=self.repo or source.name)
 
 
 def read_catalogue(path: Path) -> list[tuple[str, Callable[[], Entry]]]:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from conversion import script
 from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.formats import convert
+from crayon_hf.formats.names import is_repository
 from crayon_hf.formats.recognise import Kind
 
 KINDS = (Kind.DIRECTORY, Kind.TOKENIZER_JSON, Kind.VOCAB_JSON, Kind.MERGES, Kind.WORDPIECE)
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     path = local_name(options.source)  # of a repository the directory that its files are in
     source = script.find(path, *KINDS)
-    if path != options.source:
+    if is_repository(options.source):
         source = source._replace(
             name=" and ".join(f"{options.source}/{os.path.basename(file)}" for file in source.files)
         )

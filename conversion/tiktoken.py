@@ -19,12 +19,13 @@ found by name, in tiktoken's cache or through tiktoken; for other files give bot
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 
 from conversion import script
 from crayon_hf.cli.conversion import special_token
+from crayon_hf.cli.tokenizers import local_name
 from crayon_hf.formats import convert
+from crayon_hf.formats.names import meaning_of
 from crayon_hf.formats.recognise import Kind
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, KNOWN_FILES, write_ranks
 from crayon_hf.formats.tiktoken_objects import is_encoding_name
@@ -48,10 +49,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--special", action="append", default=[], type=special_token, metavar="TOKEN=ID", help="a special token; repeat"
     )
     options = parser.parse_args(argv)
-    is_name = is_encoding_name(options.source) and not os.path.exists(options.source)
-    source = source_of_encoding(options.source) if is_name else script.find(options.source, Kind.TIKTOKEN)
+    given = local_name(options.source)
+    meaning = meaning_of(given)
+    is_name = meaning.path is None and is_encoding_name(meaning.name)
+    source = source_of_encoding(meaning.name) if is_name else script.find(options.source, Kind.TIKTOKEN)
     special_tokens = dict(options.special) or None
-    converted = convert(options.source, pattern=options.pattern, special_tokens=special_tokens)
+    converted = convert(given, pattern=options.pattern, special_tokens=special_tokens)
     script.write(converted, options.output, source)
 
 

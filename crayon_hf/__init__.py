@@ -25,6 +25,7 @@ from crayon_hf.budgets import Appender, TokenIndex
 from crayon_hf.decode_stream import DecodeStream
 from crayon_hf.display import encoding_html
 from crayon_hf.errors import (
+    AmbiguousNameWarning,
     BadRecordError,
     CartridgeError,
     CorpusError,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AddedToken",
+    "AmbiguousNameWarning",
     "Appender",
     "AutoTokenizer",
     "BadRecordError",

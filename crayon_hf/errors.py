@@ -97,5 +97,10 @@ class DeviceWarning(UserWarning):
     """A tokenizer on a device encodes on the CPU instead, with the same ids; the message says why."""
 
 
+class AmbiguousNameWarning(UserWarning):
+    """A name is a path here and also a profile or an encoding; the message says which is used, and how to write the
+    other."""
+
+
 class DelegatedWarning(UserWarning):
     """The engine does not support a tokenizer: its reference library encodes, with the same ids but slower."""

@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.cartridges.search_path import find_profile
-from crayon_hf.errors import CrayonError, ProfileNotFoundError
+from crayon_hf.cli.arguments import DEFAULT
+from crayon_hf.errors import CrayonError
 from crayon_hf.parity.compare.lines import suite_line
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.compare.suites import Event, Work
@@ -82,13 +82,11 @@ class Row:
         }
 
 
-def run(
-    parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: Sequence[str], packaged: str, find: Find
-) -> int:
+def run(parser: argparse.ArgumentParser, argv: Sequence[str] | None, published: Sequence[str], find: Find) -> int:
     """The command of a suite; its exit status.
 
     `parser` is what `options.make_parser` made. Without names on the command line the vocabularies are `published`,
-    names below ``$CRAYON_SHARED/vocab``, or the profile `packaged` where that is not set. `find` opens a name.
+    names below ``$CRAYON_SHARED/vocab``, or the profile ``lite`` where that is not set. `find` opens a name.
     """
     arguments = parser.parse_args(argv)
     suites = make_suites(arguments)
@@ -97,7 +95,7 @@ def run(
         return MISUSED
     with tempfile.TemporaryDirectory(prefix="crayon-parity-") as directory:
         try:
-            names = arguments.names or (published if shared_directory() else [packaged])
+            names = arguments.names or (published if shared_directory() else [DEFAULT])
             vocabularies = [find(name, tempfile.mkdtemp(dir=directory)) for name in names]
             for text in text_names(arguments):
                 find_text(text)
@@ -119,15 +117,6 @@ def run(
         }
         Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return AGREED if agreed else DIFFERED
-
-
-def profile_source(name: str) -> str | None:
-    """The file of the profile that a name stands for; None for other names, and for paths."""
-    try:
-        profile = find_profile(name)
-    except (ProfileNotFoundError, ValueError):
-        return None
-    return None if os.path.exists(name) else str(profile.cartridge or profile.source)
 
 
 def _verdict(rows: Sequence[Row], reference: str) -> str:

@@ -12,7 +12,7 @@ def tokenizer_of(tokenizer: Any) -> Any:
     """A tokenizer by its name (a profile, a path, an encoding of tiktoken, a repository of the Hub), or as it is."""
     if not isinstance(tokenizer, str):
         return tokenizer
-    from crayon_hf.formats.name_hints import is_repository
+    from crayon_hf.formats.names import is_repository
     from crayon_hf.tokenizer import Tokenizer
     from crayon_hf.tokenizer.resolve import open_tokenizer
 

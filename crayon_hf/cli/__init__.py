@@ -12,7 +12,7 @@ from crayon_hf.cli import running
 from crayon_hf.cli.arguments import Parser, UsageError
 from crayon_hf.cli.completion import complete
 from crayon_hf.cli.interrupts import ending_at_once
-from crayon_hf.errors import CrayonError, DelegatedWarning
+from crayon_hf.errors import AmbiguousNameWarning, CrayonError, DelegatedWarning
 
 __all__ = ["main"]
 
@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.run is not running.run:  # a program that is run is not ours
             os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nothing is reported by a command and its libraries
         with warnings.catch_warnings():
-            warnings.simplefilter("default", DelegatedWarning)
+            for category in (AmbiguousNameWarning, DelegatedWarning):
+                warnings.simplefilter("default", category)
             warnings.showwarning = _show_warning
             code: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -19,6 +19,12 @@ _HEADING = re.compile(r"^(usage:|[A-Za-z][A-Za-z' ]*:$)", re.MULTILINE)
 _OPTION = re.compile(r"(?<=^  )(-{1,2}[\w-]+(?:, -{1,2}[\w-]+)*|[a-z]+(?=  ))", re.MULTILINE)
 _PLAIN: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}  # Python's own colours
 
+NAMED = "a path, a profile, an encoding of tiktoken, or a repository of the Hub (user/name)"
+"""What names a tokenizer, in the order in which they are looked for."""
+
+DEFAULT = "profile:lite"
+"""The tokenizer of a command without ``-t``: the profile, also where a path is called ``lite``."""
+
 _WIDEST = 100
 _MOST_IN_USAGE = 6
 
@@ -155,12 +161,16 @@ def listed(examples: Sequence[tuple[str, str]]) -> str | None:
     return "\n".join(["examples:", *rows])
 
 
-def add_tokenizer(command: argparse.ArgumentParser, default: str | None = "lite") -> None:
-    """``--tokenizer``, with a default."""
-    named = "a profile, a tiktoken encoding, a repository of the Hub (user/name), or the path of any vocabulary"
-    without = f' (default: the profile "{default}")' if default else ""
+def add_tokenizer(command: argparse.ArgumentParser, has_default: bool = True) -> None:
+    """``--tokenizer``, with a default or required."""
+    default = ' (default: the profile "lite")' if has_default else ""
     command.add_argument(
-        "-t", "--tokenizer", default=default, required=default is None, metavar="NAME_OR_PATH", help=named + without
+        "-t",
+        "--tokenizer",
+        default=DEFAULT if has_default else None,
+        required=not has_default,
+        metavar="NAME_OR_PATH",
+        help=f"{NAMED}{default}",
     )
 
 

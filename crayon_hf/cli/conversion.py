@@ -12,16 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.cli.arguments import add_command
 from crayon_hf.cli.tokenizers import local_name
-from crayon_hf.errors import (
-    CartridgeError,
-    CrayonError,
-    ProfileNotFoundError,
-    UnsupportedError,
-    VocabularyError,
-)
+from crayon_hf.errors import CartridgeError, CrayonError, UnsupportedError, VocabularyError
+from crayon_hf.formats.names import NameKind, resolve
 from crayon_hf.util.progress import Line, is_watched, time_left
 
 if TYPE_CHECKING:
@@ -91,11 +85,13 @@ def convert(arguments: argparse.Namespace) -> int:
     """A vocabulary to a directory, to a cartridge or to another form."""
     from crayon_hf.formats import convert as convert_source
 
-    source, form = _source_of(arguments.source), arguments.to
-    if source != arguments.source and not arguments.output:
-        arguments.output = arguments.source.rpartition("/")[2].partition("@")[0] + (FORMS[form] if form else "")
-    output = Path(arguments.output) if arguments.output else _default_output(source, form)
-    write = _writer(output, form, arguments.output or "", source)
+    meaning, form = resolve(arguments.source), arguments.to
+    source = local_name(meaning.path or arguments.source)
+    place = meaning.name if meaning.kind is NameKind.ENCODING else source
+    if meaning.kind not in (NameKind.PATH, NameKind.UNKNOWN) and not arguments.output:
+        arguments.output = meaning.name.rpartition("/")[2].partition("@")[0] + (FORMS[form] if form else "")
+    output = Path(arguments.output) if arguments.output else _default_output(place, form)
+    write = _writer(output, form, arguments.output or "", place)
     given = {"pattern": arguments.pattern, "name": arguments.name, "special_tokens": dict(arguments.special or ())}
     options = {key: value for key, value in given.items() if value}
     progress = _Progress() if arguments.progress or is_watched(sys.stderr) else None
@@ -109,17 +105,6 @@ def convert(arguments: argparse.Namespace) -> int:
     for line in lines:
         sys.stdout.buffer.write(os.fsencode(line) + b"\n")
     return 0
-
-
-def _source_of(name: str) -> str:
-    """The file or the directory that a name means; the name itself where it is one already."""
-    if os.path.lexists(name):
-        return name
-    try:
-        profile = find_profile(name)
-        return str(profile.cartridge or profile.source)
-    except (ProfileNotFoundError, ValueError):
-        return local_name(name)
 
 
 def _default_output(source: str, form: str | None) -> Path:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from crayon_hf.cli.arguments import UsageError, add_command
+from crayon_hf.cli.arguments import DEFAULT, NAMED, UsageError, add_command
 from crayon_hf.cli.colour import padded, shortened
 from crayon_hf.cli.output import as_json, print_line
-from crayon_hf.cli.tokenizers import NAMED, open_named
+from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.display.cells import plain, width_of
 from crayon_hf.display.html import plain_text
 from crayon_hf.tokenizer import Tokenizer
@@ -62,9 +62,9 @@ def info(arguments: argparse.Namespace) -> int:
 
     if arguments.target is not None and arguments.tokenizer is not None:
         raise UsageError("a TARGET and -t are alternatives: give one of them")
-    target = arguments.target or arguments.tokenizer or "lite"
+    target = arguments.target or arguments.tokenizer or DEFAULT
     tokenizer = open_named(target)
-    facts = _facts(target, tokenizer)
+    facts = _facts(plain_name(target), tokenizer)
     cartridge = facts["cartridge"]
     sections = [] if cartridge is None else _core.cartridge_sections(cartridge)
     certificate, says = _certificate(tokenizer)

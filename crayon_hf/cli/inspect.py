@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf import _core
 from crayon_hf.cli.arguments import UsageError, add_command, add_special, add_tokenizer
 from crayon_hf.cli.commands import read_input, utf8
-from crayon_hf.cli.tokenizers import open_named
+from crayon_hf.cli.tokenizers import open_named, plain_name
 from crayon_hf.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _write_page(arguments: argparse.Namespace, data: bytes, ways: list[Way], pla
         count = f"{len(way.tokens):,} token{'' if len(way.tokens) == 1 else 's'}"
         title = f"{way.name}: {count} ({size})"
         shown.append(fragment(way.tokens, title, differing=places_of(places, side), unit=unit))
-    made = page(f"crayon-hf inspect, {arguments.tokenizer}", shown)
+    made = page(f"crayon-hf inspect, {plain_name(arguments.tokenizer)}", shown)
     if arguments.html == "-":
         _write(made.removesuffix("\n"))
         return
@@ -130,7 +130,7 @@ def _native(engine: AnyEngine) -> _core.Engine:
 
 
 def _report(arguments: argparse.Namespace, data: bytes, ways: list[Way], places: list[Difference]) -> dict[str, Any]:
-    report: dict[str, Any] = {"tokenizer": arguments.tokenizer}
+    report: dict[str, Any] = {"tokenizer": plain_name(arguments.tokenizer)}
     report |= {"bytes": data.hex()} if arguments.bytes else {"text": data.decode()}
     for way in ways:
         report[way.name] = {"count": len(way.tokens), "tokens": [_token_report(token) for token in way.tokens]}

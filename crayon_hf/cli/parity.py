@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from crayon_hf.cli import parity_checks
-from crayon_hf.cli.arguments import UsageError, add_command, number
+from crayon_hf.cli.arguments import DEFAULT, UsageError, add_command, number
 from crayon_hf.cli.output import print_line
 from crayon_hf.cli.parity_greedy import BESIDE, parity_of_greedy
 from crayon_hf.util.progress import Line
@@ -39,7 +39,7 @@ def add_parity(subparsers: Any) -> None:
             ("crayon-hf parity --greedy --text book.txt", "longest match beside merging"),
         ),
     )
-    command.add_argument("target", nargs="?", default="lite", metavar="TARGET", help="default: the profile %(default)s")
+    command.add_argument("target", nargs="?", default=DEFAULT, metavar="TARGET", help="default: the profile lite")
     command.add_argument(
         "--against",
         default="",

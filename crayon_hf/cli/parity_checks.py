@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.cli.arguments import UsageError
+from crayon_hf.errors import CrayonError
+from crayon_hf.formats.names import Meaning, NameKind, meaning_of
 
 _FORMS = ("json", "markdown", "html")
 _OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
@@ -19,15 +20,19 @@ _SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
 
 def check(arguments: argparse.Namespace) -> str | None:
     """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError."""
-    _check_outputs(arguments)
-    return _check_certify(arguments) if arguments.certify else None
+    try:
+        meaning = meaning_of(arguments.target)  # the run says it where the name means two things
+    except (CrayonError, ValueError) as error:
+        raise UsageError(str(error)) from error
+    _check_outputs(arguments, meaning)
+    return _check_certify(arguments, meaning) if arguments.certify else None
 
 
 # -- outputs
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    inputs = {os.path.realpath(path) for path in (*_files_of(arguments.target), *_texts(arguments.text))}
+def _check_outputs(arguments: argparse.Namespace, meaning: Meaning) -> None:
+    inputs = {os.path.realpath(path) for path in (*_files_of(meaning), *_texts(arguments.text))}
     seen: dict[str, str] = {}
     for said, path in _outputs(arguments):
         real = os.path.realpath(path)
@@ -98,36 +103,30 @@ def _texts(given: list[str]) -> Iterator[str]:
             raise UsageError(str(error)) from error
 
 
-def _files_of(target: str) -> list[str]:
+def _files_of(meaning: Meaning) -> list[str]:
     """The files that a target is made of, as far as they are on this machine: a report must not replace them."""
-    from crayon_hf.errors import ProfileNotFoundError
-    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, find_published_file
-    from crayon_hf.parity.inputs.texts import shared_directory
+    from crayon_hf.formats.tiktoken import find_published_file
+    from crayon_hf.parity.inputs.texts import shared_vocabulary
 
+    shared = None if meaning.path is not None else shared_vocabulary(meaning.name)
+    target = meaning.path if shared is None else str(shared)
+    if target is None:
+        published = find_published_file(meaning.name) if meaning.kind is NameKind.ENCODING else None
+        return [] if published is None else [published]
     if os.path.isfile(target):
         path = Path(target)
         others = [path.with_suffix(suffix) for suffix in (".json", ".dat") if path.suffix in (".json", ".dat")]
         others += [path.with_name(name) for name in _OF_A_TOKENIZER if path.name in _OF_A_TOKENIZER]
         return [target, *(str(other) for other in others if other.exists())]
-    shared = shared_directory()
-    if not os.path.isdir(target) and shared is not None and (shared / "vocab" / target).is_dir():
-        target = str(shared / "vocab" / target)
-    if os.path.isdir(target):
-        names = [name for name in os.listdir(target) if name in (*_OF_A_TOKENIZER, *_CONFIGS)]
-        names += [name for name in os.listdir(target) if name.endswith(_SUFFIXES)]
-        return [os.path.join(target, name) for name in names]
-    try:
-        profile = find_profile(target)
-    except (ProfileNotFoundError, ValueError):
-        published = find_published_file(target) if target in KNOWN_ENCODINGS else None
-        return [] if published is None else [published]
-    return [str(path) for path in (profile.cartridge, profile.source) if path is not None]
+    names = os.listdir(target) if os.path.isdir(target) else []
+    read = [name for name in names if name in (*_OF_A_TOKENIZER, *_CONFIGS) or name.endswith(_SUFFIXES)]
+    return [os.path.join(target, name) for name in read]
 
 
 # -- certificates
 
 
-def _check_certify(arguments: argparse.Namespace) -> str:
+def _check_certify(arguments: argparse.Namespace, meaning: Meaning) -> str:
     """The cartridge, when a certificate may be written into it. The run sees to it that it is what is compared."""
     from crayon_hf import certificate
     from crayon_hf.errors import CartridgeError
@@ -135,7 +134,7 @@ def _check_certify(arguments: argparse.Namespace) -> str:
 
     if arguments.ours:
         raise UsageError("--certify cannot be combined with --ours: it certifies what crayon_hf opens")
-    path = _cartridge_of(arguments.target)
+    path = _cartridge_of(meaning)
     if path is None or is_version_2(path):
         raise UsageError(f"--certify writes into a cartridge, but {arguments.target} is not one: {_convert(arguments)}")
     if (reason := _not_the_user_s(path)) is not None:
@@ -144,7 +143,7 @@ def _check_certify(arguments: argparse.Namespace) -> str:
         raise UsageError(f"--certify: you may not write {path}: copy it and its .json to a directory where you may")
     _check_place(f"--certify: {path}", os.path.dirname(os.path.realpath(path)))
     try:
-        certificate.check(path, arguments.against or ("tokenizers" if os.path.isdir(arguments.target) else ""))
+        certificate.check(path, arguments.against or ("tokenizers" if path != meaning.path else ""))
     except (certificate.CertificateError, CartridgeError) as error:
         raise UsageError(f"--certify: {error}") from error
     return path
@@ -172,18 +171,11 @@ def _not_the_user_s(path: str) -> str | None:
     return None
 
 
-def _cartridge_of(target: str) -> str | None:
+def _cartridge_of(meaning: Meaning) -> str | None:
     """The user's own cartridge of a target: the file, the one in a directory, that of a profile."""
-    from crayon_hf.errors import ProfileNotFoundError
     from crayon_hf.formats.repository import CARTRIDGE
 
-    if os.path.isdir(target):
-        path = os.path.join(target, CARTRIDGE)
-        return path if os.path.isfile(path) else None
-    if os.path.isfile(target):
-        return target if target.endswith(".dat") else None
-    try:
-        profile = find_profile(target)
-    except (ProfileNotFoundError, ValueError):
-        return None
-    return None if profile.cartridge is None else str(profile.cartridge)
+    path = meaning.path
+    if path is not None and os.path.isdir(path):
+        path = os.path.join(path, CARTRIDGE)
+    return path if path is not None and path.endswith(".dat") and os.path.isfile(path) else None

@@ -8,7 +8,7 @@ import os
 from tempfile import TemporaryDirectory
 
 from crayon_hf.cli.output import print_line
-from crayon_hf.cli.tokenizers import open_named
+from crayon_hf.cli.tokenizers import local_name, open_named
 from crayon_hf.errors import CrayonError
 from crayon_hf.util.files import write_atomic
 
@@ -28,12 +28,13 @@ def _greedy(arguments: argparse.Namespace, directory: str) -> int:
     from crayon_hf.parity.speed.machine import machine_lines
 
     texts, limit = _texts(arguments, directory)
-    exact, other = (open_named(arguments.target, mode) for mode in ("exact", "greedy"))
+    target = local_name(arguments.target)
+    exact, other = (open_named(target, mode) for mode in ("exact", "greedy"))
     contestants = {"greedy": greedy.ours(other), "exact": greedy.ours(exact)}
     for name in filter(None, arguments.beside.split(",")):
         if name not in BESIDE:
             raise CrayonError(f"--beside {name}: expected one of {', '.join(BESIDE)}")
-        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(arguments.target)
+        contestants[name] = greedy.reference(exact) if name == "tokenizers" else greedy.llama_cpp(target)
     results = []
     for spec in texts:
         path = find_text(spec)

@@ -42,9 +42,10 @@ EXAMPLES = (
 
 _TOKENIZERS = """\
 
-A tokenizer (-t) is the name of a profile (crayon-hf list), of an encoding of tiktoken, of a repository of the Hub
-(user/name), or the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
-rank file and so on. The default is the profile "lite", which is part of the package.
+A tokenizer (-t) is the path of a tokenizer.json, a directory, a cartridge (.dat), a GGUF file, a SentencePiece model, a
+rank file and so on, or the name of a profile (crayon-hf list), of an encoding of tiktoken or of a repository of the Hub
+(user/name). A path comes first; ./lite is always a path, profile:lite a profile. The default is the profile "lite",
+which is part of the package.
 "crayon-hf COMMAND --help" explains a command.
 """
 

@@ -48,7 +48,7 @@ def add_tokenize(subparsers: Any) -> None:
         metavar="OUT",
         help="a directory or an address of fsspec: new, empty, or this job's",
     )
-    add_tokenizer(command, default=None)
+    add_tokenizer(command, has_default=False)
     command.add_argument(
         "--format",
         choices=("megatron", "datatrove", "npy", "bin", "parquet", "arrow", "mds"),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from crayon_hf.errors import HubError
-from crayon_hf.formats.name_hints import is_repository
+from crayon_hf.formats.names import NameKind, meaning_of, resolve
 from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.tokenizer.resolve import open_tokenizer
-
-NAMED = "a profile, a path, an encoding of tiktoken, or a repository of the Hub (user/name)"
 
 
 def open_named(name: str, mode: str = "exact") -> Tokenizer:
@@ -16,9 +14,23 @@ def open_named(name: str, mode: str = "exact") -> Tokenizer:
 
 
 def local_name(name: str) -> str:
-    """The name itself; for a repository of the Hub the directory that its tokenizer files are in. HubError."""
-    if not is_repository(name):
-        return name
+    """A name that means the same and nothing else; for a repository of the Hub its directory of tokenizer files.
+
+    HubError, and what `resolve` raises.
+    """
+    meaning = resolve(name)
+    if meaning.kind is NameKind.REPOSITORY:
+        return _fetched(name)
+    return meaning.path or name if meaning.kind is NameKind.PATH else name
+
+
+def plain_name(name: str) -> str:
+    """How output calls a tokenizer: the name without a prefix."""
+    return meaning_of(name).name
+
+
+def _fetched(name: str) -> str:
+    """The directory of the tokenizer files of a repository, from the Hub or the cache of its client."""
     from crayon_hf.cli.hub import client_of_a_command
     from crayon_hf.hub_access import client, staging
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from crayon_hf import _core
 from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.errors import ProfileNotFoundError, TokenIdError, UnsupportedError, VocabularyError
+from crayon_hf.formats.names import looks_like_path
 from crayon_hf.tokenizer import opening, sources
 from crayon_hf.tokenizer.device_placement import rows_of
 from crayon_hf.tokenizer_state.modes import EXACT, Mode
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 XERV_UNKNOWN = 1
 """The id that CRAYON gives for a byte that begins no token, whatever token has that id."""
-
-_SUFFIXES = (".dat", ".json")
 
 
 class Loaded:
@@ -147,7 +146,7 @@ def open_profile(name_or_path: str | os.PathLike[str], mode: Mode, compat: str |
     if not isinstance(name, str):
         raise TypeError(f"the profile is {type(name).__name__}, expected str or a path")
     path = os.path.expanduser(name)
-    if isinstance(name_or_path, str) and not _looks_like_path(name):
+    if isinstance(name_or_path, str) and not looks_like_path(name):
         try:
             found = _find(name, compat)
         except ProfileNotFoundError:
@@ -183,10 +182,6 @@ def open_list(tokens: Sequence[str], mode: Mode, compat: str | None) -> Loaded:
     version_2 = _core.write_cartridge_v2(*_core.build_double_array(sorted(ids.items())))
     engine = _core.Engine.from_bytes(cartridge_of(read_crayon_v2(version_2, tokens)))
     return Loaded(engine, None, mode, compat)
-
-
-def _looks_like_path(name: str) -> bool:
-    return name.endswith(_SUFFIXES) or "/" in name or os.sep in name
 
 
 def _find(name: str, compat: str | None) -> Profile:

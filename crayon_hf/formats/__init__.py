@@ -32,21 +32,27 @@ def convert(
     name: str | None = None,
     progress: Progress | None = None,
 ) -> Converted:
-    """The vocabulary of a file or a directory, of a tiktoken encoding by its name, or of a ``tiktoken.Encoding``.
+    """The vocabulary of a file or a directory, of a profile or a tiktoken encoding by its name, or of a
+    ``tiktoken.Encoding``.
 
     What a file is, its content says. `pattern`, `special_tokens` and `name` (of the encoding whose pattern and special
     tokens are used) are for rank files, which do not say them.
 
     docs/sources.md has examples.
     """
+    from crayon_hf.formats.names import NameKind, resolve
     from crayon_hf.formats.recognise import recognise
     from crayon_hf.formats.tiktoken_objects import is_encoding_name, read_encoding
 
     options = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-    if not isinstance(source, (str, os.PathLike)) or (not os.path.exists(source) and is_encoding_name(source)):
+    if not isinstance(source, (str, os.PathLike)):
         return read_encoding(source, **given)
-    return read(recognise(source), os.fspath(source), progress=progress, **given)
+    meaning = resolve(source)
+    if meaning.kind is NameKind.ENCODING or (meaning.path is None and is_encoding_name(meaning.name)):
+        return read_encoding(meaning.name, **given)
+    path = meaning.path or meaning.name
+    return read(recognise(path), path, progress=progress, **given)
 
 
 def read(

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from crayon_hf import _core
 from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
-from crayon_hf.errors import CartridgeError, CrayonError, HubError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.errors import CartridgeError, CrayonError, HubError, UnsupportedError
+from crayon_hf.formats.names import NameKind, resolve
 from crayon_hf.hub_access import client
 from crayon_hf.util.files import read_source
 
@@ -74,25 +75,26 @@ def is_tokenizer_file(name: str) -> bool:
 
 
 def stage(source: str | os.PathLike[str], token: str | bool | None = None) -> Staged:
-    """A directory or a file of any kind that `crayon_hf.formats` reads, else the name of a profile or of a tiktoken
-    encoding, else a repository of the Hub, ``user/name`` or ``user/name@revision``.
+    """A directory or a file of any kind that `crayon_hf.formats` reads, a profile or a tiktoken encoding by its name,
+    or a repository of the Hub, ``user/name`` or ``user/name@revision``.
 
-    What exists under that path is taken first. VocabularyError and others for what is no tokenizer.
+    VocabularyError and others for what is no tokenizer.
     """
-    name = os.fspath(source)
-    if os.path.isdir(name):
-        return _directory(name, own=True)
-    if os.path.exists(name):
-        return _converted(name)
-    if isinstance(source, str):
-        if (profile := _profile(name)) is not None:
-            return profile
-        if _is_encoding(name):
-            return _converted(name)._replace(base=f"{name} (tiktoken)")
-        if (place := _place(name)) is not None:
-            return stage_repository(place, client.listing(place, token), token)
+    meaning = resolve(source)
+    if meaning.path is not None:
+        if meaning.kind is NameKind.PROFILE:
+            return _converted(meaning.path)._replace(base=f"the profile {meaning.name}")
+        if os.path.isdir(meaning.path):
+            return _directory(meaning.path, own=True)
+        if os.path.exists(meaning.path):
+            return _converted(meaning.path)
+    elif meaning.kind is NameKind.ENCODING or _is_encoding(meaning.name):
+        return _converted(os.fspath(source))._replace(base=f"{meaning.name} (tiktoken)")
+    elif (place := _place(meaning.name)) is not None:
+        return stage_repository(place, client.listing(place, token), token)
     raise CrayonError(
-        f"{name}: there is no such file, directory or profile, and it is not the name of a repository (user/name)"
+        f"{meaning.name}: there is no such file, directory or profile, and it is not the name of a repository "
+        "(user/name)"
     )
 
 
@@ -135,18 +137,6 @@ def _is_encoding(name: str) -> bool:
     from crayon_hf.formats.tiktoken_objects import is_encoding_name
 
     return bool(is_encoding_name(name))
-
-
-def _profile(name: str) -> Staged | None:
-    from crayon_hf.cartridges.search_path import find_profile
-
-    try:
-        found = find_profile(name)
-    except (ProfileNotFoundError, ValueError):
-        return None
-    file = found.cartridge or found.source
-    assert file is not None
-    return _converted(os.fspath(file))._replace(base=f"the profile {name}")
 
 
 def _converted(path: str) -> Staged:

@@ -132,13 +132,16 @@ class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
 
         A published file is recognised by its contents. Any other needs its `pattern`, or the `name` of the encoding
         whose pattern and special tokens it uses; `special_tokens` maps their text to their ids. A name alone looks in
-        tiktoken's cache, and then asks tiktoken.
+        tiktoken's cache, and then asks tiktoken. It always means the encoding, also where a path has it.
         """
         return Tokenizer._of(opening.open_tiktoken(path_or_name, pattern, special_tokens, name, mode_of(mode)))
 
     @staticmethod
     def from_profile(name: str, mode: str = "exact") -> Tokenizer:
-        """Open a profile by its name: ``lite``, or any name in the search path (see ``CRAYON_PROFILE_DIR``)."""
+        """Open a profile by its name: ``lite``, or any name in the search path (see ``CRAYON_PROFILE_DIR``).
+
+        The name always means the profile, also where a path has it.
+        """
         return Tokenizer._of(sources.open_profile(name, mode_of(mode)))
 
     # -- encoding

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from crayon_hf.cli.arguments import DEFAULT
 from crayon_hf.parity.compare.references import Vocabulary
 from crayon_hf.parity.inputs.texts import CORPUS, UnknownVocabularyError, find_text, python_library, shared_directory
 from crayon_hf.parity.speed.figures import SCHEMA, Figure, Report
@@ -291,7 +292,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             with _exit_when_terminated(), TemporaryDirectory(prefix="crayon-bench-") as directory:
                 is_shared = shared_directory() is not None
                 texts = specs or (CORPUS if is_shared else [python_library(directory)])
-                names = options.vocabularies or (NINE if is_shared else ["lite"])
+                names = options.vocabularies or (NINE if is_shared else [DEFAULT])
                 found = [comparable(name, directory) for name in names]
                 bench = from_options(options, found, texts, progress, options.ours)
         write(bench, options)

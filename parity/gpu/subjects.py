@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crayon_hf import Tokenizer, _core
+from crayon_hf.formats.names import meaning_of
 from crayon_hf.parity.inputs.texts import UnknownVocabularyError, shared_directory
 from crayon_hf.tokenizer.resolve import open_tokenizer
 
@@ -19,7 +20,7 @@ OTHERS = ("NFC", "added tokens")
 """Made like the families, with a normalizer, and with added tokens of every kind."""
 _PUBLISHED = {"gpt2": "gpt2/tokenizer.json", "llama3": "llama3/tokenizer.json"}
 _PUBLISHED["o200k_base"] = "o200k_base/o200k_base.tiktoken"
-_PROFILES = ("lite", "standard", "science")
+_PROFILES = ("profile:lite", "profile:standard", "profile:science")
 
 _CONDITIONS: tuple[tuple[str, dict[str, bool]], ...] = (
     ("crayon", {"single_word": True}),
@@ -78,7 +79,7 @@ def why_not(tokenizer: Tokenizer) -> str:
 
 
 def _short(name: str, taken: Sequence[str]) -> str:
-    path = Path(name)
+    path = Path(meaning_of(name).name)
     short = path.parent.name if path.stem == "tokenizer" and path.parent.name else path.stem
     number = 2
     while short in (*FAMILIES, *OTHERS, *taken):

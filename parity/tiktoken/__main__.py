@@ -17,11 +17,12 @@ from pathlib import Path
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats import convert
 from crayon_hf.formats.export import to_tiktoken
+from crayon_hf.formats.names import NameKind, meaning_of
 from crayon_hf.parity.compare import references
 from crayon_hf.parity.compare.references import TIKTOKEN, Vocabulary
 from crayon_hf.parity.compare.targets import find_target
 from parity.options import make_parser
-from parity.runner import profile_source, run
+from parity.runner import run
 
 TARGETS = (
     "an encoding of tiktoken, a rank file, a cartridge made from one, or a profile with ranks (default: "
@@ -33,8 +34,9 @@ def find(name: str, directory: str, pattern: str | None = None) -> Vocabulary:
     """The vocabulary that a name stands for; of a profile the ranks that ``crayon-hf convert --to tiktoken`` writes."""
     if pattern is not None:
         return references.find(name, pattern=pattern)
-    if (source := profile_source(name)) is not None:
-        return exported(name, source, directory)
+    meaning = meaning_of(name)
+    if meaning.kind is NameKind.PROFILE and meaning.path is not None:
+        return exported(meaning.name, meaning.path, directory)
     return find_target(name, "tiktoken", directory).vocabulary
 
 
@@ -53,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser("tiktoken", __doc__, TARGETS)
     parser.add_argument("--pattern", help="how text is split, for a rank file that tiktoken does not publish")
     pattern = parser.parse_args(argv).pattern
-    return run(parser, argv, TIKTOKEN, "lite", lambda name, directory: find(name, directory, pattern))
+    return run(parser, argv, TIKTOKEN, lambda name, directory: find(name, directory, pattern))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def find(name: str, directory: str) -> Vocabulary:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
-    return run(make_parser("tokenizers", __doc__, TARGETS), argv, TOKENIZERS, "lite", find)
+    return run(make_parser("tokenizers", __doc__, TARGETS), argv, TOKENIZERS, find)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Sequence
 
 from crayon_hf.formats import convert, write
+from crayon_hf.formats.names import NameKind, meaning_of
 from crayon_hf.parity.compare.references import TOKENIZERS, Vocabulary
 from crayon_hf.parity.compare.targets import find_target
 from parity.options import make_parser
-from parity.runner import profile_source, run
+from parity.runner import run
 
 PUBLISHED = tuple(name for name in TOKENIZERS if name != "gpt2")
 """Those that are directories of transformers; of gpt2 the corpus has the tokenizer.json alone."""
@@ -30,15 +31,16 @@ TARGETS = (
 
 def find(name: str, directory: str) -> Vocabulary:
     """The vocabulary that a name stands for; a profile as the directory that ``crayon-hf convert`` makes of it."""
-    if (source := profile_source(name)) is not None:
-        name = os.path.join(directory, name)
-        write(convert(source), name)
+    meaning = meaning_of(name)
+    if meaning.kind is NameKind.PROFILE:
+        name = os.path.join(directory, meaning.name)
+        write(convert(meaning.path), name)
     return find_target(name, "transformers", directory).vocabulary
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command: 0 when everything agrees, 1 when something does not, 2 when it could not start."""
-    return run(make_parser("transformers", __doc__, TARGETS), argv, PUBLISHED, "lite", find)
+    return run(make_parser("transformers", __doc__, TARGETS), argv, PUBLISHED, find)
 
 
 if __name__ == "__main__":

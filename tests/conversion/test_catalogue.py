@@ -19,10 +19,19 @@ import tokenizers
 pytest.importorskip("tomllib")  # Python 3.11
 
 from conversion import catalogue, script
-from conversion.catalogue_entries import CatalogueError, DigestError, EntryError, MissingLicenceError, read_catalogue
+from conversion.catalogue_entries import (
+    CatalogueError,
+    DigestError,
+    Entry,
+    EntryError,
+    MissingLicenceError,
+    read_catalogue,
+)
 from conversion.catalogue_output import NotCertifiedError, Output, UnexpectedIdsError
+from conversion.tiktoken import source_of_encoding
 from crayon_hf import Tokenizer, certificate
-from crayon_hf.formats.tiktoken import R50K_PATTERN
+from crayon_hf.formats import tiktoken_objects
+from crayon_hf.formats.tiktoken import R50K_PATTERN, write_ranks
 from crayon_hf.parity.report.run import make_report
 from crayon_hf.util.files import write_atomic
 from tests.hub.local_hub import LocalHub
@@ -223,6 +232,19 @@ def test_a_file_that_lists_nothing(text: str, message: str, tmp_path: Path, made
     with pytest.raises(CatalogueError, match=message):
         run(tmp_path / "list.toml", made)
     assert not made.exists()
+
+
+def test_an_encoding_of_an_entry_is_not_a_path(
+    gpt2_like: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of that name in the working directory is not converted under the digest of the published one."""
+    (tmp_path / "r50k_base").write_bytes(gpt2_like.read_bytes())
+    (tmp_path / "published").write_bytes(write_ranks({bytes([byte]): byte for byte in range(256)}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tiktoken_objects, "find_published_file", lambda name: str(tmp_path / "published"))
+    digest = source_of_encoding("r50k_base").digest
+    converted, _ = Entry("ranks", digest, "MIT", (), encoding="r50k_base").read(tmp_path)
+    assert (converted.name, converted.reference) == ("r50k_base", "tiktoken")
 
 
 def test_no_certificate_without_agreement(

@@ -17,7 +17,7 @@ import tokenizers
 from conversion import crayon, gguf, huggingface, script, sentencepiece, tekken
 from conversion import tiktoken as of_tiktoken
 from conversion.__main__ import scripts
-from crayon_hf import Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf import AmbiguousNameWarning, Tokenizer, UnsupportedError, VocabularyError
 from crayon_hf.cli import main as command_line
 from crayon_hf.formats.recognise import Kind, recognise
 from crayon_hf.formats.tiktoken import R50K_PATTERN, read_ranks, write_ranks
@@ -186,7 +186,8 @@ def test_a_path_comes_before_a_name(
     shutil.copytree(sources["huggingface"], tmp_path / "user" / "name")
     huggingface.main(["user/name", "-o", "made"])
     shutil.copy(sources["tiktoken"], "cl100k_base")
-    of_tiktoken.main(["cl100k_base", *OPTIONS["tiktoken"], "-o", "made.dat"])
+    with pytest.warns(AmbiguousNameWarning, match="or encoding:cl100k_base"):
+        of_tiktoken.main(["cl100k_base", *OPTIONS["tiktoken"], "-o", "made.dat"])
     assert f"read cl100k_base: sha256 {digest(sources['tiktoken'])}" in capsys.readouterr().out
 
 

@@ -21,7 +21,7 @@ from crayon_hf.corpora.job.failures import failure_of
 from crayon_hf.corpora.job.options import Options
 from crayon_hf.corpora.job.plan import Task
 from crayon_hf.corpora.job.task_threads import TaskThreads
-from crayon_hf.errors import DelegatedWarning, JobError
+from crayon_hf.errors import AmbiguousNameWarning, DelegatedWarning, JobError
 from crayon_hf.text_readers.documents import InputFile
 
 START = (
@@ -48,7 +48,8 @@ def main(setup: dict[str, Any]) -> NoReturn:
 
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(tasks,), daemon=True).start()
-    warnings.simplefilter("ignore", DelegatedWarning)  # whoever started us has said it
+    for category in (AmbiguousNameWarning, DelegatedWarning):
+        warnings.simplefilter("ignore", category)  # the process that started this one has said it
     try:
         named = setup["tokenizer"]
         if setup["pickled"]:

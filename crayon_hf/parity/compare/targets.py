@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from crayon_hf.cartridges import cache
-from crayon_hf.cartridges.search_path import find_profile
 from crayon_hf.cartridges.source_json import reference_of
-from crayon_hf.errors import CrayonError, HubError, MissingExtraError, ProfileNotFoundError, UnsupportedError
+from crayon_hf.errors import CrayonError, HubError, MissingExtraError, UnsupportedError
 from crayon_hf.formats import convert
+from crayon_hf.formats.names import NameKind, resolve
 from crayon_hf.formats.recognise import Kind, look_into, recognise
 from crayon_hf.formats.repository import CARTRIDGE, JSON
 from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS, identify
 from crayon_hf.util.extras import how_to_install
 
-from ..inputs.texts import UnknownVocabularyError, shared_directory
+from ..inputs.texts import UnknownVocabularyError, shared_directory, shared_vocabulary
 from .references import Vocabulary, check_fields, published_encodings
 
 REFERENCES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 _OF_TRANSFORMERS = (JSON, "tokenizer_config.json", "config.json", "tekken.json", "vocab.json", "vocab.txt")
 """Besides ``*.model``, what ``AutoTokenizer`` opens a directory by."""
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
 
 
 class TargetError(CrayonError, ValueError):
@@ -66,20 +64,14 @@ def find_target(target: str, against: str, directory: str) -> Subject:
 
 def _locate(target: str, directory: str) -> tuple[str, str]:
     """The name of a target, and its file or directory."""
-    if os.path.exists(target):
-        return _called(target), target
-    if "/" not in target and os.sep not in target:
-        try:
-            profile = find_profile(target)
-            return target, str(profile.cartridge or profile.source)
-        except ProfileNotFoundError:
-            pass
-        shared = shared_directory()
-        if shared is not None and (shared / "vocab" / target).is_dir():
-            return target, str(shared / "vocab" / target)
-        if target in KNOWN_ENCODINGS:
-            return target, _published(target, directory)
-    elif _HUB_ID.fullmatch(target) and not target.endswith((".json", ".dat", ".model", ".gguf", ".tiktoken")):
+    meaning = resolve(target)
+    if meaning.path is not None:
+        return meaning.name if meaning.kind is NameKind.PROFILE else _called(meaning.path), meaning.path
+    if (shared := shared_vocabulary(target)) is not None:
+        return target, str(shared)
+    if meaning.kind is NameKind.ENCODING:
+        return meaning.name, _published(meaning.name, directory)
+    if meaning.kind is NameKind.REPOSITORY:
         return target, _downloaded(target)
     raise TargetError(
         f"no vocabulary {target!r}: it is not a file, a directory, a profile, a tiktoken encoding or a repository of "

@@ -22,6 +22,14 @@ def shared_directory() -> Path | None:
     return Path(value) if value else None
 
 
+def shared_vocabulary(name: str) -> Path | None:
+    """The directory of a vocabulary of ``$CRAYON_SHARED/vocab``; None where it has none of that name."""
+    shared = shared_directory()
+    if shared is None or not name or "/" in name or os.sep in name or not (shared / "vocab" / name).is_dir():
+        return None
+    return shared / "vocab" / name
+
+
 def find_text(spec: str) -> Path:
     """A text by name (below ``$CRAYON_SHARED/corpus``) or by path."""
     path = Path(spec)

@@ -1,0 +1,119 @@
+"""Decides what a name means that a user gives for a tokenizer, for every command and every call that takes names.
+
+A path that exists comes first, then a profile, then a published encoding of tiktoken, then a repository of the Hub.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import Enum
+from typing import NamedTuple
+
+from crayon_hf.cartridges.search_path import find_profile
+from crayon_hf.errors import AmbiguousNameWarning, ProfileNotFoundError, VocabularyError
+from crayon_hf.util.warned import warn_caller
+
+_PATHS = (".json", ".dat", ".tiktoken")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
+_FILES = (".json", ".dat", ".model", ".gguf", ".tiktoken", ".txt", ".py")
+
+
+class NameKind(Enum):
+    """What a name can mean; the value is how messages call it."""
+
+    PATH = "a path"
+    PROFILE = "a profile"
+    ENCODING = "an encoding of tiktoken"
+    REPOSITORY = "a repository of the Hub"
+    UNKNOWN = "unknown"
+
+
+_PREFIXES = {NameKind.PROFILE: "profile:", NameKind.ENCODING: "encoding:"}
+"""A name with one of these means that, whatever else exists; a path of such a name is written with ``./``."""
+
+
+class Meaning(NamedTuple):
+    """What a name means."""
+
+    kind: NameKind
+    name: str
+    """The name without a prefix."""
+    path: str | None = None
+    """The file or directory of a path or of a profile. A path that is also another name begins with ``./``."""
+    other: NameKind | None = None
+    """What a path's name would mean if the path did not exist."""
+
+
+def resolve(name: str | os.PathLike[str]) -> Meaning:
+    """What a name means, with a warning where it means two things. `meaning_of` says what it raises."""
+    meaning = meaning_of(name)
+    if meaning.other is not None:
+        prefixed = f"{_PREFIXES[meaning.other]}{meaning.name}"
+        warn_caller(
+            f"{meaning.name!r} is a path here and also the name of {meaning.other.value}: the path is used "
+            f"(write {meaning.path} for the path, or {prefixed})",
+            AmbiguousNameWarning,
+        )
+    return meaning
+
+
+def meaning_of(name: str | os.PathLike[str]) -> Meaning:
+    """What a name means; an ``os.PathLike`` is always a path. Nothing is said where it means two things.
+
+    ProfileNotFoundError, ValueError (VocabularyError for encodings): a name with a prefix has no such meaning.
+    """
+    given = os.fspath(name)
+    if not isinstance(name, str):
+        return Meaning(NameKind.PATH, given, given)
+    if given.startswith(prefix := _PREFIXES[NameKind.PROFILE]):
+        return _profile(given.removeprefix(prefix))
+    if given.startswith(prefix := _PREFIXES[NameKind.ENCODING]):
+        return _encoding(given.removeprefix(prefix))
+    named = _named(given)
+    if os.path.lexists(given):
+        if named.kind is NameKind.UNKNOWN:
+            return Meaning(NameKind.PATH, given, given)
+        return Meaning(NameKind.PATH, given, os.path.join(os.curdir, given), named.kind)
+    return Meaning(NameKind.REPOSITORY, given) if is_repository(given) else named
+
+
+def looks_like_path(name: str) -> bool:
+    """Whether a name can only be that of a file or a directory, or of a repository."""
+    return name.endswith(_PATHS) or "/" in name or os.sep in name
+
+
+def is_repository(name: str) -> bool:
+    """Whether a name that is no path here may be that of a repository of the Hub: ``user/name``, ``user/name@branch``.
+
+    >>> is_repository("openai-community/gpt2"), is_repository("./gpt2"), is_repository("gpt2/tokenizer.json")
+    (True, False, False)
+    """
+    return _REPOSITORY.fullmatch(name) is not None and not name.endswith(_FILES) and not os.path.exists(name)
+
+
+def _named(name: str) -> Meaning:
+    """The profile or the encoding of a bare name, whether or not a path has that name as well."""
+    if looks_like_path(name):
+        return Meaning(NameKind.UNKNOWN, name)
+    try:
+        return _profile(name)
+    except (ProfileNotFoundError, ValueError):
+        pass
+    try:
+        return _encoding(name)
+    except VocabularyError:
+        return Meaning(NameKind.UNKNOWN, name)
+
+
+def _profile(name: str) -> Meaning:
+    profile = find_profile(name)
+    return Meaning(NameKind.PROFILE, name, str(profile.cartridge or profile.source))
+
+
+def _encoding(name: str) -> Meaning:
+    from crayon_hf.formats.tiktoken import KNOWN_ENCODINGS
+
+    if name not in KNOWN_ENCODINGS:
+        raise VocabularyError(f"{name!r} is not an encoding that tiktoken publishes: {', '.join(KNOWN_ENCODINGS)}")
+    return Meaning(NameKind.ENCODING, name)
