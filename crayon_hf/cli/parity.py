@@ -72,7 +72,8 @@ def add_parity(subparsers: Any) -> None:
     reports.add_argument(
         "--certify",
         action="store_true",
-        help="write the certificate into the cartridge: TARGET is a .dat, or a directory with a tokenizer.dat",
+        help="write the certificate into the cartridge: TARGET is a .dat, or a directory, in which it is tokenizer.dat "
+        "(compiled if it has none)",
     )
     greedy = command.add_argument_group("longest match")
     greedy.add_argument(
@@ -98,12 +99,17 @@ def parity(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
+    with parity_checks.checked(arguments) as cartridge:
+        return _compared(arguments, cartridge)
+
+
+def _compared(arguments: argparse.Namespace, cartridge: str | None) -> int:
     """Compare, print, write; the exit status is 0 for full agreement alone."""
     from crayon_hf.parity.compare.targets import TargetError
     from crayon_hf.parity.inputs.texts import UnknownVocabularyError
     from crayon_hf.parity.report import run, write
 
-    cartridge, shown = parity_checks.check(arguments), Line()
+    shown = Line()
     try:
         report = run.make_report(
             arguments.target,

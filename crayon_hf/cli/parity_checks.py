@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from crayon_hf.cli.arguments import UsageError
-from crayon_hf.errors import CrayonError
+from crayon_hf.errors import CartridgeError, CrayonError, VocabularyError
 from crayon_hf.formats.names import Meaning, NameKind, meaning_of
+from crayon_hf.formats.repository import CARTRIDGE, JSON
 
 _FORMS = ("json", "markdown", "html")
 _OF_A_TOKENIZER = ("tokenizer.json", "tekken.json", "vocab.json", "vocab.txt", "merges.txt")
@@ -18,14 +20,31 @@ _CONFIGS = ("tokenizer_config.json", "config.json", "special_tokens_map.json", "
 _SUFFIXES = (".dat", ".model", ".gguf", ".tiktoken", ".jinja")
 
 
-def check(arguments: argparse.Namespace) -> str | None:
-    """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError."""
+@contextlib.contextmanager
+def checked(arguments: argparse.Namespace) -> Iterator[str | None]:
+    """The cartridge that the certificate is to be written into; None without ``--certify``. UsageError.
+
+    A directory without a cartridge gets one, which is removed in the end if it has no certificate.
+    """
     try:
         meaning = meaning_of(arguments.target)  # the run says it where the name means two things
     except (CrayonError, ValueError) as error:
         raise UsageError(str(error)) from error
     _check_outputs(arguments, meaning)
-    return _check_certify(arguments, meaning) if arguments.certify else None
+    if not arguments.certify:
+        yield None
+        return
+    cartridge = _cartridge_to_certify(arguments, meaning)
+    is_new = not os.path.lexists(cartridge)
+    try:
+        if is_new:
+            _compile(cartridge)
+        _check_content(arguments, meaning, cartridge)
+        yield cartridge
+    finally:
+        if is_new and not _is_certified(cartridge):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(cartridge)
 
 
 # -- outputs
@@ -120,33 +139,60 @@ def _files_of(meaning: Meaning) -> list[str]:
         return [target, *(str(other) for other in others if other.exists())]
     names = os.listdir(target) if os.path.isdir(target) else []
     read = [name for name in names if name in (*_OF_A_TOKENIZER, *_CONFIGS) or name.endswith(_SUFFIXES)]
-    return [os.path.join(target, name) for name in read]
+    return [os.path.join(target, name) for name in (*read, CARTRIDGE)]  # --certify may make the last one
 
 
 # -- certificates
 
 
-def _check_certify(arguments: argparse.Namespace, meaning: Meaning) -> str:
-    """The cartridge, when a certificate may be written into it. The run sees to it that it is what is compared."""
-    from crayon_hf import certificate
-    from crayon_hf.errors import CartridgeError
+def _cartridge_to_certify(arguments: argparse.Namespace, meaning: Meaning) -> str:
+    """The place of the cartridge, when it is the user's own and may be written. It need not exist in a directory."""
     from crayon_hf.tokenizer.opening import is_version_2
 
     if arguments.ours:
         raise UsageError("--certify cannot be combined with --ours: it certifies what crayon_hf opens")
     path = _cartridge_of(meaning)
-    if path is None or is_version_2(path):
+    if path is None or (os.path.lexists(path) and is_version_2(path)):
         raise UsageError(f"--certify writes into a cartridge, but {arguments.target} is not one: {_convert(arguments)}")
     if (reason := _not_the_user_s(path)) is not None:
         raise UsageError(f"--certify: {path} {reason}: {_convert(arguments)}")
-    if not os.access(path, os.W_OK):
+    if os.path.lexists(path) and not os.access(path, os.W_OK):
         raise UsageError(f"--certify: you may not write {path}: copy it and its .json to a directory where you may")
     _check_place(f"--certify: {path}", os.path.dirname(os.path.realpath(path)))
+    return path
+
+
+def _compile(cartridge: str) -> None:
+    """Make the cartridge of the ``tokenizer.json`` beside it."""
+    from crayon_hf.cartridges.source_json import compile_json
+    from crayon_hf.tokenizer.opening import beside
+    from crayon_hf.util.files import read_source, write_atomic
+
+    source = beside(cartridge)
     try:
-        certificate.check(path, arguments.against or ("tokenizers" if path != meaning.path else ""))
+        data = compile_json(read_source(source))
+    except VocabularyError as error:
+        raise UsageError(f"--certify: {source} has no cartridge, and cannot be compiled: {error}") from error
+    write_atomic(cartridge, data)
+
+
+def _check_content(arguments: argparse.Namespace, meaning: Meaning, cartridge: str) -> None:
+    """UsageError unless the cartridge says what its ``tokenizer.json`` says. The run checks that it is compared."""
+    from crayon_hf import certificate
+
+    try:
+        certificate.check(cartridge, arguments.against or ("tokenizers" if cartridge != meaning.path else ""))
     except (certificate.CertificateError, CartridgeError) as error:
         raise UsageError(f"--certify: {error}") from error
-    return path
+
+
+def _is_certified(cartridge: str) -> bool:
+    from crayon_hf import _core
+
+    try:
+        return _core.Engine.open(cartridge).certificate is not None
+    except (CartridgeError, OSError):
+        return False
 
 
 def _convert(arguments: argparse.Namespace) -> str:
@@ -172,10 +218,13 @@ def _not_the_user_s(path: str) -> str | None:
 
 
 def _cartridge_of(meaning: Meaning) -> str | None:
-    """The user's own cartridge of a target: the file, the one in a directory, that of a profile."""
-    from crayon_hf.formats.repository import CARTRIDGE
+    """The user's own cartridge of a target: the file, the one in a directory, that of a profile.
 
+    In a directory with a ``tokenizer.json`` it need not exist yet.
+    """
     path = meaning.path
     if path is not None and os.path.isdir(path):
-        path = os.path.join(path, CARTRIDGE)
+        path, source = os.path.join(path, CARTRIDGE), os.path.join(path, JSON)
+        if os.path.isfile(source) and not os.path.lexists(path):
+            return path
     return path if path is not None and path.endswith(".dat") and os.path.isfile(path) else None

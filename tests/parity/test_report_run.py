@@ -27,7 +27,7 @@ from crayon_hf.parity.report.run import make_report
 from crayon_hf.parity.speed.processes import Engine, run_job
 from crayon_hf.parity.speed.vocabularies import prepare
 from tests.hub.hub_tokenizers import resigned, without_a_merge
-from tests.parity.report_samples import agreeing
+from tests.parity.report_samples import agreeing, differing
 
 SMALL: dict[str, Any] = {"strings": 120, "tokens": 20, "texts": (), "speed": False}
 VARIANTS = ["pairs", "no special tokens", "words", "special tokens as text", "windows"]
@@ -315,6 +315,64 @@ def test_without_agreement_nothing_is_certified(repository: Path, text: Path, ca
 
 
 FEW = ["--strings", 4, "--tokens", 0, "--no-speed"]
+
+
+@pytest.fixture
+def plain(gpt2_like: Path, tmp_path: Path) -> Path:
+    """A directory with a tokenizer.json alone."""
+    (tmp_path / "plain").mkdir()
+    shutil.copy(gpt2_like, tmp_path / "plain" / "tokenizer.json")
+    return tmp_path / "plain"
+
+
+def test_a_directory_without_a_cartridge_gets_a_certified_one(plain: Path, text: Path, capfd: Any) -> None:
+    before = (plain / "tokenizer.json").read_bytes()
+    assert command(plain, *FEW, "--text", text, "--certify") == 0
+    assert f"wrote the certificate into {plain}/tokenizer.dat" in capfd.readouterr().out
+    engine = _core.Engine.open(str(plain / "tokenizer.dat"), verify=True)
+    assert engine.source_digest == hashlib.sha256(before).hexdigest()
+    assert json.loads(engine.certificate or "")["source_digest"] == engine.source_digest
+    assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
+    assert (plain / "tokenizer.json").read_bytes() == before
+    assert command(plain, *FEW, "--text", text, "--certify") == 0  # and again, now that it has one
+
+
+def test_a_directory_stays_as_it_was_without_a_certificate(
+    plain: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No cartridge stays after a difference, a mistake or an interrupt."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        assert sorted(os.listdir(plain)) == ["tokenizer.dat", "tokenizer.json"]
+        raise KeyboardInterrupt
+
+    assert "regular expressions of tiktoken" in refused(capfd, plain, *FEW, "--against", "tiktoken", "--certify")
+    assert os.listdir(plain) == ["tokenizer.json"]
+    monkeypatch.setattr(run, "make_report", interrupted)
+    assert command(plain, *FEW, "--text", text, "--certify") == 130
+    assert os.listdir(plain) == ["tokenizer.json"]
+    monkeypatch.setattr(run, "make_report", lambda *_, **__: differing())
+    assert command(plain, *FEW, "--text", text, "--certify") == 1
+    assert "no certificate was written" in capfd.readouterr().out
+    assert os.listdir(plain) == ["tokenizer.json"]
+    assert "would overwrite an input" in refused(capfd, plain, "--certify", "--json", plain / "tokenizer.dat")
+
+
+def test_a_directory_that_has_no_native_form(plain: Path, capfd: Any) -> None:
+    document = json.loads((plain / "tokenizer.json").read_bytes())
+    document["added_tokens"].append({**document["added_tokens"][0], "id": 1 << 30, "content": "<far>"})
+    (plain / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    assert "has no cartridge, and cannot be compiled: " in refused(capfd, plain, *FEW, "--certify")
+    assert os.listdir(plain) == ["tokenizer.json"]
+
+
+def test_a_directory_of_another_format_is_converted_first(tmp_path: Path, gpt2_like: Path, capfd: Any) -> None:
+    model = json.loads(gpt2_like.read_bytes())["model"]
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "vocab.json").write_text(json.dumps(model["vocab"]), encoding="utf-8")
+    (tmp_path / "slow" / "merges.txt").write_text("\n".join(map(" ".join, model["merges"])), encoding="utf-8")
+    assert "make one with crayon-hf convert" in refused(capfd, tmp_path / "slow", *FEW, "--certify")
+    assert sorted(os.listdir(tmp_path / "slow")) == ["merges.txt", "vocab.json"]
 
 
 def refused(capfd: Any, *arguments: object) -> str:
