@@ -337,6 +337,19 @@ def test_a_directory_without_a_cartridge_gets_a_certified_one(plain: Path, text:
     assert command(plain, *FEW, "--text", text, "--certify") == 0  # and again, now that it has one
 
 
+def test_info_of_a_directory_shows_the_certificate(plain: Path, text: Path, capfd: Any) -> None:
+    assert command(plain, *FEW, "--text", text, "--certify") == 0
+    capfd.readouterr()
+    for target in (plain, plain / "tokenizer.json", plain / "tokenizer.dat"):
+        assert main(["info", str(target)]) == 0
+        assert f"agreed with tokenizers {version('tokenizers')} on " in capfd.readouterr().out
+        assert main(["info", str(target), "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["certificate"]["target"] == "plain"
+    (plain / "tokenizer.json").write_bytes((plain / "tokenizer.json").read_bytes() + b"\n")  # another one
+    assert main(["info", str(plain)]) == 0
+    assert "no certificate" in capfd.readouterr().out
+
+
 def test_a_directory_stays_as_it_was_without_a_certificate(
     plain: Path, text: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
