@@ -25,14 +25,15 @@ def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str |
     try:
         with open_regular(cartridge) as file:
             head = file.read(_DIGEST.stop)
-        if head.startswith(_VERSION_3) and (reason := _other_source(head[_DIGEST].hex(), cache.source_digest(source))):
+        digest = cache.source_digest(source)
+        if head.startswith(_VERSION_3) and (reason := _other_source(head[_DIGEST].hex(), digest)):
             return None, reason  # without reading the rest
         engine = cache.open_cartridge(cartridge)
     except FileNotFoundError as error:
         return None, None if error.filename == cartridge else f"there is no tokenizer.json beside it: {source}"
     except (CartridgeError, VocabularyError, OSError) as error:
         return None, str(error)
-    reason = _other_source(engine.source_digest, cache.source_digest(source)) or _flavor_difference(engine)
+    reason = _other_source(engine.source_digest, digest) or _flavor_difference(engine)
     return (engine, None) if reason is None else (None, reason)
 
 

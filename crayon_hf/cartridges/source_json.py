@@ -14,7 +14,8 @@ from crayon_hf.tokenizer_json.document import dump, parsed
 from crayon_hf.util.damage import damage_of
 from crayon_hf.util.files import HeldFile
 
-_EMPTY = re.compile(rb'"vocab"\s*:\s*(?:\{\s*\}|\[\s*\])')
+_VOCAB = b'"vocab"'
+_EMPTY = re.compile(_VOCAB + rb"\s*:\s*(?:\{\s*\}|\[\s*\])")
 
 EMPTY = "an empty vocabulary"
 """Why a tokenizer that is about to be trained is not native."""
@@ -87,7 +88,7 @@ def reference_of(metadata: str) -> str:
 
 def compile_json(data: bytes, metadata: str = REFERENCE_METADATA) -> bytes:
     """The cartridge of a ``tokenizer.json``. UnsupportedError for one without any token: it is about to be trained."""
-    if _EMPTY.search(data) and _has_no_tokens(data):
+    if _has_empty_vocabulary(data) and _has_no_tokens(data):
         raise UnsupportedError(EMPTY)
     flavor = "rust_regex" if reference_of(metadata) == "tiktoken" else "oniguruma"
     try:
@@ -119,6 +120,15 @@ def json_to_train(data: bytes) -> dict[str, Any]:
     affixes = dict.fromkeys(("continuing_subword_prefix", "end_of_word_suffix"))  # which are the trainer's
     compile_json(dump(document | {"model": trained | affixes, "post_processor": None}).encode())
     return document
+
+
+def _has_empty_vocabulary(data: bytes) -> bool:
+    at = data.find(_VOCAB)  # many times as fast as a regular expression
+    while at >= 0:
+        if _EMPTY.match(data, at):
+            return True
+        at = data.find(_VOCAB, at + 1)
+    return False
 
 
 def _has_no_tokens(data: bytes) -> bool:

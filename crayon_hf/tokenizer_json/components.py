@@ -13,7 +13,6 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from crayon_hf import _core
 from crayon_hf.util.reference import has_components, reference_class
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -155,9 +154,12 @@ def object_of(kind: str, document: Any, exact_scores: bool = False) -> Any:
         from crayon_hf.tokenizer_json import described
 
         return described.object_of(kind, document)
-    text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
     if exact_scores:
-        text = _core.with_exact_scores(text.encode()).decode()
+        from tokenizers import models
+
+        options = {name: value for name, value in document.items() if name not in ("type", "vocab")}
+        return models.Unigram(list(map(tuple, document["vocab"])), **options)
+    text = json.dumps({"version": "1.0", "added_tokens": [], "model": _EMPTY_MODEL} | {kind: document})
     return getattr(reference_class().from_str(text), kind)
 
 

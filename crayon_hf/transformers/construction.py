@@ -9,6 +9,7 @@ built from another vocabulary than the file's is the library's own.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import sys
@@ -58,6 +59,8 @@ class Construction:
         if len(arguments) > len(names) or not all(name in given for name in names):
             return None
         for source in self._sources():
+            if source.vocabulary.kind != kind.__name__:
+                continue
             if all(source.vocabulary.name_of(given[name]) == name for name in names):
                 rest = {name: value for name, value in given.items() if name not in names}
                 return _Model(self, source, _options(kind, given["vocab"], rest))
@@ -85,13 +88,16 @@ class Vocabulary:
         self._engine = engine
         self._source = tokenizer._state.source
         self._made: dict[str, Any] | None = None
+        self.parts: dict[str, Any] = json.loads(engine.components)
+        """The file without its vocabulary and added tokens."""
+        self.kind: str | None = self.parts["model"].get("type")
 
     def values(self) -> dict[str, Any]:
         """What ``vocab`` is, and ``merges`` where the model has them, each pair a tuple. The caller changes neither."""
         if self._made is None:
             vocab, merges = self._engine.model_vocabulary()
             self._made = {"vocab": vocab}
-            if json.loads(self._engine.components)["model"].get("type") == "BPE":
+            if self.kind == "BPE":
                 self._made["merges"] = self._listed_merges() if merges is None else merges
         return self._made
 
@@ -128,20 +134,13 @@ class _Source:
         None for what the cartridge lacks: the order in which a file lists the tokens of a WordLevel model, or the
         scores of a Unigram model as Python reads them.
         """
-        engine = self.tokenizer._current_engine()
+        engine, kind = self.tokenizer._current_engine(), self.vocabulary.kind
         assert isinstance(engine, _core.Engine)
-        parts = json.loads(engine.components)
-        kind = parts["model"].get("type")
         if kind not in {model.__name__ for model in _MODELS} or (kind == "Unigram" and not engine.has_nearest_scores):
             return None
-        return {
-            "version": "1.0",
-            "truncation": parts.pop("truncation", None),
-            "padding": parts.pop("padding", None),
-            "added_tokens": engine.added_tokens(),
-            **parts,
-            "model": _LazyModel(parts["model"], self.vocabulary),
-        }
+        parts = copy.deepcopy(self.vocabulary.parts)
+        model = _LazyModel(parts["model"], self.vocabulary)
+        return {"version": "1.0", "added_tokens": engine.added_tokens(), **parts, "model": model}
 
 
 class _LazyModel(dict[str, Any]):

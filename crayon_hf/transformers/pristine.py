@@ -11,7 +11,6 @@ import functools
 import marshal
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib import import_module
@@ -130,7 +129,7 @@ def _directories() -> tuple[str, ...]:
             directory = os.path.dirname(spec.origin)
             is_module = os.path.basename(spec.origin) != "__init__.py"
             found.append(spec.origin if is_module else directory + os.sep)
-    library = sysconfig.get_paths()["stdlib"]
+    library = os.path.dirname(os.__file__)
     for entry in os.scandir(library):
         if entry.name not in ("site-packages", "dist-packages", "unittest"):
             found.append(entry.path + os.sep if entry.is_dir() else entry.path)

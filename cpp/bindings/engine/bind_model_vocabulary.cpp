@@ -10,17 +10,23 @@ namespace {
 
 constexpr uint64_t kNoPair = ~uint64_t(0);
 
-py::str string_of(const Cartridge& c, uint32_t id) {
-    const Bytes bytes = c.bytes_of(id);
-    const bool is_spelled = !c.has_text_tokens() && !(c.token_flags[id] & kRaw);
-    return is_spelled ? py::str(to_byte_level(bytes)) : py::str(bytes.view().data(), bytes.size);
+// What a call of Python's gave, which owns it; its error where it gave nothing.
+py::object owned(PyObject* made) {
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
 }
 
-// The tokens of the model by id; null where an id has none.
+// The tokens of the model by id; null where an id has none. Each is made once: merges have the same objects.
 std::vector<py::object> strings_of(const Cartridge& c) {
     std::vector<py::object> strings(c.program().n_ids);
-    for (uint32_t id = 0; id < strings.size(); ++id)
-        if (c.token_flags[id] & kModel) strings[id] = string_of(c, id);
+    for (uint32_t id = 0; id < strings.size(); ++id) {
+        if (!(c.token_flags[id] & kModel)) continue;
+        const Bytes bytes = c.bytes_of(id);
+        const bool is_spelled = !c.has_text_tokens() && !(c.token_flags[id] & kRaw);
+        const std::string spelled = is_spelled ? to_byte_level(bytes) : std::string();
+        const std::string_view text = is_spelled ? std::string_view(spelled) : bytes.view();
+        strings[id] = owned(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), nullptr));
+    }
     return strings;
 }
 
@@ -38,8 +44,11 @@ py::object merges_of(const Cartridge& c, const std::vector<py::object>& strings)
     const std::vector<uint64_t> pairs = pairs_of(c);
     if (pairs.size() != c.merge_products.size || pairs.empty()) return py::none();
     py::list out(pairs.size());
-    for (size_t rank = 0; rank < pairs.size(); ++rank)
-        out[rank] = py::make_tuple(strings[size_t(pairs[rank] >> kIdBits)], strings[size_t(pairs[rank] & kMaxIds)]);
+    for (size_t rank = 0; rank < pairs.size(); ++rank) {
+        PyObject* const left = strings[size_t(pairs[rank] >> kIdBits)].ptr();
+        PyObject* const right = strings[size_t(pairs[rank] & kMaxIds)].ptr();
+        PyList_SET_ITEM(out.ptr(), Py_ssize_t(rank), owned(PyTuple_Pack(2, left, right)).release().ptr());
+    }
     return out;
 }
 
@@ -52,8 +61,11 @@ py::object vocabulary_of(const Cartridge& c, const std::vector<py::object>& stri
         return out;
     }
     py::dict out;
-    for (uint32_t id = 0; id < strings.size(); ++id)
-        if (strings[id]) out[strings[id]] = id;
+    for (uint32_t id = 0; id < strings.size(); ++id) {
+        if (!strings[id]) continue;
+        const py::object number = owned(PyLong_FromLong(long(id)));
+        if (PyDict_SetItem(out.ptr(), strings[id].ptr(), number.ptr()) != 0) throw py::error_already_set();
+    }
     return out;
 }
 

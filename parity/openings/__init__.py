@@ -1,0 +1,3 @@
+"""``python -m parity.openings``: the first opening of a tokenizer in a fresh process, beside stock transformers."""
+
+GROUP = "speed"

@@ -1,0 +1,270 @@
+"""What stands for the library while transformers builds a tokenizer: every class gives what it gives without it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import transformers
+from tokenizers import models
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers.models.auto import tokenization_auto
+
+import crayon_hf
+from crayon_hf import _core
+from crayon_hf.formats import convert, write
+from crayon_hf.transformers import construction
+from tests.support.sampling import sampled
+from tests.support.versions import before_1
+from tests.transformers.comparing import Raised, outcome, plain
+from tests.transformers.test_loading import state
+
+TEXTS = ("The quick brown <pad> fox </s> [SEP] déjà vu", "Hello  WORLD ▁ 123 <mask> ", "", "日本 crayon")
+
+
+def fast_classes() -> list[str]:
+    """The names of all classes with a backend that `AutoTokenizer` knows, and that can be imported here."""
+    names = set()
+    for value in tokenization_auto.TOKENIZER_MAPPING_NAMES.values():
+        names.update(value if isinstance(value, (tuple, list)) else (value,))
+    found = []
+    for name in sorted(filter(None, names)):
+        try:
+            cls = tokenization_auto.tokenizer_class_from_name(name)
+        except Exception:  # it needs a library that is not installed
+            continue
+        if cls is not None and issubclass(cls, PreTrainedTokenizerFast):
+            found.append(name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def kinds(
+    repositories: dict[str, Path], training_text: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> list[Path]:
+    """Directories of a tokenizer.json and its cartridge: of the families, and of CLIP's, whose words end in </w>."""
+    clip = tmp_path_factory.mktemp("clip")
+    backend = tokenizers.Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>", fuse_unk=False))
+    backend.normalizer = tokenizers.normalizers.Lowercase()
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=900,
+        show_progress=False,
+        end_of_word_suffix="</w>",
+        initial_alphabet=alphabet,
+        special_tokens=["<|startoftext|>", "<|endoftext|>", *alphabet, *(f"{one}</w>" for one in alphabet)],
+    )
+    backend.train_from_iterator(training_text, trainer)
+    document = json.loads(backend.to_str())
+    document["added_tokens"] = document["added_tokens"][:2]
+    (clip / "tokenizer.json").write_text(json.dumps(document))
+    made = []
+    for source in (*repositories.values(), clip):
+        place = tmp_path_factory.mktemp("kind") / source.name
+        place.mkdir()
+        data = (source / "tokenizer.json").read_bytes()
+        (place / "tokenizer.json").write_bytes(data)
+        (place / "tokenizer.dat").write_bytes(_core.compile_tokenizer_json(data, '{"reference":"tokenizers"}'))
+        made.append(place)
+    return made
+
+
+def facts(tokenizer: Any) -> dict[str, Any]:
+    """What a user sees of a tokenizer."""
+    encoded = [tokenizer(text) for text in TEXTS]
+    return {
+        "class": type(tokenizer).__name__,
+        "attributes": state(tokenizer),
+        "file": tokenizer._tokenizer.to_str(),
+        "texts": [plain(each) for each in encoded],
+        "pair": tokenizer(TEXTS[0], TEXTS[1])["input_ids"],
+        "decoded": [tokenizer.decode(each["input_ids"]) for each in encoded],
+        "size": len(tokenizer),
+    }
+
+
+@before_1("the classes of transformers")
+@pytest.mark.parametrize("name", sampled(fast_classes(), 4))
+def test_every_class_is_that_of_transformers(name: str, kinds: list[Path], tmp_path: Path) -> None:
+    """With a cartridge and without one, over vocabularies that are its own and that are not."""
+    for kind in kinds:
+        place = tmp_path / kind.name
+        shutil.copytree(kind, place)
+        (place / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
+        expected = outcome(lambda: facts(AutoTokenizer.from_pretrained(place)))  # noqa: B023
+        seen: list[Any] = []
+
+        def load(place: Path = place, seen: list[Any] = seen) -> dict[str, Any]:
+            seen.append(crayon_hf.AutoTokenizer.from_pretrained(place))
+            return facts(seen[-1])
+
+        assert outcome(load) == expected, kind.name
+        own = json.loads((place / "tokenizer.json").read_bytes())["model"]["type"]
+        wanted = getattr(getattr(type(seen[-1]), "model", None), "__name__", None) if seen else None
+        if not isinstance(expected, Raised) and wanted in (None, own) and USES.get(name, kind.name) == kind.name:
+            assert seen[-1].engine_report()["origin"] == "repository", (kind.name, seen[-1].engine_report())
+        (place / "tokenizer.dat").unlink()
+        assert outcome(load) == expected, f"{kind.name} without a cartridge"
+
+
+USES = {"CLIPTokenizer": "clip"} | dict.fromkeys(("EsmcTokenizer", "MBart50Tokenizer", "Tipsv2Tokenizer"), "")
+"""Classes that build a model of other options or another vocabulary than these files have, but for the named one."""
+
+
+FAMILIES = {"bert": "BertTokenizer", "llama": "LlamaTokenizer", "t5": "T5Tokenizer"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_file_is_parsed(
+    family: str, repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by our compiler, not by `json`, not by the library; and the vocabulary is in no other file."""
+    place = tmp_path / family
+    write(convert(repositories[family]), place, cartridge=True)
+    expected = facts(AutoTokenizer.from_pretrained(place))
+
+    def refuse(*arguments: Any, **named: Any) -> Any:
+        raise AssertionError("the tokenizer.json was read")
+
+    load = json.load
+
+    def load_small(file: Any, *arguments: Any, **named: Any) -> Any:
+        assert not file.name.endswith("/tokenizer.json")
+        return load(file, *arguments, **named)
+
+    monkeypatch.setattr(_core, "compile_tokenizer_json", refuse)
+    monkeypatch.setattr(json, "load", load_small)
+    monkeypatch.setattr(construction._StandIn, "__call__", refuse)
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "cache"))
+    ours = crayon_hf.AutoTokenizer.from_pretrained(place)
+    assert ours.engine_report()["origin"] == "repository"
+    assert ours.engine_report()["cartridge"] == str(place / "tokenizer.dat")
+    assert facts(ours) == expected
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".dat", ".json")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_where_the_cache_cannot_be_written(
+    family: str, repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library builds no model there, either."""
+    expected = facts(AutoTokenizer.from_pretrained(repositories[family]))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CRAYON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(construction._StandIn, "__call__", None)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories[family])
+    assert ours.engine_report()["origin"] == "memory"
+    assert facts(ours) == expected
+
+
+def test_what_our_engine_cannot_do_over_the_vocabulary(
+    repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then transformers builds it again, with the library."""
+    expected = facts(AutoTokenizer.from_pretrained(repositories["bert"]))
+    with_components, compile_json = _core.Engine.with_components, _core.compile_tokenizer_json
+    compiled: list[bytes] = []
+
+    def refuse(self: Any, components: str, added: Any) -> Any:
+        if json.loads(components)["normalizer"] != json.loads(self.components)["normalizer"]:
+            raise crayon_hf.UnsupportedError("a component of this test")
+        return with_components(self, components, added)
+
+    def note(data: bytes, *arguments: Any) -> bytes:
+        compiled.append(data)
+        return compile_json(data, *arguments)
+
+    monkeypatch.setattr(_core.Engine, "with_components", refuse)
+    monkeypatch.setattr(_core, "compile_tokenizer_json", note)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"], do_lower_case=False, strip_accents=True)
+    stock = AutoTokenizer.from_pretrained(repositories["bert"], do_lower_case=False, strip_accents=True)
+    assert facts(ours) == facts(stock) != expected
+    assert json.loads(compiled[-1])["normalizer"]["strip_accents"] is True
+
+
+def test_a_vocabulary_that_the_class_changes(
+    repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of another vocabulary is the library's own, even where the class changed the very object that it got."""
+    if transformers.__version__.startswith("4."):
+        pytest.skip("classes of transformers 4 open the file")
+    from transformers.models.bert.tokenization_bert import BertTokenizer
+
+    stock_init = BertTokenizer.__init__
+
+    def init(self: Any, vocab: Any = None, **named: Any) -> None:
+        vocab["brandnew"] = len(vocab)
+        stock_init(self, vocab=vocab, **named)
+
+    monkeypatch.setattr(BertTokenizer, "__init__", init)
+    stock = AutoTokenizer.from_pretrained(repositories["bert"])
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"])
+    assert ours.convert_tokens_to_ids("brandnew") == stock.convert_tokens_to_ids("brandnew") == len(stock) - 1
+    assert plain(ours("a brandnew fox")) == plain(stock("a brandnew fox"))
+
+
+@before_1("scores that Python reads")
+def test_scores_are_those_that_python_reads(repositories: dict[str, Path], tmp_path: Path) -> None:
+    """transformers 5 builds a Unigram model of them; the library reads one in four as a neighbour of the nearest."""
+    document = json.loads((repositories["t5"] / "tokenizer.json").read_bytes())
+    rng = random.Random(41)
+    for piece in document["model"]["vocab"]:
+        piece[1] = -rng.uniform(1, 20)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "T5Tokenizer"}')
+    stock, ours = (load.from_pretrained(tmp_path) for load in (AutoTokenizer, crayon_hf.AutoTokenizer))
+    assert ours.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
+    read = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).to_str()
+    if not transformers.__version__.startswith("4."):
+        assert json.loads(read)["model"]["vocab"] != document["model"]["vocab"], "the library reads them so"
+        assert json.loads(ours.backend_tokenizer.to_str())["model"]["vocab"] == document["model"]["vocab"]
+    assert crayon_hf.Tokenizer.from_file(tmp_path / "tokenizer.json").to_str() == read
+    model = ours.backend_tokenizer.model
+    assert json.loads(model.__getstate__()) == json.loads(stock.backend_tokenizer.model.__getstate__())
+    ours.backend_tokenizer.normalizer = stock.backend_tokenizer.normalizer = None
+    assert ours.backend_tokenizer.to_str() == stock.backend_tokenizer.to_str()
+
+
+def test_other_threads_have_the_library(repositories: dict[str, Path], tmp_path: Path) -> None:
+    """Stock and ours open the same files at the same time; afterwards nothing stands for anything."""
+    places = [repositories[family] for family in FAMILIES]
+    expected = [facts(AutoTokenizer.from_pretrained(place)) for place in places]
+    wrong: list[str] = []
+
+    def work(load: Any, kind: type) -> None:
+        for _ in range(6):
+            for place, wanted in zip(places, expected, strict=True):
+                tokenizer = load(place)
+                if facts(tokenizer) != wanted or not isinstance(tokenizer._tokenizer, kind):
+                    wrong.append(f"{load} {place.name}")
+
+    threads = [
+        threading.Thread(target=work, args=arguments)
+        for arguments in (
+            (AutoTokenizer.from_pretrained, tokenizers.Tokenizer),
+            (crayon_hf.AutoTokenizer.from_pretrained, crayon_hf.Tokenizer),
+        )
+        * 2
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert not construction._standing
+    left = [
+        (name, key)
+        for name, module in list(sys.modules.items())
+        if name.startswith("transformers.")
+        for key, value in list(vars(module).items())
+        if isinstance(value, construction._StandIn)
+    ]
+    assert left == []
