@@ -305,7 +305,11 @@ class TokenizerState:
 
     def _document(self) -> dict[str, Any]:
         document = self._without_vocabulary()
-        document["model"] |= tokenizer_json.vocabulary_of(self.source.document()["model"])
+        if self._has_nearest_scores():
+            assert isinstance(self._engine, _core.Engine)
+            document["model"]["vocab"] = list(map(list, self._engine.model_vocabulary()[0]))
+        else:
+            document["model"] |= tokenizer_json.vocabulary_of(self.source.document()["model"])
         return document
 
     def _without_vocabulary(self) -> dict[str, Any]:
