@@ -23,6 +23,7 @@ from crayon_hf.cartridges.source_json import REFERENCE_METADATA, reference_of
 from crayon_hf.errors import CrayonError, HubError, MissingExtraError
 from crayon_hf.hub.card import PLOT_PNG, PLOT_SVG, REPORT_JSON, REPORT_PAGE, Facts, make_card
 from crayon_hf.hub.front_matter import read as read_metadata
+from crayon_hf.hub.use_check import check_use
 from crayon_hf.hub_access import client, rights, staging
 from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
 from crayon_hf.util.extras import how_to_install
@@ -121,8 +122,8 @@ def publish(
     Raises:
         HubError: the Hub cannot be reached or refuses, or another commit was pushed meanwhile. Trying again is safe.
             An account that may not write there learns it before the comparison.
-        CrayonError: the report does not agree fully or is of another tokenizer.json, or the README.md that is there
-            cannot be added to. Nothing was uploaded.
+        CrayonError: transformers would not use the cartridge, the report does not agree fully or is of another
+            tokenizer.json, or the README.md that is there cannot be added to. Nothing was uploaded.
         VocabularyError: the source is none, or (UnsupportedError) cannot be compiled.
         OSError, ValueError: as usual.
 
@@ -224,14 +225,20 @@ def _build(
     before = _before(found, token)
     say("compiling the cartridge")
     staged, cartridge = _compiled(staged)
-    checked = _report(staged, cartridge, found, before, report, speed, say)
     files = dict(staged.files)
     if CONFIG not in files and not (is_own and MODEL_CONFIG in found.listing.files):
         files[CONFIG] = staging.config_file(staged.config, before.get(CONFIG))
+    say("opening them as a user does")
+    decides = {name: before[name] for name in (MODEL_CONFIG, CONFIG) if name in before}
+    use = check_use({**decides, **files, CARTRIDGE: cartridge})
+    if use.refused is not None:
+        raise CrayonError(f"AutoTokenizer would not use the cartridge: {use.refused}; nothing was uploaded")
+    checked = _report(staged, cartridge, found, before, report, speed, say)
     files[CARTRIDGE] = _core.with_certificate(cartridge, _compact(certificate.of_report(checked)))
     existing = before.get(README)
     card = None if existing is None else staging.as_text(existing)
     metadata, notes = _metadata(staged, card, is_own, license, base_tokenizer)
+    notes += [use.note] if use.note is not None else []
     facts = Facts(
         repo=found.place.repo,
         revision=None if (found.place.revision or "").startswith("refs/") else found.place.revision,
@@ -268,7 +275,7 @@ def _compiled(staged: Staged) -> tuple[Staged, bytes]:
 
 def _before(found: _Found, token: str | bool | None) -> dict[str, bytes]:
     """Files of the repository that decide what ours become."""
-    names = [name for name in (README, CONFIG, REPORT_JSON) if name in found.listing.files]
+    names = [name for name in (README, CONFIG, MODEL_CONFIG, REPORT_JSON) if name in found.listing.files]
     if not names:
         return {}
     folder = client.fetch(found.readable, found.listing, names, token)

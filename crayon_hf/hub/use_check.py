@@ -1,0 +1,64 @@
+"""Whether a published cartridge is used: a fresh process opens the very files, with an empty cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from crayon_hf.errors import CrayonError
+from crayon_hf.hub_access.staging import JSON
+from crayon_hf.util.files import write_atomic
+
+_PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+import crayon_hf
+try:
+    tokenizer = crayon_hf.AutoTokenizer.from_pretrained(sys.argv[2])
+    said = {"class": type(tokenizer).__name__, "report": getattr(tokenizer, "engine_report", dict)()}
+except Exception as error:
+    said = {"error": str(error) or type(error).__name__}
+print(json.dumps(said))
+"""
+
+
+class Use(NamedTuple):
+    """How `AutoTokenizer` opened the files."""
+
+    refused: str | None
+    """Why it does not use the cartridge; None when it does, or does not open the files at all."""
+    note: str | None
+    """What the publisher should know: why it was not tried, or why it does not open the files."""
+
+
+def check_use(files: Mapping[str, bytes]) -> Use:
+    """Open the files of a repository as somebody who has just downloaded them does."""
+    if find_spec("transformers") is None:
+        return Use(None, "transformers is not installed: whether AutoTokenizer uses the cartridge was not tried")
+    with tempfile.TemporaryDirectory(prefix="crayon-publish-") as work:
+        place = os.path.join(work, "repository")
+        for name, data in files.items():
+            path = os.path.join(place, *name.split("/"))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_atomic(path, data, private=True)
+        environment = {**os.environ, "CRAYON_CACHE_DIR": os.path.join(work, "cache"), "HF_HUB_OFFLINE": "1"}
+        command = [sys.executable, "-W", "ignore", "-c", _PROGRAM, json.dumps(sys.path), place]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    try:
+        said = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise CrayonError(f"a fresh process could not open what is to be published: {last[0]}") from None
+    if "error" in said:
+        return Use(None, f"AutoTokenizer does not open the {JSON} that is published: {said['error'].splitlines()[0]}")
+    report = said["report"]
+    if report.get("origin") == "repository":
+        return Use(None, None)
+    why = report.get("refused") or report.get("reason") or "it builds its tokenizer without it"
+    return Use(f"{said['class']}: {why}", None)
