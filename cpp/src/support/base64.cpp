@@ -1,16 +1,32 @@
 #include "support/base64.h"
 
+#include <array>
 #include <cstdint>
 
 namespace crayon {
 namespace {
 
-// The value of a digit, or -1.
-int digit_value(char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+constexpr uint32_t kNoDigit = 1u << 24;  // above all bits of four digits
+
+constexpr std::array<uint32_t, 256> digit_values() {
+    constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::array<uint32_t, 256> values{};
+    for (uint32_t& value : values) value = kNoDigit;
+    for (uint32_t value = 0; value < 64; ++value) values[uint8_t(digits[value])] = value;
+    return values;
+}
+
+constexpr std::array<uint32_t, 256> kValues = digit_values();
+
+// The bits of some digits, or kNoDigit and more if one is none.
+uint32_t bits_of(const char* digits, size_t n) {
+    uint32_t bits = 0, others = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t value = kValues[uint8_t(digits[i])];
+        bits = bits << 6 | value;
+        others |= value;
+    }
+    return bits | (others & kNoDigit);
 }
 
 }  // namespace
@@ -21,20 +37,17 @@ bool from_base64(std::string_view text, std::string* out) {
     const size_t padding = text.size() - digits;
     const size_t last = digits % 4;  // digits of the last group
     if (last == 1 || padding > 2 || (padding > 0 && (last == 0 || last + padding > 4))) return false;
-    out->clear();
-    out->reserve(digits / 4 * 3 + 2);
-    uint32_t bits = 0;
-    for (size_t i = 0; i < digits; ++i) {
-        const int value = digit_value(text[i]);
-        if (value < 0) return false;
-        bits = bits << 6 | uint32_t(value);
-        if (i % 4 == 3) {
-            out->push_back(char(bits >> 16));
-            out->push_back(char(bits >> 8));
-            out->push_back(char(bits));
-            bits = 0;
-        }
+    out->resize(digits / 4 * 3);
+    char* to = &(*out)[0];
+    for (size_t i = 0; i + 4 <= digits; i += 4) {
+        const uint32_t bits = bits_of(text.data() + i, 4);
+        if (bits >= kNoDigit) return false;
+        *to++ = char(bits >> 16);
+        *to++ = char(bits >> 8);
+        *to++ = char(bits);
     }
+    const uint32_t bits = bits_of(text.data() + digits - last, last);
+    if (bits >= kNoDigit) return false;
     if (last == 2) {
         if (bits & 0xF) return false;  // bits that no byte has
         out->push_back(char(bits >> 4));
