@@ -695,6 +695,31 @@ def json_normalize(data: bytes) -> str:
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
 
+class CharsmapRules:
+    """SentencePiece's normalization rules: a ``precompiled_charsmap``."""
+
+    def __init__(self, charsmap: bytes) -> None:
+        """VocabularyError when the data is damaged."""
+
+    def __len__(self) -> int: ...
+    def as_dict(self) -> dict[str, str]:
+        """All rules: a key, and the text that replaces it."""
+
+    def characters(self) -> dict[str, str]:
+        """The rules for single characters."""
+
+    def following(self) -> dict[str, str]:
+        """For each beginning of a key of several characters, the last characters of such keys, in order.
+
+        UnsupportedError when such a beginning of several characters is no key.
+        """
+
+    def apply(self, text: str) -> str:
+        """The text after the rules: from left to right, the longest that fits."""
+
+    def differences(self, component: str) -> tuple[str, dict[str, str]]:
+        """Where a normalizer (JSON) differs from the rules: single characters, of all that exist, and longer rules."""
+
 class TextModel:
     """A model on text alone: the "model" of a tokenizer.json."""
 

@@ -59,6 +59,13 @@ def read(
     kind: Kind, path: str, data: bytes | None = None, *, progress: Progress | None = None, **options: Any
 ) -> Converted:
     """A source whose kind is known. `data` is what the file contains, if somebody has read it."""
+    from crayon_hf.util.collector import CollectorPause
+
+    with CollectorPause():
+        return _read(kind, path, data, progress, options)
+
+
+def _read(kind: Kind, path: str, data: bytes | None, progress: Progress | None, options: dict[str, Any]) -> Converted:
     from crayon_hf.errors import VocabularyError
     from crayon_hf.formats import huggingface
     from crayon_hf.formats.recognise import Kind, look_into, vocab_and_merges

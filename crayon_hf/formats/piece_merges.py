@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import groupby
+from itertools import chain, groupby
 from math import copysign, inf
 
 from crayon_hf.errors import UnsupportedError
@@ -48,8 +48,7 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
             strange = next(char for char in piece if char not in characters)
             if any(strange in pair for pair in pairs):
                 raise UnsupportedError(f"piece {piece!r}, made of {strange!r}, which is not a piece")
-        parts = (part for pair in pairs for part in pair if len(part) > 1)
-        if len(set(piece)) > 1 and any(scores.get(part, inf) <= score for part in parts):
+        if not _are_better(pairs, score, scores) and len(set(piece)) > 1:
             inverted = piece
         if piece in unused:
             raise UnsupportedError(f"unused piece {piece!r}, which is joined and taken apart again")
@@ -58,21 +57,34 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
     found.sort(key=lambda entry: entry[:2])
     merges: list[Pair] = []
     for _, group in groupby(found, key=lambda entry: entry[:2]):
-        equal = [pair for entry in group for pair in entry[2]]
-        pieces = {left + right for left, right in equal}
-        if inverted and len(pieces) > 1 and any(len(set(piece)) > 1 for piece in pieces):
+        first, *others = (pairs for *_, pairs in group)
+        # Of one piece, with a longer left part each: the order that `_order` gives is the other way round.
+        order = first[::-1] if not others else _order(chain(first, *others))
+        pieces = {left + right for left, right in order} if inverted and others else ()
+        if any(len(set(piece)) > 1 for piece in pieces):
             # Better pieces come up between merges of one score, at one place sooner than at another.
             raise UnsupportedError(f"pieces of one score, and {inverted!r}, which has no worse one than its parts")
-        merges += _leftmost_first(equal) if len(equal) > 1 else equal
+        merges += _leftmost_first(order) if len(order) > 1 else order
     if progress is not None:
         progress("merges", len(scores), len(scores))
     return merges
 
 
-def _leftmost_first(pairs: Iterable[Pair]) -> list[Pair]:
-    """Pairs of one score, ``x y`` before ``y z`` wherever that does not go in a circle."""
-    # Where there is a choice, a longer left part first; y y before y z, like everything that ends in y.
-    order = sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair))
+def _are_better(pairs: Iterable[Pair], score: float, scores: Mapping[str, float]) -> bool:
+    """True when every part of several characters scores more than what the pairs make, or is no piece."""
+    for left, right in pairs:
+        if (len(left) > 1 and scores.get(left, inf) <= score) or (len(right) > 1 and scores.get(right, inf) <= score):
+            return False
+    return True
+
+
+def _order(pairs: Iterable[Pair]) -> list[Pair]:
+    """Where there is a choice, a longer left part first; y y before y z, like everything that ends in y."""
+    return sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair))
+
+
+def _leftmost_first(order: list[Pair]) -> list[Pair]:
+    """Pairs of one score, in the order of a choice: ``x y`` before ``y z`` wherever that does not go in a circle."""
     if {left for left, _ in order}.isdisjoint(right for _, right in order):
         return order
     waits = Counter(right for left, right in order if left != right)

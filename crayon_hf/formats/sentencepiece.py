@@ -9,15 +9,15 @@ Facts: sentencepiece_model.proto of SentencePiece 0.2 for the fields, its behavi
 
 from __future__ import annotations
 
-import re
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted, Progress, written
 from crayon_hf.formats.pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, Piece, PieceOptions, config_of, document_of
-from crayon_hf.formats.protobuf import Message
+from crayon_hf.formats.protobuf import Field, Message
 
 _MODELS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
@@ -32,7 +32,8 @@ def read_sentencepiece(data: bytes, progress: Progress | None = None) -> Convert
     trainer: dict[str, Any] = {}
     normalizer: dict[str, Any] = {}
     denormalizer: dict[str, Any] = {}
-    for field in (message := Message(data)):
+    message = Message(data)
+    for field in _fields_but_usual_pieces(data, pieces):
         if field.number == 1:
             pieces.append(_piece(message.message(field)))
         elif field.number == 2:
@@ -85,16 +86,48 @@ def _fields(message: Message, known: dict[int, Any]) -> dict[str, Any]:
     return found
 
 
-_USUAL = re.compile(rb"\n([\0-\x7F])(.*)\x15(.{4})(?:\x18([\0-\x7F]))?", re.DOTALL)
-"""A piece as the library writes it: a short text, its score, and its kind, unless that is the usual one."""
 _SCORE = struct.Struct("<f")
 
 
+def _fields_but_usual_pieces(data: bytes, pieces: list[Piece]) -> Iterator[Field]:
+    """The fields of a model, without most of its pieces: those go to `pieces`, in their order with what is made of the
+    others."""
+    at = 0
+    while (at := _take_usual_pieces(data, at, pieces)) < len(data):
+        field = next(iter(Message(data, at)))
+        yield field
+        at = field.end
+
+
+def _take_usual_pieces(data: bytes, at: int, pieces: list[Piece]) -> int:
+    """Take the pieces that stand one after the other as the library writes them; the place of the first other field.
+
+    Such a piece is a text of less than 128 bytes, its score, and its kind, unless that is the usual one. The library
+    has ten thousands of them, and going through their fields one by one takes most of the time of reading a model.
+    """
+    with suppress(IndexError, UnicodeDecodeError):  # the end of the data, and an error that `_piece` reports
+        while data[at] == data[at + 2] == _BYTES_OF_FIELD_1:
+            size, length = data[at + 1], data[at + 3]
+            after = at + 4 + length  # the text
+            end = at + 2 + size
+            if size > 127 or length > 127 or end > len(data) or data[after] != _FLOAT_OF_FIELD_2:
+                break
+            kind = NORMAL
+            if size == length + 9 and data[after + 5] == _NUMBER_OF_FIELD_3 and data[after + 6] < 128:
+                kind = data[after + 6]
+            elif size != length + 7:
+                break
+            text = data[at + 4 : after].decode()
+            pieces.append(Piece(text, _SCORE.unpack_from(data, after + 1)[0], kind))
+            at = end
+    return at
+
+
+_BYTES_OF_FIELD_1, _FLOAT_OF_FIELD_2, _NUMBER_OF_FIELD_3 = 0x0A, 0x15, 0x18
+"""The bytes that start these fields of a piece, and the first one a piece, too."""
+
+
 def _piece(message: Message) -> Piece:
-    usual = _USUAL.fullmatch(message.data, message.start, message.end)
-    if usual is not None and usual[1][0] == len(usual[2]):
-        with suppress(UnicodeDecodeError):  # which is reported below
-            return Piece(usual[2].decode(), _SCORE.unpack(usual[3])[0], usual[4][0] if usual[4] else NORMAL)
     text, score, kind = "", 0.0, NORMAL
     for field in message:
         if field.number == 1:

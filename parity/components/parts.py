@@ -41,14 +41,16 @@ def charsmap(mapping: Mapping[str, str]) -> str:
         values += value.encode() + b"\0"
     units = [0]
     taken = {0}
+    bases: set[int] = set()  # of its own for each unit, lest the children of one be another's
 
     def place(at: int, depth: int, entries: list[tuple[bytes, int]]) -> None:
         labels = sorted({key[depth] if len(key) > depth else 0 for key, _ in entries})
         base = next(
             base
             for base in range(1, 1 << 20)
-            if base ^ at < 1 << 21 and not any((base ^ label) in taken for label in labels)
+            if base ^ at < 1 << 21 and base not in bases and not any((base ^ label) in taken for label in labels)
         )
+        bases.add(base)
         taken.update(base ^ label for label in labels)
         units.extend([0] * (max(base ^ label for label in labels) + 1 - len(units)))
         units[at] |= (at ^ base) << 10 | (0x100 if labels[0] == 0 else 0)

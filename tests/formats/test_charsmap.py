@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import random
 import re
+import sys
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
+from hashlib import sha256
 
 import pytest
 import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers
 
 from crayon_hf import UnsupportedError, VocabularyError, _core
-from crayon_hf.formats.charsmap import applied, rules_as_components, rules_of
+from crayon_hf.formats.charsmap import PROVEN, rules_as_components
 from crayon_hf.parity.inputs.strings import generate
+from parity.components.parts import charsmap as charsmap_base64
+from tests.formats import plain_charsmap
 
 schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 
 NAMES = ("nfkc", "nmt_nfkc", "nmt_nfkc_cf")
+NFKC = {"type": "NFKC"}
 NEWER = re.compile("[\ua7f1-\ua7f4\U00010500-\U0001e0ff]")
 """Where letters are that came after Unicode 9: those are not composed with marks."""
 
@@ -57,21 +66,114 @@ def library(name: str) -> sentencepiece.SentencePieceNormalizer:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_rules_are_read_as_the_library_applies_them(name):
-    rules = rules_of(charsmap_of(name))
+    rules = _core.CharsmapRules(charsmap_of(name))
     assert len(rules) > 200_000
     normalize = library(name).normalize
-    sample = random.Random(1).sample(sorted(rules), 4000)
-    assert [rules[key] for key in sample] == normalize(sample)
+    sample = random.Random(1).sample(sorted(rules.as_dict()), 4000)
+    assert [rules.apply(key) for key in sample] == normalize(sample)
     texts = [text for _, text in generate(1500) if "\0" not in text]
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
-    assert applied(texts, rules) == normalize(texts)
+    assert [rules.apply(text) for text in texts] == normalize(texts)
+
+
+def outcome(call: Callable[[], object]) -> object:
+    """A result, or the error with its message. Dictionaries in their order."""
+    try:
+        result = call()
+    except VocabularyError as error:  # UnsupportedError is one
+        return type(error), str(error)
+    return list(result.items()) if isinstance(result, dict) else result
+
+
+def check_as_the_plain_way(charsmap: bytes, texts: list[str], compared: bool = True) -> None:
+    """The rules as the plain way reads them, and all that is asked about them."""
+    wanted = outcome(lambda: plain_charsmap.rules_of(charsmap))
+    assert outcome(lambda: _core.CharsmapRules(charsmap).as_dict()) == wanted
+    if isinstance(wanted, tuple):
+        return
+    plain, rules = plain_charsmap.rules_of(charsmap), _core.CharsmapRules(charsmap)
+    assert len(rules) == len(plain)
+    assert rules.characters() == {key: value for key, value in plain.items() if len(key) == 1}
+    assert outcome(rules.following) == outcome(lambda: plain_charsmap.following(plain))
+    assert [rules.apply(text) for text in texts] == plain_charsmap.applied(texts, plain)
+    for parts in ([NFKC], [NFKC, precompiled(charsmap)]) if compared else ():
+        component = {"type": "Sequence", "normalizers": parts}
+        found = outcome(lambda component=component: rules.differences(json.dumps(component)))
+        assert found == outcome(lambda component=component: plain_charsmap.differences(plain, component))
+
+
+def precompiled(charsmap: bytes) -> dict[str, str]:
+    return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_published_rules_are_read_as_the_plain_way_reads_them(name):
+    texts = [text.encode("utf-8", "replace").decode() for _, text in generate(500)]
+    check_as_the_plain_way(charsmap_of(name), texts)
+
+
+CHARS = st.sampled_from("aAbe\u0301\u0300\u00e9\u1e17\ufb01\uac00\u1100\u0915\U00011099\U000110ba ")
+MAPPINGS = st.dictionaries(st.text(CHARS, min_size=1, max_size=4), st.text(CHARS, max_size=3), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(MAPPINGS, st.lists(st.text(CHARS, max_size=12), max_size=4))
+def test_any_rules_are_read_as_the_plain_way_reads_them(mapping, texts):
+    charsmap = base64.b64decode(charsmap_base64(mapping))
+    assert _core.CharsmapRules(charsmap).as_dict() == mapping
+    check_as_the_plain_way(charsmap, texts, compared=False)
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [{"a": "b"}, {"e\u0301": "\u00e9", "e": "e"}, {"ab": "c", "a": ""}, {"\u0958": "\u0915\u093c", "\u00e9": "E"}],
+)
+def test_a_normalizer_is_compared_as_the_plain_way_compares_it(mapping):
+    check_as_the_plain_way(base64.b64decode(charsmap_base64(mapping)), [])
+
+
+@settings(deadline=None)
+@given(MAPPINGS, st.data())
+def test_damaged_rules_are_refused_as_the_plain_way_refuses_them(mapping, data):
+    whole = bytearray(base64.b64decode(charsmap_base64(mapping)))
+    for _ in range(data.draw(st.integers(0, 6))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    check_as_the_plain_way(bytes(whole[: data.draw(st.integers(0, len(whole)))]), ["ab e\u0301"], compared=False)
+    check_as_the_plain_way(bytes(whole), ["ab e\u0301"], compared=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, "nfkc_cf"])
+def test_published_rules_differ_from_the_components_where_it_is_known(name):
+    charsmap = charsmap_of(name)
+    component = {"type": "Sequence", "normalizers": [NFKC, precompiled(charsmap)]}
+    differing, sequences = _core.CharsmapRules(charsmap).differences(json.dumps(component))
+    assert PROVEN[sha256(charsmap).hexdigest()] == differing
+    assert all(NEWER.search(key) for key in sequences)
+
+
+def test_no_rule_is_gone_through_in_python():
+    charsmap = charsmap_of("nmt_nfkc")
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        rules_as_components(charsmap)
+    finally:
+        sys.setprofile(None)
+    assert steps < len(_core.CharsmapRules(charsmap))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_components_do_what_the_rules_do(name):
     component, stock = normalizer_of(name)
-    rules = rules_of(charsmap_of(name))
+    rules = _core.CharsmapRules(charsmap_of(name)).as_dict()
     rng = random.Random(name)
     keys = [key for key in rules if not NEWER.search(key)]
     marks = sorted({char for key in rng.sample(keys, 20000) for char in key[1:]})
@@ -93,7 +195,7 @@ def test_components_do_what_the_rules_do(name):
 @pytest.mark.slow
 def test_every_character_alone_and_every_rule_alone():
     component, _ = normalizer_of("nmt_nfkc")
-    rules = rules_of(charsmap_of("nmt_nfkc"))
+    rules = _core.CharsmapRules(charsmap_of("nmt_nfkc")).as_dict()
     texts = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     texts += [key for key in rules if not NEWER.search(key)]
     # A zero character is no part of any rule.
@@ -121,7 +223,7 @@ def test_own_rules_of_single_characters(tmp_path):
     table = tmp_path / "rules.tsv"
     table.write_text("61\t62 63\n3042\t\nE9\t45\n", encoding="utf-8")
     charsmap = charsmap_of("own", str(table))
-    assert rules_of(charsmap) == {"a": "bc", "あ": "", "é": "E"}
+    assert _core.CharsmapRules(charsmap).as_dict() == {"a": "bc", "あ": "", "é": "E"}
     component = json.dumps({"type": "Sequence", "normalizers": rules_as_components(charsmap)})
     for text, wanted in {"a\u0301あxé": "bc\u0301xE", "あ": "", "\r\na": "\r\nbc"}.items():
         assert _core.normalize(component, text, False)[0] == wanted
@@ -137,10 +239,10 @@ def test_own_rules_of_sequences_are_not_expressible(tmp_path):
 @pytest.mark.slow
 def test_damaged_rules():
     whole = charsmap_of("nfkc")
-    assert rules_of(whole)
+    assert len(_core.CharsmapRules(whole)) > 200_000
     for data in (b"", b"\x04", b"\x00\x00\x00\x00", whole[:1000], b"\xff" * 40, (8).to_bytes(4, "little") + bytes(8)):
         with pytest.raises(VocabularyError, match="the normalization rules are damaged"):
-            rules_of(data)
+            _core.CharsmapRules(data)
     rng = random.Random(2)
     for flips in (1, 1, 20, 20):
         data = bytearray(whole)
@@ -159,4 +261,4 @@ def test_a_trie_that_goes_in_a_circle():
     units[0] = 0
     trie = b"".join(unit.to_bytes(4, "little") for unit in units)
     with pytest.raises(VocabularyError, match="damaged: more than 4000000 places, or a rule for more than 64 bytes"):
-        rules_of(len(trie).to_bytes(4, "little") + trie + b"x\0")
+        _core.CharsmapRules(len(trie).to_bytes(4, "little") + trie + b"x\0")

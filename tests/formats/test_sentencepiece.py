@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import io
 import json
@@ -16,7 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import CrayonError, Tokenizer, UnsupportedError, VocabularyError
-from crayon_hf.formats import convert, piece_texts, write
+from crayon_hf.formats import convert, piece_texts, read, write
+from crayon_hf.formats import sentencepiece as sentencepiece_reader
+from crayon_hf.formats.piece_types import Piece
+from crayon_hf.formats.protobuf import Message
+from crayon_hf.formats.recognise import recognise
 from crayon_hf.formats.sentencepiece import read_sentencepiece
 from crayon_hf.parity.inputs.strings import generate
 
@@ -365,3 +370,67 @@ def test_control_pieces_are_text_in_greedy_mode_too(sentences, kind, tmp_path):
             found = tokenizer.encode(text).ids
             assert not control & set(found), (mode, text)
             assert tokenizer.decode(found) == text
+
+
+def pieces_of(data: bytes, plainly: bool) -> object:
+    """The pieces of a model, field by field or as the reader takes them, or the error."""
+    pieces: list[Piece] = []
+    message = Message(data)
+    try:
+        for field in message if plainly else sentencepiece_reader._fields_but_usual_pieces(data, pieces):
+            if field.number == 1:
+                pieces.append(sentencepiece_reader._piece(message.message(field)))
+    except VocabularyError as error:
+        return str(error)
+    return pieces
+
+
+def field_of(number: int, wire: int, value: bytes) -> bytes:
+    return bytes([number << 3 | wire]) + (bytes([len(value)]) + value if wire == 2 else value)
+
+
+PIECES = st.builds(
+    lambda text, score, kind, other: field_of(1, 2, text + score + kind + other),
+    st.one_of(st.text(max_size=8).map(str.encode), st.binary(max_size=4)).map(lambda text: field_of(1, 2, text)),
+    st.sampled_from([b"", field_of(2, 5, b"\0\0\x80\x3f"), field_of(2, 5, b"\n\x15\x18\n")]),
+    st.sampled_from([b"", b"", field_of(3, 0, b"\x02"), field_of(3, 0, b"\x82\1"), field_of(3, 0, b"\x82")]),
+    st.sampled_from([b"", b"", b"", field_of(4, 0, b"\1"), field_of(2, 0, b"\1"), b"\x15"]),
+)
+FIELDS = st.one_of(PIECES, st.sampled_from([field_of(2, 2, b"\x18\2"), field_of(9, 0, b"\1"), b"\n", b"\0"]))
+
+
+@given(st.lists(FIELDS, max_size=8).map(b"".join), st.data())
+def test_pieces_are_taken_as_their_fields_say(data, draw):
+    data = data[: draw.draw(st.integers(0, len(data)))] if draw.draw(st.booleans()) else data
+    assert pieces_of(data, plainly=False) == pieces_of(data, plainly=True)
+
+
+def test_usual_pieces_are_not_gone_through_field_by_field(sentences, monkeypatch):
+    data = trained(sentences, "unigram", normalization_rule_name="identity")
+    made = 0
+
+    class Counted(Message):
+        def __init__(self, *arguments) -> None:
+            nonlocal made
+            made += 1
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(sentencepiece_reader, "Message", Counted)
+    monkeypatch.setattr("crayon_hf.formats.protobuf.Message", Counted)
+    assert b'"vocab"' in read_sentencepiece(data).tokenizer_json
+    assert made < 20
+
+
+def test_the_collector_rests_while_a_vocabulary_is_read(sentences, tmp_path):
+    path = tmp_path / "x.model"
+    path.write_bytes(trained(sentences, "bpe", normalization_rule_name="identity"))
+    collected = []
+    threshold = gc.get_threshold()
+    gc.callbacks.append(lambda phase, _: collected.append(phase))
+    gc.set_threshold(10)
+    try:
+        read(recognise(path), str(path))
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.pop()
+    assert len(collected) < 500

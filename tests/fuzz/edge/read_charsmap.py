@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from crayon_hf import _core
-from crayon_hf.formats.charsmap import rules_as_components, rules_of
+from crayon_hf.formats.charsmap import rules_as_components
+from tests.formats import plain_charsmap
 from tests.fuzz.edge.choices import Choices, text_of
 from tests.fuzz.edge.judging import Defect, converted, dumped, judge_document
 
@@ -17,7 +18,9 @@ def one_input(data: bytes) -> None:
     text = text_of(choices.take(choices.below(32)))
     is_proven = choices.byte() % 16 == 5  # that takes a look at every character
     charsmap = choices.rest()
-    rules = converted(rules_of, charsmap)
+    rules = converted(lambda data: _core.CharsmapRules(data).as_dict(), charsmap)
+    if rules != converted(plain_charsmap.rules_of, charsmap):
+        raise Defect("the rules are others than the plain way reads")
     if rules is not None and len(rules) <= 64 and is_proven:
         parts = converted(rules_as_components, charsmap)
         if parts is not None:
