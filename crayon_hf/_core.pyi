@@ -692,6 +692,9 @@ def with_exact_scores(tokenizer_json: bytes) -> bytes:
 def json_normalize(data: bytes) -> str:
     """Parse a JSON document as the compiler does and write it again, without white space."""
 
+def added_tokens_text(tokens: dict[int, Any], pretty: bool) -> bytes:
+    """JSON of added tokens by their ids, in the order of these, as the library writes that of a ``tokenizer.json``."""
+
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
 

@@ -22,6 +22,7 @@ namespace py = pybind11;
 void bind_structures(py::module_& m);
 void bind_pretokenize(py::module_& m);
 void bind_normalize(py::module_& m);
+void bind_added_tokens(py::module_& m);
 void bind_charsmap(py::module_& m);
 void bind_regex(py::module_& m);
 void bind_pre_tokenizers(py::module_& m);
@@ -131,6 +132,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     bind_structures(m);
     bind_pretokenize(m);
     bind_normalize(m);
+    bind_added_tokens(m);
     bind_charsmap(m);
     bind_regex(m);
     bind_pre_tokenizers(m);

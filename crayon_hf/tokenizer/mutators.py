@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crayon_hf.tokenizer_json import added_tokens, truncation_padding
 from crayon_hf.tokenizer_state import state
 from crayon_hf.util import validation
+from crayon_hf.util.collector import CollectorPause
 
 if TYPE_CHECKING:
     import tokenizers
@@ -244,11 +245,12 @@ class MutableSettings:
                 self._engine = None
 
     def _add(self, tokens: Any, special: bool) -> int:
-        checked = added_tokens.tokens_of(tokens, special)
-        with state.lock:
-            count = self._state.add(checked)
-            if count:
-                self._engine = None
+        with CollectorPause():
+            checked = added_tokens.tokens_of(tokens, special)
+            with state.lock:
+                count = self._state.add(checked)
+                if count:
+                    self._engine = None
         return count
 
     def _component(self, kind: str) -> Any:

@@ -475,14 +475,19 @@ class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
         return _core.decode_utf8(self._written(pretty))
 
     def _written(self, pretty: bool) -> bytes:
+        return b"".join(self._written_parts(pretty))
+
+    def _written_parts(self, pretty: bool) -> list[bytes]:
         validation.check_flags(pretty=pretty)
         with state.lock:
-            document, source, engine = (
-                self._state.without_vocabulary(),
-                self._state.source,
-                self._state.made_of_source(),
+            parts = self._state
+            document, source, engine, added = (
+                parts.without_vocabulary(),
+                parts.source,
+                parts.made_of_source(),
+                parts.added(),
             )
-        return tokenizer_json.write(document | self._sizes_as_json(), pretty, source.read, engine)
+        return tokenizer_json.parts_of(document | self._sizes_as_json(), pretty, source.read, engine, added)
 
     def _sizes_as_json(self) -> dict[str, Any]:
         sizes = {"truncation": self._truncation, "padding": self._padding}
@@ -495,7 +500,7 @@ class Tokenizer(MutableSettings, AsyncMethods, SplitMethods):
         """
         name = os.fspath(path)
         if not name.endswith(".dat"):
-            write_atomic(name, self._written(pretty))
+            write_atomic(name, self._written_parts(pretty))
             return
         with state.lock:
             parts = self._state

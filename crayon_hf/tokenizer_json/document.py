@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crayon_hf import _core
 from crayon_hf.errors import VocabularyError
 from crayon_hf.util.reference import reference_class
+
+if TYPE_CHECKING:
+    from crayon_hf.tokenizer_json.added_tokens import AddedTokens
 
 _TYPES = ("BPE", "WordPiece", "WordLevel", "Unigram")
 _LARGE = ("vocab", "merges")
@@ -23,16 +26,23 @@ _ORDER = (
 )
 
 
-def write(
+def write(document: dict[str, Any], pretty: bool) -> bytes:
+    """The bytes of a whole ``tokenizer.json``, as `parts_of` gives them."""
+    return b"".join(parts_of(document, pretty))
+
+
+def parts_of(
     document: dict[str, Any],
     pretty: bool,
     source: Callable[[], bytes] | None = None,
     engine: _core.Engine | None = None,
-) -> bytes:
-    """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores.
+    added: AddedTokens | None = None,
+) -> list[bytes]:
+    """The bytes of a whole ``tokenizer.json``, in the library's order, with its defaults and without what it ignores:
+    in parts, since those of a vocabulary and of many added tokens are large.
 
     The model may be without its vocabulary: then that is the one of another ``tokenizer.json``, which `source` gives,
-    and of `engine`, if there is one.
+    and of `engine`, if there is one. The added tokens are those of the document, or `added`.
     """
     small = without_vocabulary(document["model"])
     read = source if source is not None else dump({"model": document["model"]}).encode
@@ -42,7 +52,9 @@ def write(
         texts = _core.model_text(read(), pretty) if vocab is None else (vocab, None)
     if texts is None:
         whole = document | {"model": small | vocabulary_of(parsed(read())["model"])}
-        return _through_the_library(whole, pretty).encode()
+        if added is not None:
+            whole["added_tokens"] = added.for_json()
+        return [_through_the_library(whole, pretty).encode()]
     import json
 
     vocab, merges = texts
@@ -57,7 +69,8 @@ def write(
     if engine is not None:  # which has read what there is
         emptied_document["normalizer"] = _without_charsmaps(document.get("normalizer"), charsmaps)
     skeleton = json.loads(_through_the_library(emptied_document, False))
-    written = skeleton | {"added_tokens": document["added_tokens"], "model": skeleton["model"] | kept}
+    tokens = document["added_tokens"] if added is None else None
+    written = skeleton | {"added_tokens": tokens, "model": skeleton["model"] | kept}
     how: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     rest = json.dumps(written, ensure_ascii=False, **how).encode()
     colon = b": " if pretty else b":"
@@ -66,13 +79,18 @@ def write(
         rest, *after = rest.split(b'%s"%s"' % (member, _EMPTY_CHARSMAP.encode()))
         for charsmap, behind in zip(charsmaps, after, strict=True):
             rest += b'%s"%s"%s' % (member, charsmap.encode(), behind)
+    before = []
+    if added is not None:
+        # The first one is the document's: only truncation and padding stand before it.
+        start, name, rest = rest.partition(b'"added_tokens"%snull' % colon)
+        before = [start, name.removesuffix(b"null"), added.written(pretty)]
     parts = []
     for key, text in (("merges", merges), ("vocab", vocab)):
         if text is not None:
             # The last one is the model's: that is the last member, and has merges behind the vocabulary.
             rest, name, behind = rest.rpartition(b'"%s"%snull' % (key.encode(), colon))
             parts += [behind, text, name.removesuffix(b"null")]
-    return b"".join(reversed([*parts, rest]))
+    return [*before, rest, *reversed(parts)]
 
 
 def _without_charsmaps(normalizer: Any, taken: list[str]) -> Any:

@@ -36,6 +36,7 @@ from crayon_hf.tokenizer_json.components import (
 )
 from crayon_hf.tokenizer_json.truncation_padding import Padding, Truncation, stored_padding, stored_truncation
 from crayon_hf.tokenizer_state.modes import EXACT, Mode
+from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.files import read_cartridge
 from crayon_hf.util.reference import need_components, reference_class
 
@@ -276,11 +277,17 @@ class TokenizerState:
     def add(self, tokens: Iterable[Token]) -> int:
         """Add tokens; how many that changes."""
         added = self.added().copy()
-        if self._engine is None or self._anew:
+        engine = self._engine
+        if engine is None or self._anew:
             vocab = tokenizer_json.ids_of(self.source.document()["model"])
-            count = added.add(tokens, vocab.get, len(vocab))
+            count = added.add(tokens, lambda contents: map(vocab.get, contents), len(vocab))
         else:
-            count = added.add(tokens, self._engine.token_to_id, self._engine.get_vocab_size(False))
+
+            def find(contents: list[str]) -> Iterable[int | None]:
+                ids = engine.tokens_to_ids(contents) if isinstance(engine, _core.Engine) else None
+                return map(engine.token_to_id, contents) if ids is None else ids
+
+            count = added.add(tokens, find, engine.get_vocab_size(False))
         if count:
             self._read_parts()
             self._added, self._changed = added, True
@@ -294,7 +301,7 @@ class TokenizerState:
         return self._document()
 
     def without_vocabulary(self) -> dict[str, Any]:
-        """`document` without what `source` has: the vocabulary and the merges."""
+        """`document` without what `source` has, the vocabulary and the merges, and without the added tokens."""
         self._check_written()
         return self._without_vocabulary()
 
@@ -304,7 +311,7 @@ class TokenizerState:
             raise UnsupportedError(f"a tokenizer.json cannot hold this {' and '.join(self._live)}")
 
     def _document(self) -> dict[str, Any]:
-        document = self._without_vocabulary()
+        document = self._without_vocabulary() | {"added_tokens": self.added().for_json()}
         if self._has_nearest_scores():
             assert isinstance(self._engine, _core.Engine)
             document["model"]["vocab"] = list(map(list, self._engine.model_vocabulary()[0]))
@@ -318,7 +325,7 @@ class TokenizerState:
             "version": "1.0",
             "truncation": None,
             "padding": None,
-            "added_tokens": self.added().for_json(),
+            "added_tokens": [],
             **parts,
             "model": {name: value for name, value in parts["model"].items() if name != tokenizer_json.NEAREST_SCORES},
         }
@@ -360,7 +367,7 @@ class TokenizerState:
             handed.component.__setstate__(tokenizer_json.dump(model).encode())
         self._put_model(model)
         added = self.added().copy()
-        added.add(special_tokens, model["vocab"].get, len(model["vocab"]))
+        added.add(special_tokens, lambda contents: map(model["vocab"].get, contents), len(model["vocab"]))
         self._added = added
         if handed is not None:
             handed.look()
@@ -447,8 +454,9 @@ class TokenizerState:
 
     def _view(self, engine: _core.Engine) -> _core.Engine:
         parts = {"truncation": None, "padding": None} | self._read_parts()
-        added = None if self._added is None else self._added.for_engine()
-        return engine.with_components(tokenizer_json.dump(parts), added)
+        with CollectorPause():
+            added = None if self._added is None else self._added.for_engine()
+            return engine.with_components(tokenizer_json.dump(parts), added)
 
     def _compile(self, document: dict[str, Any]) -> _core.Engine:
         data = self._dumped(document).encode()

@@ -42,8 +42,8 @@ def final_name(name: str, ending: str = ".tmp") -> str | None:
     return match[1] if match else None
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = False) -> None:
-    """Write `data` to a new file beside `path`, then rename it over `path`.
+def write_atomic(path: str | os.PathLike[str], data: bytes | list[bytes], private: bool = False) -> None:
+    """Write `data`, or its parts, to a new file beside `path`, then rename it over `path`.
 
     Nobody ever sees half a file, and a process that has the old file mapped keeps the old contents. A symbolic link at
     `path` is followed. `private`, for caches, makes the file readable by its owner only, and replaces a link: in a
@@ -54,7 +54,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes, private: bool = Fals
     temporary = temporary_path(target)
     try:
         with open(temporary, "xb", opener=partial(os.open, mode=0o600 if private else 0o666)) as file:
-            file.write(data)
+            file.writelines(data if isinstance(data, list) else (data,))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

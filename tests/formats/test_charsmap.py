@@ -7,7 +7,6 @@ import io
 import json
 import random
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,6 +23,7 @@ from crayon_hf.formats.charsmap import PROVEN, rules_as_components
 from crayon_hf.parity.inputs.strings import generate
 from parity.components.parts import charsmap as charsmap_base64
 from tests.formats import plain_charsmap
+from tests.support.steps import steps_of
 
 schema = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 
@@ -155,18 +155,7 @@ def test_published_rules_differ_from_the_components_where_it_is_known(name):
 
 def test_no_rule_is_gone_through_in_python():
     charsmap = charsmap_of("nmt_nfkc")
-    steps = 0
-
-    def count(*_: object) -> None:
-        nonlocal steps
-        steps += 1
-
-    sys.setprofile(count)
-    try:
-        rules_as_components(charsmap)
-    finally:
-        sys.setprofile(None)
-    assert steps < len(_core.CharsmapRules(charsmap))
+    assert steps_of(lambda: rules_as_components(charsmap)) < len(_core.CharsmapRules(charsmap))
 
 
 @pytest.mark.slow

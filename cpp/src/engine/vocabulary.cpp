@@ -88,23 +88,25 @@ Vocabulary::Vocabulary(const Cartridge& cartridge, const std::vector<AddedTokenS
         size_ += (flags & kModel) != 0;
     }
     std::string bytes;
+    own_ids_.reserve(added.size());
+    own_bytes_.reserve(added.size());
     for (const AddedTokenSpec& token : added) {
-        const std::string quoted = json::quote(token.content);
+        const auto quoted = [&] { return json::quote(token.content); };
         if (token.content.empty()) throw Error(ErrorKind::unsupported, "an added token without content");
         if (token.id >= kMaxIds)
-            throw Error(ErrorKind::unsupported, "the id of the added token " + quoted + " is too large" +
+            throw Error(ErrorKind::unsupported, "the id of the added token " + quoted() + " is too large" +
                                                     ": ids end at " + std::to_string(kMaxIds - 1));
         if (token.id >= own_flags_.size()) own_flags_.resize(size_t(token.id) + 1);
         uint8_t& flags = own_flags_[token.id];
         if ((flags & kAdded) || !own_ids_.emplace(token.content, token.id).second)
-            throw Error(ErrorKind::vocabulary, "the added token " + quoted + " twice, or on a used id");
+            throw Error(ErrorKind::vocabulary, "the added token " + quoted() + " twice, or on a used id");
         if (!(flags & kModel)) {
             const bool raw = cartridge.has_text_tokens() || !from_byte_level(token.content, &bytes);
             own_bytes_.emplace(token.id, raw ? token.content : bytes);
             flags = uint8_t(kPresent | (raw && !cartridge.has_text_tokens() ? kRaw : 0));
             ++size_;
         } else if (content_of(token.id) != token.content) {
-            throw Error(ErrorKind::vocabulary, "the added token " + quoted + " on the id of another token");
+            throw Error(ErrorKind::vocabulary, "the added token " + quoted() + " on the id of another token");
         }
         flags |= uint8_t(kAdded | (token.flags & kSpecialToken ? kSpecial : 0));
         own_added_.push_back({token.id, token.flags});
