@@ -698,6 +698,16 @@ def added_tokens_text(tokens: dict[int, Any], pretty: bool) -> bytes:
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
 
+def read_rank_file(data: bytes) -> dict[bytes, int] | None:
+    """The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one."""
+
+def rank_file(tokens: list[bytes], ranks: list[int]) -> bytes | None:
+    """A rank file; None for what are no bytes and ints of 64 bits."""
+
+def vocabulary_of_ranks(tokens: list[bytes], ids: list[int], specials: dict[str, int]) -> bytes:
+    """The members "vocab" and "merges" of a ``tokenizer.json``, of tokens in the order of their ids, and special tokens
+    in that of theirs."""
+
 class CharsmapRules:
     """SentencePiece's normalization rules: a ``precompiled_charsmap``."""
 

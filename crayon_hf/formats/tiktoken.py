@@ -19,7 +19,7 @@ from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.cartridges.source_json import compile_json
 from crayon_hf.errors import UnsupportedError, VocabularyError
-from crayon_hf.util.byte_level import spell
+from crayon_hf.util.byte_level import unspell
 from crayon_hf.util.damage import damage_of
 from crayon_hf.util.extras import needed
 
@@ -204,6 +204,9 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
     """The tokens of a rank file and their ranks: each line is a token in base64, a space, and its rank."""
     if (damage := damage_of(data)) is not None:
         raise VocabularyError(f"the rank file {damage}")
+    usual = _core.read_rank_file(data)
+    if usual is not None:
+        return usual
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(data.splitlines(), 1):
         if not line:
@@ -225,6 +228,10 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """The inverse of `read_ranks`, in order of rank."""
+    order = sorted(ranks, key=ranks.__getitem__)
+    usual = _core.rank_file(order, [ranks[token] for token in order])
+    if usual is not None:
+        return usual
     lines = (
         binascii.b2a_base64(token, newline=False) + b" %d\n" % rank
         for token, rank in sorted(ranks.items(), key=lambda item: item[1])
@@ -237,15 +244,16 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
 
     UnsupportedError when the neutral form cannot say what tiktoken does with it.
     """
-    order = sorted(ranks, key=lambda token: ranks[token])
-    tokens = [spell(token) for token in order]
+    order = sorted(ranks, key=ranks.__getitem__)
     ids = [ranks[token] for token in order]
-    if len(set(ids)) != len(ids):
+    distinct = set(ids)
+    if len(distinct) != len(ids):
         raise VocabularyError("the rank file gives the same rank to two tokens")
-    vocab = dict(zip(tokens, ids, strict=True))
-    specials = list(_special_tokens(facts, vocab, set(ids)))
-    vocab.update((special["content"], special["id"]) for special in specials)
-    merges = [(tokens[left], tokens[right]) for left, right, _ in _core.merges_from_ranks(order)]
+    specials = list(_special_tokens(facts, ranks, distinct))
+    named = {special["content"]: special["id"] for special in specials}
+    if max([*ids[-1:], *named.values()], default=0) >= 1 << 63:
+        raise VocabularyError(f"an id of the rank file, {max([*ids, *named.values()])}, is too large")
+    vocabulary = _core.vocabulary_of_ranks(order, ids, named)
     document = {
         "version": "1.0",
         "truncation": None,
@@ -275,11 +283,9 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": True,
-            "vocab": dict(sorted(vocab.items(), key=lambda item: item[1])),
-            "merges": merges,
         },
     }
-    return written(document)
+    return b"%s,%s}}" % (written(document).removesuffix(b"}}"), vocabulary)
 
 
 def recipe(facts: RankFile) -> cache.Recipe:
@@ -308,11 +314,11 @@ def split_pattern(pattern: str) -> str:
     return canonical
 
 
-def _special_tokens(facts: RankFile, vocab: Mapping[str, int], ids: set[int]) -> Iterator[dict[str, Any]]:
+def _special_tokens(facts: RankFile, ranks: Mapping[bytes, int], ids: set[int]) -> Iterator[dict[str, Any]]:
     for content, id in sorted(facts.special_tokens.items(), key=lambda item: item[1]):
         if not content or not isinstance(id, int) or id < 0:
             raise VocabularyError(f"special token {content!r} cannot have id {id!r}")
-        if content in vocab:
+        if unspell(content) in ranks:
             # tiktoken keeps the two apart; a tokenizer.json has one id for one string.
             raise UnsupportedError(f"special token {content!r}, which is also an ordinary token")
         if id in ids:

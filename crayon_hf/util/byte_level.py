@@ -9,6 +9,17 @@ BYTE_LEVEL = {byte: byte for byte in _PRINTABLE} | {byte: 0x100 + i for i, byte 
 """Byte to code point, for `str.translate`: what is printable in Latin-1 spells itself, the rest U+0100 and on."""
 
 
+_BYTES = {chr(char): byte for byte, char in BYTE_LEVEL.items()}
+
+
 def spell(data: bytes) -> str:
     """Bytes in the alphabet, one character for each."""
     return data.decode("latin-1").translate(BYTE_LEVEL)
+
+
+def unspell(text: str) -> bytes | None:
+    """The bytes that a text of the alphabet spells; None for any other text."""
+    try:
+        return bytes(map(_BYTES.__getitem__, text))
+    except KeyError:
+        return None

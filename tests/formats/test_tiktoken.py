@@ -10,20 +10,27 @@ import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public as published
 import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError
+from crayon_hf import DelegatedWarning, Tokenizer, UnsupportedError, VocabularyError, _core
 from crayon_hf.formats import tiktoken as conversion
+from crayon_hf.formats.converted import written
 from crayon_hf.formats.export import to_tiktoken
 from crayon_hf.formats.tiktoken import read_ranks
-from crayon_hf.util.byte_level import BYTE_LEVEL
+from crayon_hf.tiktoken import Encoding
+from crayon_hf.util.byte_level import BYTE_LEVEL, spell
 from tests.support.reference_impl import KIMI_PATTERN
+from tests.support.steps import steps_of
 
 SPECIALS = {"<|end|>": 2500, "<|start|>": 2600}
 PATTERNS = {
@@ -266,6 +273,73 @@ def test_malformed_rank_file(content, message, tmp_path):
 def test_impossible_special_tokens(rank_file, specials):
     with pytest.raises(VocabularyError, match="special token"):
         Tokenizer.from_tiktoken(rank_file, pattern=PATTERNS["r50k"], special_tokens=specials)
+
+
+TOKENS = st.binary(max_size=5)
+ODD_LINES = st.sampled_from(
+    b"|YQ== 1\r|YQ==  1|YQ== +1|YQ== 01|YQ== 1_0|YQ== -1|YQ==\t1|YQ 1|Y!Q== 1|YR== 1|YQ== 9223372036854775808|YQ== "
+    b"| 1|YQ==|YWJj=A== 3|= 1|YQ== 1 2|YWI= 0".split(b"|")
+)
+LINES = st.builds(lambda token, rank: base64.b64encode(token) + b" %d" % rank, TOKENS, st.integers(0, 1 << 63))
+
+
+def plainly(call: Callable[[], object]) -> object:
+    """The result, or what the error says, of the way without the engine's module."""
+    with mock.patch.multiple(_core, read_rank_file=lambda _: None, rank_file=lambda *_: None):
+        return outcome(call)
+
+
+def outcome(call: Callable[[], object]) -> object:
+    try:
+        result = call()
+    except (VocabularyError, TypeError) as error:
+        return type(error), str(error)
+    return list(result.items()) if isinstance(result, dict) else result
+
+
+@given(st.lists(LINES | ODD_LINES, max_size=6), st.sampled_from([b"\n", b"\n\n", b"\r\n"]), st.booleans())
+def test_rank_files_are_read_as_the_plain_way_reads_them(lines, between, is_ended):
+    data = between.join(lines) + (b"\n" if is_ended else b"")
+    assert outcome(lambda: read_ranks(data)) == plainly(lambda: read_ranks(data))
+
+
+@given(st.dictionaries(TOKENS | st.text(max_size=2), st.integers(-(1 << 70), 1 << 70) | st.booleans(), max_size=5))
+def test_rank_files_are_written_as_the_plain_way_writes_them(ranks):
+    assert outcome(lambda: conversion.write_ranks(ranks)) == plainly(lambda: conversion.write_ranks(ranks))
+
+
+@given(st.dictionaries(st.binary(min_size=2, max_size=4), st.none(), max_size=30), st.randoms(use_true_random=False))
+def test_a_vocabulary_is_written_as_the_plain_way_writes_it(tokens, random):
+    order = [*(bytes([byte]) for byte in range(256)), *tokens]
+    random.shuffle(order)
+    ids = sorted(random.sample(range(600), len(order)))
+    free = sorted(set(range(700)) - set(ids))
+    specials = {f'<|"{id}|>': random.choice(free) for id in range(random.randrange(5))}
+    facts = conversion.RankFile("x", conversion.R50K_PATTERN, specials)
+    text = conversion.tokenizer_json(dict(zip(order, ids, strict=True)), facts)
+    spelled = [spell(token) for token in order]
+    vocab = dict(zip(spelled, ids, strict=True)) | dict(sorted(specials.items(), key=lambda item: item[1]))
+    document = json.loads(text)
+    document["model"] |= {
+        "vocab": dict(sorted(vocab.items(), key=lambda item: item[1])),
+        "merges": [(spelled[left], spelled[right]) for left, right, _ in _core.merges_from_ranks(order)],
+    }
+    assert text == written(document)
+
+
+def test_no_step_for_each_rank(ranks):
+    parts = {"pat_str": conversion.R50K_PATTERN, "mergeable_ranks": ranks, "special_tokens": {"<|end|>": len(ranks)}}
+    Encoding("first", **parts)  # imports what it needs
+    # Two thousand for the cache and its files; it was ten for each rank.
+    assert steps_of(lambda: Encoding("second", **parts)) < 2 * len(ranks)
+
+
+def test_ids_that_are_too_large_are_refused(ranks):
+    facts = conversion.RankFile("x", conversion.R50K_PATTERN, {})
+    with pytest.raises(VocabularyError, match=f"an id of the rank file, {1 << 63}, is too large"):
+        conversion.tokenizer_json({**ranks, b"\xff\xff\xff": 1 << 63}, facts)
+    with pytest.raises(VocabularyError, match=f"an id of the rank file, {1 << 64}, is too large"):
+        conversion.tokenizer_json(ranks, facts._replace(special_tokens={"<|x|>": 1 << 64}))
 
 
 def test_ranks_there_and_back(rank_file):

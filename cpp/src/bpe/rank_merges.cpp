@@ -41,10 +41,16 @@ class TokenTable {
                 throw Error(ErrorKind::vocabulary, "the tokens of ranks " + std::to_string(slot.id) + " and " +
                                                        std::to_string(id) + " are the same bytes");
             slot = {hash, id};
+            filter_[filter_place(hash)] |= filter_bit(hash);
+            if (tokens[id].size() == 2) pairs_[pair_of(tokens[id])] = id;
         }
     }
 
-    uint32_t find(uint64_t hash, std::string_view bytes) { return probe(hash, bytes).id; }
+    uint32_t find(uint64_t hash, std::string_view bytes) {
+        if (bytes.size() == 2) return pairs_[pair_of(bytes)];
+        if ((filter_[filter_place(hash)] & filter_bit(hash)) == 0) return none;
+        return probe(hash, bytes).id;
+    }
 
   private:
     struct Slot {
@@ -60,12 +66,22 @@ class TokenTable {
         }
     }
 
+    static size_t pair_of(std::string_view two) { return size_t(uint8_t(two[0])) << 8 | uint8_t(two[1]); }
+    static uint64_t mixed_again(uint64_t hash) { return (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u; }
+    static size_t filter_place(uint64_t hash) { return mixed_again(hash) >> (64 - kFilterBits + 6); }
+    static uint64_t filter_bit(uint64_t hash) { return uint64_t(1) << (mixed_again(hash) >> 16 & 63); }
+
+    static constexpr int kFilterBits = 21;
     const std::vector<std::string_view>& tokens_;
+    // Most texts that are asked for are no tokens. These say so of many, and stay in the processor's cache.
+    std::vector<uint64_t> filter_ = std::vector<uint64_t>(size_t(1) << (kFilterBits - 6));
+    std::vector<uint32_t> pairs_ = std::vector<uint32_t>(1 << 16, none);  // tokens of two bytes
     std::vector<Slot> slots_;
     int shift_ = 60;  // of a 64-bit hash to an index below the capacity
 };
 
-// Merges one token's bytes as tiktoken does, O(n log n) in its length. The buffers are kept between tokens.
+// Merges one token's bytes as tiktoken does, O(n log n) in its length: of a short one by looking through its parts for
+// the lowest rank, which is faster than a heap. The buffers are kept between tokens.
 class LastMerge {
   public:
     LastMerge(TokenTable& table, const uint32_t* byte_ids) : table_(table), byte_ids_(byte_ids) {}
@@ -74,16 +90,15 @@ class LastMerge {
     bool find(std::string_view token, uint32_t& left, uint32_t& right) {
         token_ = token;
         const uint32_t size = uint32_t(token.size());
-        parts_.resize(size);
         prefix_hash_.resize(size + 1);
         power_.resize(std::max<size_t>(power_.size(), 1));
         power_[0] = 1;
         while (power_.size() <= size) power_.push_back(power_.back() * multiplier);
         prefix_hash_[0] = 0;
-        for (uint32_t i = 0; i < size; ++i) {
-            prefix_hash_[i + 1] = extend(prefix_hash_[i], token[i]);
-            parts_[i] = {i + 1, i - 1, byte_ids_[uint8_t(token[i])]};
-        }
+        for (uint32_t i = 0; i < size; ++i) prefix_hash_[i + 1] = extend(prefix_hash_[i], token[i]);
+        if (size <= kShort) return find_in_short(left, right);
+        parts_.resize(size);
+        for (uint32_t i = 0; i < size; ++i) parts_[i] = {i + 1, i - 1, byte_ids_[uint8_t(token[i])]};
         heap_.clear();
         for (uint32_t i = 0; i + 1 < size; ++i) offer(i, i + 2);
 
@@ -115,14 +130,45 @@ class LastMerge {
 
   private:
     static constexpr uint32_t gone = 0;  // no part ends at 0
+    static constexpr uint32_t kShort = 24;
 
     struct Part {
         uint32_t end, begin_of_previous, id;
     };
 
-    void offer(uint32_t begin, uint32_t end) {
+    bool find_in_short(uint32_t& left, uint32_t& right) const {
+        uint32_t begins[kShort + 1], ids[kShort], ranks[kShort];  // a rank is that of a part with the one after it
+        uint32_t n = uint32_t(token_.size());
+        for (uint32_t i = 0; i < n; ++i) {
+            begins[i] = i;
+            ids[i] = byte_ids_[uint8_t(token_[i])];
+            if (i + 1 < n) ranks[i] = rank_of(i, i + 2);
+        }
+        begins[n] = n;
+        for (; n > 2; --n) {
+            const auto at = uint32_t(std::min_element(ranks, ranks + n - 1) - ranks);
+            if (ranks[at] == TokenTable::none) return false;
+            ids[at] = ranks[at];
+            std::copy(ids + at + 2, ids + n, ids + at + 1);
+            std::copy(begins + at + 2, begins + n + 1, begins + at + 1);
+            if (at + 2 < n) {
+                std::copy(ranks + at + 2, ranks + n - 1, ranks + at + 1);
+                ranks[at] = rank_of(begins[at], begins[at + 2]);
+            }
+            if (at > 0) ranks[at - 1] = rank_of(begins[at - 1], begins[at + 1]);
+        }
+        left = ids[0];
+        right = ids[1];
+        return true;
+    }
+
+    uint32_t rank_of(uint32_t begin, uint32_t end) const {
         const uint64_t hash = prefix_hash_[end] - prefix_hash_[begin] * power_[end - begin];
-        const uint32_t rank = table_.find(hash, token_.substr(begin, end - begin));
+        return table_.find(hash, token_.substr(begin, end - begin));
+    }
+
+    void offer(uint32_t begin, uint32_t end) {
+        const uint32_t rank = rank_of(begin, end);
         if (rank == TokenTable::none) return;
         heap_.emplace_back(rank, begin, end);
         std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
