@@ -698,6 +698,9 @@ def added_tokens_text(tokens: dict[int, Any], pretty: bool) -> bytes:
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
 
+def vocabulary_text(vocab: dict[str, int], pretty: bool) -> bytes:
+    """JSON of tokens in the order of their ids, as the library writes the vocabulary of a model."""
+
 def read_rank_file(data: bytes) -> dict[bytes, int] | None:
     """The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one."""
 

@@ -7,6 +7,7 @@ transformers does (`transformers_classes`), and the files beside them (`special_
 from __future__ import annotations
 
 import json
+from itertools import count, repeat
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
@@ -47,7 +48,8 @@ def read_wordpiece(vocab: bytes, beside: Beside = NOTHING, do_lower_case: bool |
 
     if do_lower_case is not None:
         beside = beside._replace(config={**beside.config, "do_lower_case": do_lower_case})
-    return wordpiece({line.rstrip(_TRIMMED): id for id, line in enumerate(_lines(vocab, "vocab.txt"))}, beside)
+    tokens = map(str.rstrip, _lines(vocab, "vocab.txt"), repeat(_TRIMMED))
+    return wordpiece(dict(zip(tokens, count(), strict=False)), beside)
 
 
 def _read_vocab(data: bytes) -> dict[str, int]:
@@ -67,6 +69,7 @@ def _read_vocab(data: bytes) -> dict[str, int]:
 def _read_merges(data: bytes) -> list[tuple[str, str]]:
     merges = []
     for number, line in enumerate(_lines(data, "merges.txt"), 1):
+        line = line.removesuffix("\r")
         if line.startswith("#version"):
             continue
         parts = line.split(" ")
@@ -83,4 +86,4 @@ def _lines(data: bytes, name: str) -> list[str]:
         raise VocabularyError(f"{name} is not UTF-8: byte {error.start}") from error
     if not lines[-1]:
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return lines

@@ -45,6 +45,7 @@ _TOKENIZER_KEYS = {b'"truncation"', b'"added_tokens"', b'"pre_tokenizer"', b'"po
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\]]|[^\s"{}\[\],]+', re.DOTALL)
 _STRINGS = re.compile(rb'\s*\[\s*"[^"]*"\s*[,\]]')
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+")
+_WORDPIECE_LINE = re.compile(rb"(?:\A|[\r\n])(?:\[UNK\](?:[\r\n]|\Z)|##[^\r\n])")
 _MERGE_LINE = re.compile(rb"[^ ]+ [^ ]+")
 
 
@@ -231,11 +232,10 @@ def _lines(start: bytes, file: IO[bytes], path: str) -> Kind | None:
             vocab_and_merges(path, Kind.MERGES)  # both are needed
         if _other_file(path, Kind.MERGES):
             return Kind.MERGES
-    if not any(b" " in line or b"\t" in line for line in some):
-        every = lines if is_whole else (head + file.read(_MOST)).splitlines()
-        if any(line == b"[UNK]" or (line.startswith(b"##") and len(line) > 2) for line in every):
-            return Kind.WORDPIECE
-    return None
+    if any(b" " in line or b"\t" in line for line in some):
+        return None
+    every = head if is_whole else head + file.read(_MOST)
+    return Kind.WORDPIECE if _WORDPIECE_LINE.search(every) else None
 
 
 def _is_utf8(head: bytes, is_whole: bool) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
+from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError, VocabularyError
 from crayon_hf.formats.converted import Converted
 from crayon_hf.formats.sidecar_files import Beside
@@ -53,7 +54,15 @@ def wordpiece(vocab: dict[str, int], beside: Beside) -> Converted:
     unknown = special_tokens(beside, _BERT).text("unk_token")
     if unknown not in vocab:
         raise VocabularyError(f"vocab.txt has no {unknown!r}, its unknown token")
-    return _assemble(lambda: models.WordPiece(vocab, unk_token=unknown), name, _WORDPIECE_CLASSES[name], beside)
+    cls = _WORDPIECE_CLASSES[name]
+    named = {unknown, *map(str, special_tokens(beside, cls.defaults).to_add)}
+    if not vocab.keys() >= named:  # the others get ids that depend on all there are
+        return _assemble(lambda: models.WordPiece(vocab, unk_token=unknown), name, cls, beside)
+    # The library takes long to read a vocabulary and to write it, and makes the same of one with these tokens alone.
+    few = {token: vocab[token] for token in named}
+    converted = _assemble(lambda: models.WordPiece(few, unk_token=unknown), name, cls, beside)
+    before, member, _ = converted.tokenizer_json.rpartition(b'"vocab": ')
+    return converted._replace(tokenizer_json=b"%s%s%s\n  }\n}" % (before, member, _core.vocabulary_text(vocab, True)))
 
 
 def _assemble(model: Callable[[], Any], name: str, cls: _Class, beside: Beside) -> Converted:

@@ -15,6 +15,7 @@ from crayon_hf import UnsupportedError, VocabularyError
 from crayon_hf.formats import convert
 from crayon_hf.formats.huggingface import read_tokenizer_json, read_vocab_and_merges, read_wordpiece
 from crayon_hf.formats.sidecar_files import NOTHING, Beside, files_beside
+from tests.support.steps import steps_of
 from tests.support.versions import since_transformers_5
 
 TEXTS = [
@@ -245,6 +246,43 @@ def test_lines_of_vocab_txt(tmp_path_factory, lines, end):
     path.write_bytes(data)
     vocab = json.loads(read_wordpiece(data).tokenizer_json)["model"]["vocab"]
     assert vocab == tokenizers.models.WordPiece.read_file(str(path))
+
+
+NAMED = ["[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text('ab#é"\\\x1f', max_size=4) | st.sampled_from(NAMED), max_size=12), st.randoms())
+def test_a_vocabulary_is_written_as_the_library_writes_it(lines, random):
+    tokens = [*NAMED, *lines]
+    random.shuffle(tokens)
+    data = "\n".join(tokens).encode() + b"\n"
+    written = read_wordpiece(data).tokenizer_json
+    assert written.decode() == tokenizers.Tokenizer.from_buffer(written).to_str(pretty=True)
+    vocab = {token: id for id, token in enumerate(tokens)}
+    assert json.loads(written)["model"]["vocab"] == vocab
+    whole = tokenizers.models.WordPiece(vocab, unk_token="[UNK]")
+    document = json.loads(written)
+    assert document["model"] == json.loads(tokenizers.Tokenizer(whole).to_str())["model"]
+    assert {row["content"]: row["id"] for row in document["added_tokens"]} == {name: vocab[name] for name in NAMED}
+
+
+def test_the_library_gets_the_named_tokens_alone(monkeypatch):
+    sizes = []
+    stock = tokenizers.models.WordPiece
+
+    def model(vocab: dict[str, int], **options: Any) -> tokenizers.models.WordPiece:
+        sizes.append(len(vocab))
+        return stock(vocab, **options)
+
+    monkeypatch.setattr(tokenizers.models, "WordPiece", model)
+    tokens = ["[MASK]", *NAMED[:-1], *(f"##{i}" for i in range(1000))]
+    data = "\n".join(tokens).encode()
+    without_mask = data.removeprefix(b"[MASK]\n")
+    read = [json.loads(read_wordpiece(each).tokenizer_json)["model"]["vocab"] for each in (data, without_mask)]
+    assert list(map(len, read)) == [len(tokens), len(tokens) - 1]
+    assert sizes == [len(NAMED), len(tokens) - 1]
+    assert steps_of(lambda: read_wordpiece(data)) < 3 * len(tokens)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crayon_hf import Tokenizer, VocabularyError, _core
-from crayon_hf.formats.recognise import Kind, look_into, recognise, vocab_and_merges
+from crayon_hf.formats.recognise import _WORDPIECE_LINE, Kind, look_into, recognise, vocab_and_merges
 
 RANKS = b"".join(base64.b64encode(bytes([i])) + b" %d\n" % i for i in range(256))
 VOCAB = json.dumps({chr(ord("a") + i): i for i in range(20)}).encode()
@@ -206,3 +206,12 @@ def test_damage_is_recognised_or_refused(tmp_path_factory, data):
     Path(path).write_bytes(bytes(file[: data.draw(st.integers(0, len(file)))]))
     with suppress(VocabularyError):
         assert isinstance(recognise(path), Kind)
+
+
+@given(
+    st.lists(st.sampled_from([b"[UNK]", b"##", b"##a", b"x", b"\r", b"\n", b"\r\n", b"[UNK", b"]", b"#", b"\xc3\xa9"]))
+)
+def test_a_line_of_wordpiece_is_found_as_line_by_line(parts):
+    data = b"".join(parts)
+    plainly = any(line == b"[UNK]" or (line.startswith(b"##") and len(line) > 2) for line in data.splitlines())
+    assert bool(_WORDPIECE_LINE.search(data)) == plainly

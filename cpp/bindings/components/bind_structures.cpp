@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "crayon/json/scores.h"
 #include "crayon/support/error.h"
 #include "engine/backward_match.h"
+#include "json/model_writer.h"
 
 namespace py = pybind11;
 
@@ -139,6 +141,26 @@ py::object model_text(const py::bytes& tokenizer_json, bool pretty) {
     return py::make_tuple(py::bytes(text->vocab), text->merges ? py::object(py::bytes(*text->merges)) : py::none());
 }
 
+py::bytes vocabulary_text(const py::dict& vocab, bool pretty) {
+    struct Entry {
+        int64_t id;
+        std::string_view token;
+    };
+    std::vector<Entry> entries;
+    entries.reserve(vocab.size());
+    for (const auto& [token, id] : vocab) {
+        Py_ssize_t size = 0;
+        const char* const data = PyUnicode_AsUTF8AndSize(token.ptr(), &size);
+        if (data == nullptr) throw py::error_already_set();
+        entries.push_back({id.cast<int64_t>(), {data, size_t(size)}});
+    }
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
+    crayon::json::ModelWriter writer(pretty, 32 * entries.size() + 32);
+    writer.begin('{');
+    for (const Entry& entry : entries) writer.token(entry.token, entry.id);
+    return writer.end('}');
+}
+
 std::vector<std::string> spell_scores(const std::vector<double>& scores) {
     std::vector<std::string> texts;
     texts.reserve(scores.size());
@@ -180,6 +202,8 @@ void bind_structures(py::module_& m) {
                 "(bytes, value) of the longest key at each place of text[start:stop]; (0, -1) where there is none.");
     m.def("model_text", &model_text, py::arg("tokenizer_json"), py::arg("pretty"),
           "(vocab, merges or None) of a tokenizer.json, as the library writes them; None when only it knows how.");
+    m.def("vocabulary_text", &vocabulary_text, py::arg("vocab"), py::arg("pretty"),
+          "JSON of tokens in the order of their ids, as the library writes the vocabulary of a model.");
     m.def("spell_scores", &spell_scores, py::arg("scores"),
           "JSON of each number, which the library and every other reader take for this very double if that can be.");
     m.def("settle_scores", &settle_scores, py::arg("scores"),
