@@ -698,6 +698,15 @@ def added_tokens_text(tokens: dict[int, Any], pretty: bool) -> bytes:
 def normalize(component: str, text: str, aligned: bool = True) -> tuple[str, list[tuple[int, int]]]:
     """What a normalizer (JSON, as in tokenizer.json) makes of a text, and the original bytes of each byte of it."""
 
+def merges_by_score(
+    scores: dict[str, float],
+) -> tuple[list[tuple[str, str]], list[tuple[int, int]], list[tuple[int, int]]] | None:
+    """The pairs that make pieces, the best piece first, a longer left part first. Where those of a piece stand of which
+    one ends as another begins, and those of several pieces of one score, in any order.
+
+    None where a part is a single character that is no piece, and for pieces of both zeros.
+    """
+
 def vocabulary_text(vocab: dict[str, int], pretty: bool) -> bytes:
     """JSON of tokens in the order of their ids, as the library writes the vocabulary of a model."""
 

@@ -24,6 +24,7 @@ void bind_pretokenize(py::module_& m);
 void bind_normalize(py::module_& m);
 void bind_added_tokens(py::module_& m);
 void bind_charsmap(py::module_& m);
+void bind_pieces(py::module_& m);
 void bind_ranks(py::module_& m);
 void bind_regex(py::module_& m);
 void bind_pre_tokenizers(py::module_& m);
@@ -135,6 +136,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     bind_normalize(m);
     bind_added_tokens(m);
     bind_charsmap(m);
+    bind_pieces(m);
     bind_ranks(m);
     bind_regex(m);
     bind_pre_tokenizers(m);

@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 from itertools import chain, groupby
 from math import copysign, inf
 
+from crayon_hf import _core
 from crayon_hf.errors import UnsupportedError
 from crayon_hf.formats.converted import Progress
 
@@ -30,6 +31,26 @@ def merges_of(scores: Mapping[str, float], unused: Collection[str], progress: Pr
     UnsupportedError when a piece is joined from a character that is no piece, or is one of `unused`, which
     SentencePiece takes apart again after all merges; and where the order of pieces of one score cannot be said.
     """
+    by_score = None if unused else _core.merges_by_score(dict(scores))
+    if by_score is None:
+        return _merges_one_by_one(scores, unused, progress)
+    merges, entangled, equal = by_score
+    for begin, end in entangled:
+        merges[begin:end] = _leftmost_first(merges[begin:end])
+    for begin, end in equal:
+        order = _order(merges[begin:end])
+        if any(len(set(left + right)) > 1 for left, right in order):
+            return _merges_one_by_one(scores, unused, progress)  # another piece may forbid it
+        merges[begin:end] = _leftmost_first(order)
+    if progress is not None:
+        progress("merges", 0, len(scores))
+        progress("merges", len(scores), len(scores))
+    return merges
+
+
+def _merges_one_by_one(
+    scores: Mapping[str, float], unused: Collection[str], progress: Progress | None = None
+) -> list[Pair]:
     characters = {piece for piece in scores if len(piece) == 1}
     found: list[tuple[float, float, list[Pair]]] = []
     inverted = ""

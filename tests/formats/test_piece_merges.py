@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Callable
+from itertools import pairwise, permutations, product
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from crayon_hf import UnsupportedError
+from crayon_hf.formats import piece_merges
 from crayon_hf.formats.piece_merges import merges_of
+from tests.support.steps import steps_of
 
 
 def joined(text: str, scores: dict[str, float]) -> list[str]:
@@ -100,6 +103,37 @@ def test_many_pieces_of_one_score_take_no_time():
     }
     with pytest.raises(UnsupportedError):
         merges_of(scores, ())
+
+
+RUNS = st.dictionaries(st.integers(2, 9).map(lambda n: "a" * n), st.sampled_from([-1e9, -1e9, -2.5, 0.0, -0.0]))
+SCORED = st.dictionaries(st.text("abcé", min_size=1, max_size=6), st.integers(-40, 40).map(float), max_size=20)
+
+
+def outcome(call: Callable[[], object]) -> object:
+    try:
+        return call()
+    except UnsupportedError as error:
+        return str(error)
+
+
+@settings(deadline=None)
+@given(SCORED, RUNS, st.lists(st.sampled_from("abcé"), unique=True), st.randoms(), st.booleans())
+def test_merges_by_score_are_those_of_one_piece_after_the_other(scored, runs, letters, random, are_distinct):
+    if are_distinct:
+        scored = {piece: float(-rank) for rank, piece in enumerate(scored)}
+    entries = list((dict.fromkeys(letters, -99.0) | scored | runs).items())
+    random.shuffle(entries)
+    scores = dict(entries)
+    for unused in ((), [piece for piece, _ in entries[:1]]):
+        plain = outcome(lambda unused=unused: piece_merges._merges_one_by_one(scores, unused))
+        assert outcome(lambda unused=unused: merges_of(scores, unused)) == plain
+
+
+def test_no_step_for_each_piece():
+    texts = ["".join(letters) for n in (1, 2, 3, 4) for letters in permutations("abcdefg", n)]
+    scores = {text: float(-rank) for rank, text in enumerate(texts)}
+    assert steps_of(lambda: merges_of(scores, ())) < len(scores)
+    assert len(merges_of(scores, ())) > 2 * len(scores)
 
 
 def test_progress():
