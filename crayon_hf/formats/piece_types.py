@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Component = dict[str, Any]
@@ -22,8 +21,7 @@ class Piece(NamedTuple):
     """NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED or BYTE: SentencePiece's and GGUF's numbers."""
 
 
-@dataclass(frozen=True)
-class PieceOptions:
+class PieceOptions(NamedTuple):
     """What happens to a text before and after the model. The defaults are SentencePiece's."""
 
     add_dummy_prefix: bool = True

@@ -109,6 +109,7 @@ CharsmapRules::CharsmapRules(std::string charsmap) : charsmap_(std::move(charsma
     if (size == 0 || size % 4 != 0 || size + kHeader >= charsmap_.size()) refuse("their trie is longer than the data");
     units_ = size / 4;
     outputs_ = kHeader + size;
+    has_utf8_outputs_ = is_utf8(std::string_view(charsmap_).substr(outputs_));
     read_trie();
 }
 
@@ -154,8 +155,10 @@ void CharsmapRules::read_trie() {
 void CharsmapRules::add_rule(std::string_view key, size_t value) {
     const size_t begin = outputs_ + value;
     const size_t end = begin < charsmap_.size() ? charsmap_.find('\0', begin) : std::string::npos;
-    if (end == std::string::npos || !is_utf8(key) || !is_utf8(std::string_view(charsmap_).substr(begin, end - begin)))
-        refuse_rule();
+    if (end == std::string::npos || !is_utf8(key)) refuse_rule();
+    // Where all are UTF-8, so is one that does not begin inside a character.
+    const bool is_known = has_utf8_outputs_ && (uint8_t(charsmap_[begin]) & 0xC0) != 0x80;
+    if (!is_known && !is_utf8(std::string_view(charsmap_).substr(begin, end - begin))) refuse_rule();
     const bool is_single = !key.empty() && last_character(key) == 0;
     rules_.push_back({keys_.size(), key.size(), begin, end - begin, is_single});
     keys_ += key;
@@ -225,7 +228,10 @@ std::vector<CharsmapRules::Following> CharsmapRules::following(std::string_view*
         }
         found[last].chars.push_back(code_point_of(key.substr(start.size())));
     }
-    for (Following& one : found) std::sort(one.chars.begin(), one.chars.end());
+    for (Following& one : found) {
+        std::reverse(one.chars.begin(), one.chars.end());  // most stand in the falling order in which they are reached
+        if (!std::is_sorted(one.chars.begin(), one.chars.end())) std::sort(one.chars.begin(), one.chars.end());
+    }
     return found;
 }
 

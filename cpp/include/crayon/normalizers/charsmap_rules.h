@@ -64,8 +64,9 @@ class CharsmapRules {
     void compare_sequences(const Normalizer& normalizer, std::vector<Pair>* differing) const;
 
     std::string charsmap_;
-    size_t units_ = 0;    // of the trie
-    size_t outputs_ = 0;  // where the replacements begin
+    size_t units_ = 0;               // of the trie
+    size_t outputs_ = 0;             // where the replacements begin
+    bool has_utf8_outputs_ = false;  // all of them together
     std::string keys_;
     std::vector<Rule> rules_;
 };
