@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from crayon_hf.errors import UnsupportedError, VocabularyError
@@ -43,8 +44,11 @@ class TiktokenEngine(DelegatedEngine):
         except Exception as error:
             raise VocabularyError(f"tiktoken refuses this vocabulary: {error}") from error
         self._special_tokens = dict(special_tokens)
-        self._token_of_id = {id: token for token, id in self._vocab(ranks).items()}
         self._ranks = ranks
+
+    @cached_property
+    def _token_of_id(self) -> dict[int, str]:
+        return {id: token for token, id in self._vocab(self._ranks).items()}
 
     @property
     def components(self) -> str:

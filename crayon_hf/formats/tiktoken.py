@@ -253,6 +253,8 @@ def tokenizer_json(ranks: Mapping[bytes, int], facts: RankFile) -> bytes:
     named = {special["content"]: special["id"] for special in specials}
     if max([*ids[-1:], *named.values()], default=0) >= 1 << 63:
         raise VocabularyError(f"an id of the rank file, {max([*ids, *named.values()])}, is too large")
+    if all(bytes((byte,)) in ranks for byte in range(256)):  # else the ranks are refused, whatever the pattern
+        split_pattern(facts.pattern)  # before the merges, which take long, are found for nothing
     vocabulary = _core.vocabulary_of_ranks(order, ids, named)
     document = {
         "version": "1.0",

@@ -334,6 +334,20 @@ def test_no_step_for_each_rank(ranks):
     assert steps_of(lambda: Encoding("second", **parts)) < 2 * len(ranks)
 
 
+def test_what_is_delegated_is_not_merged_first(ranks):
+    parts = {"pat_str": ODD_PATTERN, "mergeable_ranks": ranks, "special_tokens": {"<|end|>": len(ranks)}}
+    with warnings.catch_warnings(), mock.patch.object(_core, "vocabulary_of_ranks", side_effect=AssertionError):
+        warnings.simplefilter("ignore", DelegatedWarning)
+        made = Encoding("first", **parts)
+        assert steps_of(lambda: Encoding("second", **parts)) < 2 * len(ranks)
+    reference = reference_of(ranks, ODD_PATTERN, parts["special_tokens"])
+    assert made.encode(TEXTS[1]) == reference.encode(TEXTS[1])
+    missing = {token: rank for token, rank in ranks.items() if token != b"a"}
+    facts = conversion.RankFile("x", ODD_PATTERN, {})
+    with pytest.raises(VocabularyError, match="no token is the single byte 97"):
+        conversion.tokenizer_json(missing, facts)
+
+
 def test_ids_that_are_too_large_are_refused(ranks):
     facts = conversion.RankFile("x", conversion.R50K_PATTERN, {})
     with pytest.raises(VocabularyError, match=f"an id of the rank file, {1 << 63}, is too large"):
