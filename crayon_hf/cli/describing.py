@@ -19,7 +19,7 @@ from crayon_hf.tokenizer import Tokenizer
 from crayon_hf.util.numbers import shown_size
 
 if TYPE_CHECKING:
-    from crayon_hf import _core
+    pass
 
 _SHOWN_TOKENS = 6
 
@@ -70,7 +70,7 @@ def info(arguments: argparse.Namespace) -> int:
     facts = _facts(plain_name(target), tokenizer)
     cartridge = facts["cartridge"]
     sections = [] if cartridge is None else _core.cartridge_sections(cartridge)
-    certificate, says = _certificate(tokenizer, target)
+    certificate, says = _certificate(tokenizer)
     if arguments.json:
         print_line(as_json({**facts, "certificate": certificate, "sections": sections}))
         return 0
@@ -146,14 +146,12 @@ def _model(facts: dict[str, Any], tokenizer: Tokenizer) -> str:
     return ", ".join(words)
 
 
-def _certificate(tokenizer: Tokenizer, target: str) -> tuple[Any, str]:
+def _certificate(tokenizer: Tokenizer) -> tuple[Any, str]:
     """The parity certificate of the tokenizer's cartridge, and what to say of it."""
     from crayon_hf import _core
     from crayon_hf.certificate import CertificateError, read
 
     engine: Any = tokenizer._current_engine()
-    if isinstance(engine, _core.Engine) and engine.certificate is None:
-        engine = _beside(target) or engine
     if not isinstance(engine, _core.Engine) or engine.certificate is None:
         return None, "no certificate (crayon-hf parity TARGET --certify writes one)"
     try:
@@ -161,22 +159,6 @@ def _certificate(tokenizer: Tokenizer, target: str) -> tuple[Any, str]:
         return json.loads(engine.certificate), found.summary() if found else ""
     except CertificateError as error:
         return None, f"not to be trusted: {error}"
-
-
-def _beside(target: str) -> _core.Engine | None:
-    """The cartridge beside the ``tokenizer.json`` of a path, if it says the same."""
-    from crayon_hf.certificate import CertificateError, check
-    from crayon_hf.errors import CartridgeError, VocabularyError
-    from crayon_hf.formats.names import meaning_of
-    from crayon_hf.formats.repository import CARTRIDGE, JSON
-
-    path = meaning_of(target).path
-    if path is None or not (os.path.isdir(path) or os.path.basename(path) == JSON):
-        return None
-    try:
-        return check(os.path.join(path if os.path.isdir(path) else os.path.dirname(path), CARTRIDGE))
-    except (CertificateError, CartridgeError, VocabularyError, OSError):  # or none, or of another tokenizer.json
-        return None
 
 
 def list_profiles(arguments: argparse.Namespace) -> int:

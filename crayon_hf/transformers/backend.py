@@ -158,7 +158,6 @@ def described(backend: Tokenizer) -> dict[str, Any] | None:
             return None
         changes = None
         if state.is_modified:
-            state.without_vocabulary()  # UnsupportedError for a component that has no JSON
             changes = {"added": state.added().for_json(), "marks": backend._marks(), "parts": state._read_parts()}
     return {
         "path": os.path.abspath(state.source.path),

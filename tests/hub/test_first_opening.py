@@ -21,8 +21,6 @@ from tests.hub.local_hub import LocalHub
 from tests.parity.report_samples import agreeing
 from tests.support.repositories import FAMILIES, write_repositories
 
-pytest.importorskip("transformers")
-
 SHARED = (
     *("bert-cased", "gpt2", "llama2", "llama3", "phi-2", "qwen", "roberta-base", "t5-small"),
     "whisper-tiny",

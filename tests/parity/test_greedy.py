@@ -70,7 +70,7 @@ def test_the_reference_is_the_same_vocabulary(both: tuple[Tokenizer, Tokenizer])
 
 @pytest.mark.skipif(find_spec("llama_cpp") is not None, reason="llama-cpp-python is installed")
 def test_llama_cpp_is_an_extra() -> None:
-    with pytest.raises(MissingExtraError, match="not installed: pip install llama-cpp-python"):
+    with pytest.raises(MissingExtraError, match="not installed: python -m pip install llama-cpp-python"):
         greedy.llama_cpp("model.gguf")
 
 
