@@ -423,7 +423,7 @@ class TokenizerState:
             if self.path is None:
                 raise
             source = None  # the path of the cartridge will have to do
-        changes = (self._parts, _reopened(self._added)) if self.is_modified else None
+        changes = (self._parts, self.added().reopened()) if self.is_modified else None
         return "Engine", (self.path, engine.source_digest, engine.metadata, source), changes, self.mode
 
     # -- making engines

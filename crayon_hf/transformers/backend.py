@@ -139,7 +139,7 @@ def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
     return made
 
 
-def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], added: AddedTokens) -> Tokenizer:
+def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], added: AddedTokens | None) -> Tokenizer:
     state = tokenizer._state
     changed = TokenizerState(engine, state.source, state.path, EXACT, state.came_along)
     changed.refused = state.refused
@@ -150,15 +150,20 @@ def _changed(tokenizer: Tokenizer, engine: _core.Engine, parts: dict[str, Any], 
 # -- what opens a backend again
 
 
-def described(backend: Tokenizer) -> dict[str, Any] | None:
-    """What `open_described` makes the same tokenizer of, as JSON; None where that cannot be said."""
+def described(backend: Tokenizer, of_file: _core.Engine | None = None) -> dict[str, Any] | None:
+    """What `open_described` makes the same tokenizer of, as JSON; None where that cannot be said.
+
+    Added tokens are left out where they are those of the engine `of_file`: a file may have thousands.
+    """
     with states.lock:
         engine, state = backend._current_engine(), backend._state
         if not isinstance(engine, _core.Engine) or state.source.path is None or state.made_of_source() is None:
             return None
         changes = None
         if state.is_modified:
-            changes = {"added": state.added().for_json(), "marks": backend._marks(), "parts": state._read_parts()}
+            added, marks = state.added().for_json(), backend._marks()
+            is_own = of_file is not None and not any(marks) and added == AddedTokens(of_file.added_tokens()).for_json()
+            changes = {"added": None if is_own else added, "marks": marks, "parts": state._read_parts()}
     return {
         "path": os.path.abspath(state.source.path),
         "digest": engine.source_digest,
@@ -176,8 +181,8 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
     if not isinstance(engine, _core.Engine) or engine.source_digest != facts["digest"]:
         raise VocabularyError(f"{facts['path']} has changed")
     if facts["changes"] is not None:
-        added = AddedTokens(facts["changes"]["added"]).marked(*facts["changes"]["marks"])
-        made = _changed(made, engine, facts["changes"]["parts"], added)
+        parts, added, marks = (facts["changes"][name] for name in ("parts", "added", "marks"))
+        made = _changed(made, engine, parts, None if added is None else AddedTokens(added).marked(*marks))
         made._current_engine()
     elif base is not None:
         made = base._as_it_is()
@@ -187,11 +192,11 @@ def open_described(facts: dict[str, Any], base: Tokenizer | None = None) -> Toke
     return made
 
 
-def settle_built(tokenizer: Any) -> bool:
+def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     """Give a tokenizer that transformers has built the backend that a snapshot of it will have: so its pickle is the
     same each time. False where no snapshot can have it, and it stays as it is."""
     backend = vars(tokenizer).get("_tokenizer")
-    facts = described(backend) if isinstance(backend, Tokenizer) else None
+    facts = described(backend, of_file) if isinstance(backend, Tokenizer) else None
     if facts is None:
         return False
     made = _with_extras(open_described(json.loads(json.dumps(facts)), backend), backend)

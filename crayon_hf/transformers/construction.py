@@ -85,7 +85,7 @@ class Vocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         engine = tokenizer._current_engine()
         assert isinstance(engine, _core.Engine)
-        self._engine = engine
+        self.engine = engine
         self._source = tokenizer._state.source
         self._made: dict[str, Any] | None = None
         self.parts: dict[str, Any] = json.loads(engine.components)
@@ -95,7 +95,7 @@ class Vocabulary:
     def values(self) -> dict[str, Any]:
         """What ``vocab`` is, and ``merges`` where the model has them, each pair a tuple. The caller changes neither."""
         if self._made is None:
-            vocab, merges = self._engine.model_vocabulary()
+            vocab, merges = self.engine.model_vocabulary()
             self._made = {"vocab": vocab}
             if self.kind == "BPE":
                 self._made["merges"] = self._listed_merges() if merges is None else merges

@@ -41,12 +41,13 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
     construction = None if inputs else Construction(partial(_fetch_cartridge, name, kwargs))
     with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
         adopted, messages = _build(stock, name, inputs, kwargs, directory, construction, keep=before is not None)
-        if not backends.settle_built(adopted) and construction is not None and construction.gave(adopted):
+        vocabulary = None if construction is None else construction.vocabulary()
+        of_file = None if vocabulary is None else vocabulary.engine
+        if not backends.settle_built(adopted, of_file) and construction is not None and construction.gave(adopted):
             # The class asks for what our engine cannot do over the vocabulary of the file: the library builds it.
-            construction = None
+            vocabulary = None
             adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
-            vocabulary = None if construction is None else construction.vocabulary()
             snapshots.keep(before, adopted, directory, messages, vocabulary)
     return adopted
 

@@ -26,6 +26,7 @@ import transformers
 from tokenizers import AddedToken
 from transformers import PretrainedConfig, PreTrainedTokenizerFast
 
+from crayon_hf import _core
 from crayon_hf.cartridges import cache
 from crayon_hf.errors import CrayonError
 from crayon_hf.tokenizer import Tokenizer
@@ -144,7 +145,8 @@ def keep(
         return
     held = None
     if made_of.changed_ns + cache.SETTLED_NS <= time.time_ns():
-        held = _write_snapshot(made_of, tokenizer, directory, messages, state, written)
+        of_file = None if vocabulary is None else vocabulary.engine
+        held = _write_snapshot(made_of, tokenizer, directory, messages, state, written, of_file)
     # Equal objects are one object here and two there, which a pickle shows.
     tokenizer.__dict__.update((key, _decode(value)) for key, value in state)
     for key in late:
@@ -163,6 +165,7 @@ def _write_snapshot(
     messages: list[tuple[str, int, str]],
     state: list[list[Any]],
     late: dict[str, Any],
+    of_file: _core.Engine | None,
 ) -> HeldFile | None:
     """The file of the large attributes, if it is there."""
     backend = tokenizer.__dict__.get("_tokenizer")
@@ -173,7 +176,7 @@ def _write_snapshot(
     except (_Unsuitable, ValueError):
         return None
     stock = stock_class(type(tokenizer))
-    described = backends.described(backend)
+    described = backends.described(backend, of_file)
     if described is None:
         return None
     if not stock.__module__.startswith("transformers.") or _reads_elsewhere(tokenizer, directory):
