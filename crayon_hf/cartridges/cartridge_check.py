@@ -26,7 +26,8 @@ def open_beside(cartridge: str, source: str) -> tuple[_core.Engine | None, str |
         with open_regular(cartridge) as file:
             head = file.read(_DIGEST.stop)
         digest = cache.source_digest(source)
-        if head.startswith(_VERSION_3) and (reason := _other_source(head[_DIGEST].hex(), digest)):
+        said = head[_DIGEST].hex() if head.startswith(_VERSION_3) and len(head) == _DIGEST.stop else digest
+        if reason := _other_source(said, digest):
             return None, reason  # without reading the rest
         engine = cache.open_cartridge(cartridge)
     except FileNotFoundError as error:

@@ -34,6 +34,10 @@ def engine(path: str) -> list[int]:
     return _core.Engine.open(path, verify=True).encode_ids(TEXT)
 
 
+def memory(path: str) -> list[int]:
+    return _core.Engine.open(path, verify="memory").encode_ids(TEXT)
+
+
 def tokenizer(path: str) -> list[int]:
     return Tokenizer.from_file(path).encode(TEXT).ids
 
@@ -116,6 +120,7 @@ def convert_command(path: str) -> str:
 
 WAYS: dict[str, Callable[[str], Any]] = {
     "engine": engine,
+    "memory": memory,
     "tokenizer": tokenizer,
     "load_profile": load_profile,
     "using_profile": using_profile,
@@ -154,7 +159,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     vocab.load_profile(good[0])
     known: dict[str, list[Any]] = {
-        way: [open_by(path) for path in good if way != "engine" or "version_2" not in path]
+        way: [open_by(path) for path in good if way not in ("engine", "memory") or "version_2" not in path]
         for way, open_by in WAYS.items()
         if way not in ("auto", "profile")
     }
