@@ -391,11 +391,12 @@ class Engine:
     def vocabulary_json(self, pretty: bool) -> bytes | None:
         """The model's vocabulary as a ``tokenizer.json`` has it, without merges; None where tokens are bytes."""
     @property
-    def has_nearest_scores(self) -> bool:
-        """Whether the cartridge has the scores of a Unigram model as Python reads them, too."""
-    def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]] | None]:
+    def reads_alike(self) -> bool:
+        """Whether Python reads of the ``tokenizer.json`` just what the cartridge has: the vocabulary by id, each merge
+        and added token once, with its id."""
+    def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]]]:
         """The model's tokens with their ids, or of a Unigram model with the scores that Python reads, by id; and its
-        merges by rank, None without merges or where the ``tokenizer.json`` lists one twice."""
+        merges by rank. UnsupportedError unless `reads_alike`."""
     def added_tokens(self) -> list[dict[str, Any]]:
         """In order of addition: dicts with id, content, single_word, lstrip, rstrip, normalized, special."""
     def num_special_tokens_to_add(self, is_pair: bool) -> int: ...
@@ -714,7 +715,7 @@ def read_rank_file(data: bytes) -> dict[bytes, int] | None:
     """The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one."""
 
 def rank_file(tokens: list[bytes], ranks: list[int]) -> bytes | None:
-    """A rank file; None for what are no bytes and ints of 64 bits."""
+    """The text of a rank file; None unless the ranks are bytes and ints of 64 bits."""
 
 def vocabulary_of_ranks(tokens: list[bytes], ids: list[int], specials: dict[str, int]) -> bytes:
     """The members "vocab" and "merges" of a ``tokenizer.json``, of tokens in the order of their ids, and special tokens

@@ -30,15 +30,21 @@ class Source:
     A file is held open, so that a tokenizer goes on when its files are removed or replaced.
     """
 
-    __slots__ = ("_again", "_digest", "_where")
+    __slots__ = ("_again", "_digest", "_engine", "_where")
 
     def __init__(
-        self, where: str | bytes | None, digest: str | None = None, again: Callable[[], bytes] | None = None
+        self,
+        where: str | bytes | None,
+        digest: str | None = None,
+        again: Callable[[], bytes] | None = None,
+        engine: _core.Engine | None = None,
     ) -> None:
-        """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone."""
+        """`digest` is what the SHA-256 of a file must be; `again` makes the bytes when the file is gone. `engine` is
+        that of the file: what it says stands for a file that was rewritten in place."""
         self._where = HeldFile(where) if isinstance(where, str) else where
         self._digest = digest
         self._again = again
+        self._engine = engine
 
     @property
     def exists(self) -> bool:
@@ -64,7 +70,9 @@ class Source:
                 message = f"the tokenizer.json of this cartridge is not there: {self._where.path}"
                 raise SourceMissingError(message) from error
         if sha256(data).hexdigest() != self._digest:
-            raise SourceMissingError(f"{self._where.path} is not the file this cartridge was compiled from")
+            if self._engine is None or not self._engine.reads_alike:
+                raise SourceMissingError(f"{self._where.path} is not the file this cartridge was compiled from")
+            return written_of(self._engine)
         return data
 
     def document(self) -> dict[str, Any]:
@@ -76,6 +84,19 @@ class Source:
             return b"" if self._again is None else self._again()
         except OSError:
             return b""
+
+
+def written_of(engine: _core.Engine) -> bytes:
+    """A ``tokenizer.json`` that says what an engine's says, if that reads alike (`_core.Engine.reads_alike`)."""
+    import json
+
+    parts = json.loads(engine.components)
+    vocab, merges = engine.model_vocabulary()
+    if not isinstance(vocab, dict):
+        vocab = json.loads(engine.vocabulary_json(False) or b"[]")
+    parts["model"] |= {"vocab": vocab} | ({"merges": merges} if parts["model"]["type"] == "BPE" else {})
+    document = {"version": "1.0", "added_tokens": engine.added_tokens()} | parts
+    return _core.with_exact_scores(dump(document).encode())
 
 
 def reference_of(metadata: str) -> str:

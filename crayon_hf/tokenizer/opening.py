@@ -71,7 +71,8 @@ def open_by_cartridge(path: str, mode: Mode = EXACT) -> tuple[TokenizerState | N
     engine, refused = open_beside(cartridge, path)
     if engine is None:
         return None, refused
-    return TokenizerState(engine, Source(path, engine.source_digest), cartridge, mode, came_along=True), None
+    source = Source(path, engine.source_digest, engine=engine)
+    return TokenizerState(engine, source, cartridge, mode, came_along=True), None
 
 
 def open_buffer(buffer: bytes, mode: Mode = EXACT) -> TokenizerState:

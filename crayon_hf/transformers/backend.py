@@ -206,6 +206,13 @@ def settle_built(tokenizer: Any, of_file: _core.Engine | None) -> bool:
     return True
 
 
+def note_unused(tokenizer: Any, reason: str) -> None:
+    """Have the report say why the cartridge beside the files is not used, if it is not."""
+    backend = vars(tokenizer).get("_tokenizer")
+    if isinstance(backend, Tokenizer) and not backend._state.came_along:
+        backend._state.refused = backend._state.refused or reason
+
+
 def report(backend: Any) -> dict[str, Any]:
     """The `Tokenizer.engine_report` of a backend, which is one of the reference's where we cannot read it."""
     if isinstance(backend, Tokenizer):

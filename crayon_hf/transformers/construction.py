@@ -66,9 +66,14 @@ class Construction:
                 return _Model(self, source, _options(kind, given["vocab"], rest))
         return None
 
-    def gave(self, tokenizer: Any) -> bool:
-        """Whether the backend of a tokenizer of transformers is of the `given` ones."""
-        return any(vars(tokenizer).get("_tokenizer") is given for given in self.given)
+    def gave_only(self, backend: Any) -> bool:
+        """Whether nothing but this backend was `given`: other code may open a tokenizer meanwhile, for itself."""
+        return all(given is backend for given in self.given)
+
+    @property
+    def has_cartridge(self) -> bool:
+        """Whether a cartridge beside it opened a file."""
+        return any(source.tokenizer._state.came_along for source in self._sources())
 
     def vocabulary(self) -> Vocabulary | None:
         """That of the file that was opened, if it was one."""
@@ -86,7 +91,6 @@ class Vocabulary:
         engine = tokenizer._current_engine()
         assert isinstance(engine, _core.Engine)
         self.engine = engine
-        self._source = tokenizer._state.source
         self._made: dict[str, Any] | None = None
         self.parts: dict[str, Any] = json.loads(engine.components)
         """The file without its vocabulary and added tokens."""
@@ -98,7 +102,7 @@ class Vocabulary:
             vocab, merges = self.engine.model_vocabulary()
             self._made = {"vocab": vocab}
             if self.kind == "BPE":
-                self._made["merges"] = self._listed_merges() if merges is None else merges
+                self._made["merges"] = merges
         return self._made
 
     def as_read(self) -> dict[str, Any]:
@@ -115,11 +119,6 @@ class Vocabulary:
                 return name
         return None
 
-    def _listed_merges(self) -> list[tuple[str, ...]]:
-        """Those of a file that lists one twice, or none: the cartridge has each once."""
-        merges = self._source.document()["model"]["merges"]
-        return [tuple(pair.split(" ") if isinstance(pair, str) else pair) for pair in merges]
-
 
 class _Source:
     """One ``tokenizer.json``, and what transformers was given of it."""
@@ -131,12 +130,11 @@ class _Source:
     def document(self) -> dict[str, Any] | None:
         """What `json` reads in the file. Its vocabulary and merges are made when they are asked for.
 
-        None for what the cartridge lacks: the order in which a file lists the tokens of a WordLevel model, or the
-        scores of a Unigram model as Python reads them.
+        None where the file lists something otherwise than the cartridge: its tokens in another order, for example.
         """
         engine, kind = self.tokenizer._current_engine(), self.vocabulary.kind
         assert isinstance(engine, _core.Engine)
-        if kind not in {model.__name__ for model in _MODELS} or (kind == "Unigram" and not engine.has_nearest_scores):
+        if kind not in {model.__name__ for model in _MODELS} or not engine.reads_alike:
             return None
         parts = copy.deepcopy(self.vocabulary.parts)
         model = _LazyModel(parts["model"], self.vocabulary)
@@ -233,7 +231,8 @@ class _Library(_StandIn):
         if active is not None and _is_of_transformers(sys._getframe(1).f_locals):
             source = active.source(path)
             if source is not None:
-                active.given.append(source.tokenizer)
+                if "self" in sys._getframe(1).f_locals:  # else it is asked for its components alone
+                    active.given.append(source.tokenizer)
                 return source.tokenizer
         return self._stock.from_file(path)
 

@@ -20,6 +20,10 @@ from crayon_hf.util.collector import CollectorPause
 from crayon_hf.util.hub_errors import is_unavailable
 
 CARTRIDGE = "tokenizer.dat"
+_OTHER_VOCABULARY = (
+    "this class of transformers builds another vocabulary than that of the tokenizer.json, or asks for what is not "
+    "native over it"
+)
 _COMMIT = re.compile(r"/snapshots/([0-9a-f]{40})/(.*)")
 
 _thread = threading.local()
@@ -40,13 +44,24 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
             return found
     construction = None if inputs else Construction(partial(_fetch_cartridge, name, kwargs))
     with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
-        adopted, messages = _build(stock, name, inputs, kwargs, directory, construction, keep=before is not None)
+        try:
+            adopted, messages = _build(stock, name, inputs, kwargs, directory, construction, keep=before is not None)
+        except Exception:
+            if construction is None or not construction.given:
+                raise
+            construction = None  # the library may say it in other words
+            adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
         vocabulary = None if construction is None else construction.vocabulary()
         of_file = None if vocabulary is None else vocabulary.engine
-        if not backends.settle_built(adopted, of_file) and construction is not None and construction.gave(adopted):
-            # The class asks for what our engine cannot do over the vocabulary of the file: the library builds it.
+        backend = getattr(adopted, "__dict__", {}).get("_tokenizer")
+        is_settled = backends.settle_built(adopted, of_file)
+        if construction is not None and construction.given and not (is_settled and construction.gave_only(backend)):
+            # Our engine cannot do over the vocabulary of the file what the class asks for, or it stands in a tokenizer
+            # that is not ours to change: the library builds all of it.
             vocabulary = None
             adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
+        if construction is not None and construction.has_cartridge:
+            backends.note_unused(adopted, _OTHER_VOCABULARY)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
             snapshots.keep(before, adopted, directory, messages, vocabulary)
     return adopted

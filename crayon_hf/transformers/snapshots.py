@@ -154,7 +154,9 @@ def keep(
     if late:
         names = tuple(late)
         tokenizer.__dict__["_crayon_deferred"] = (
-            Deferred(names, None, late) if held is None else Deferred(names, held, vocabulary=vocabulary)
+            Deferred(names, None, late)
+            if held is None
+            else Deferred(names, held, vocabulary=Vocabulary(tokenizer.__dict__["_tokenizer"]))
         )
 
 

@@ -49,6 +49,8 @@ def test_signed_contents_of_longest_match(small: bytes, longest: bytes, tmp_path
 
 CODES = {"token_flags": "B", "token_trim": "H", "pair_table": "Q", "pair_filter": "Q", "word_table": "I", "trie": "i"}
 CODES |= {
+    "score_ulps": "b",
+    "reads_alike": "B",
     "byte_cuts": "Q",
     "reachable_pilots": "H",
     "reachable_slots": "Q",

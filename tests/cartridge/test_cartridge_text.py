@@ -73,7 +73,10 @@ def test_container(name: str, tmp_path: Path) -> None:
     source, data = text_source(name), compiled(text_source(name))
     sections, digest = plain.read_sections(data)  # checks layout, padding and checksums
     assert digest == hashlib.sha256(source).digest()
-    assert {plain.NAMES[section.type] for section in sections if section.flags != plain.REQUIRED} <= {"score_ulps"}
+    assert {plain.NAMES[section.type] for section in sections if section.flags != plain.REQUIRED} <= {
+        "score_ulps",
+        "reads_alike",
+    }
     model = document(name)["model"]
     filled = {plain.NAMES[section.type] for section in sections if section.data}
     assert len(sections) == len({section.type for section in sections})

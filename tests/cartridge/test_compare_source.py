@@ -72,8 +72,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def meaning(cartridge: bytes) -> dict[str, Any]:
-    """Everything in a cartridge but its certificate, the components as they are read."""
+    """Everything in a cartridge but its certificate and how its source is listed, the components as they are read."""
     out: dict[str, Any] = {plain.NAMES[number]: data for number, data in sections_of(cartridge).items()}
+    out.pop("reads_alike", None)
     components = json.loads(out["components"])
     model = components["model"]
     options = OPTIONS[model["type"]]
@@ -401,6 +402,7 @@ def test_a_cartridge_of_another_source(request: pytest.FixtureRequest, text: byt
 
 
 CODES = {"token_flags": "B", "token_trim": "H", "reachable_pilots": "H", "token_bytes": "B", "components": "B"}
+CODES |= {"score_ulps": "b", "reads_alike": "B"}
 CODES |= dict.fromkeys(("pair_table", "pair_filter", "byte_cuts", "reachable_slots", "char_pairs"), "Q")
 CODES |= dict.fromkeys(("trie", "added_trie", "added_trie_normalized"), "i") | {"scores": "d"}
 

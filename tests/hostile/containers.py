@@ -145,10 +145,10 @@ def _entries(data: bytes) -> Iterator[Case]:
         for title, value in _values(checksum, "Q", checksum ^ 1).items():
             wrong = f"the checksum of {name} is {value:#x}"
             yield _case(f"checksum of {name} {title}", wrong, entry("checksum", value), CHECKSUM, says=name)
-        for value in (26, 2**31, 2**32 - 1):
+        for value in (27, 2**31, 2**32 - 1):
             unknown = patched(data, (at, "I", value))
             yield _case(f"type of {name} {value}", f"the type of {name} is {value}", unknown, REQUIRED)
-        unknown = patched(data, (at, "I", 26), (at + 4, "I", 0))
+        unknown = patched(data, (at, "I", 27), (at + 4, "I", 0))
         if not size:
             continue  # a section that is not there is an empty one
         yield _case(f"{name} not known", f"{name} is missing, in its place one to be passed over", unknown, "")
@@ -193,7 +193,7 @@ def _layouts(data: bytes) -> Iterator[Case]:
     rows = _rows(data)
     count, table_end = len(rows), 64 + 32 * len(rows)
     names = [name for name, _, _ in rows]
-    unknown = [Section(99, 0, b"what nobody knows"), Section(2**32 - 1, 0, b""), Section(26, 0, bytes(1000))]
+    unknown = [Section(99, 0, b"what nobody knows"), Section(2**32 - 1, 0, b""), Section(27, 0, bytes(1000))]
     yield _case(
         "unknown sections",
         "sections of types that nobody knows, not required",

@@ -42,6 +42,7 @@ NAMES = {
     23: "reachable_slots",
     24: "byte_cuts",
     25: "score_ulps",
+    26: "reads_alike",
 }
 TYPES = {name: number for number, name in NAMES.items()}
 

@@ -49,7 +49,7 @@ def opening_cases(name: str) -> dict[str, tuple[bytes, str]]:
     cases = Cases(name)
     of_model = "byte_ids|pair_table|pair_filter|char_pairs|scores"
     for section, content in cases.contents.items():
-        if section in ("metadata", "token_bytes") or not content:
+        if section in ("metadata", "token_bytes", "reads_alike") or not content:
             continue
         # Sections of 64-bit words that a model finds to be of a wrong size are named, or the model is.
         pattern = rf"section {section}\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import shutil
 import sys
@@ -111,6 +112,8 @@ def test_every_class_is_that_of_transformers(name: str, kinds: list[Path], tmp_p
         wanted = getattr(getattr(type(seen[-1]), "model", None), "__name__", None) if seen else None
         if not isinstance(expected, Raised) and wanted in (None, own) and USES.get(name, kind.name) == kind.name:
             assert seen[-1].engine_report()["origin"] == "repository", (kind.name, seen[-1].engine_report())
+        elif not isinstance(expected, Raised) and seen[-1].engine_report()["origin"] != "repository":
+            assert "another vocabulary" in seen[-1].engine_report()["refused"]
         (place / "tokenizer.dat").unlink()
         assert outcome(load) == expected, f"{kind.name} without a cartridge"
 
@@ -209,6 +212,98 @@ def test_a_vocabulary_that_the_class_changes(
     ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"])
     assert ours.convert_tokens_to_ids("brandnew") == stock.convert_tokens_to_ids("brandnew") == len(stock) - 1
     assert plain(ours("a brandnew fox")) == plain(stock("a brandnew fox"))
+
+
+def rewritten(repository: Path, place: Path, change: Any) -> Path:
+    """A copy of a repository with its cartridge, whose tokenizer.json `change` has changed."""
+    shutil.copytree(repository, place)
+    document = json.loads((place / "tokenizer.json").read_bytes())
+    change(document)
+    data = json.dumps(document, ensure_ascii=False).encode()
+    (place / "tokenizer.json").write_bytes(data)
+    (place / "tokenizer.dat").write_bytes(_core.compile_tokenizer_json(data, '{"reference":"tokenizers"}'))
+    return place
+
+
+def unsorted(document: dict[str, Any]) -> None:
+    vocab = document["model"]["vocab"]
+    document["model"]["vocab"] = dict(sorted(vocab.items(), key=lambda item: -item[1]))
+
+
+def with_version_line(document: dict[str, Any]) -> None:
+    merges = document["model"]["merges"]
+    document["model"]["merges"] = ["#version: 0.2", *(" ".join(pair) for pair in merges)]
+
+
+def with_merge_twice(document: dict[str, Any]) -> None:
+    document["model"]["merges"].append(document["model"]["merges"][3])
+
+
+def with_whole_scores(document: dict[str, Any]) -> None:
+    document["model"]["vocab"][5][1] = -3
+
+
+def without_added(document: dict[str, Any]) -> None:
+    del document["added_tokens"]
+
+
+def with_other_ids(document: dict[str, Any]) -> None:
+    document["added_tokens"].append({**document["added_tokens"][0], "content": "<late>", "id": 7000})
+
+
+@pytest.mark.parametrize(
+    ("family", "change"),
+    [
+        *(("bert", unsorted), ("llama", unsorted), ("llama", with_version_line), ("llama", with_merge_twice)),
+        *(("t5", with_whole_scores), ("bert", without_added), ("llama", without_added), ("bert", with_other_ids)),
+    ],
+)
+def test_files_that_list_otherwise(repositories: dict[str, Path], tmp_path: Path, family: str, change: Any) -> None:
+    """Order, types and errors are those of the file, which Python then reads."""
+    place = rewritten(repositories[family], tmp_path / "place", change)
+    assert not _core.Engine.open(str(place / "tokenizer.dat")).reads_alike
+
+    def seen(load: Any) -> Any:
+        made = facts(load(place))
+        del made["file"]  # a merge that is listed twice
+        return made
+
+    expected = outcome(lambda: seen(AutoTokenizer.from_pretrained))
+    assert outcome(lambda: seen(crayon_hf.AutoTokenizer.from_pretrained)) == expected
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_file_that_is_rewritten_in_place(repositories: dict[str, Path], tmp_path: Path, family: str) -> None:
+    place = rewritten(repositories[family], tmp_path / "place", lambda document: None)
+    stock, ours = (load.from_pretrained(place) for load in (AutoTokenizer, crayon_hf.AutoTokenizer))
+    assert ours.engine_report()["origin"] == "repository"
+    with open(place / "tokenizer.json", "a") as file:
+        file.write("\n")
+    assert facts(ours) == facts(stock)
+    assert facts(pickle.loads(pickle.dumps(ours))) == facts(stock)
+    for tokenizer, name in ((stock, "stock"), (ours, "ours")):
+        tokenizer.save_pretrained(tmp_path / name)
+    saved = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("stock", "ours")]
+    assert saved[0] == saved[1]
+    ours.add_tokens(["<new>"])
+    assert ours.convert_tokens_to_ids("<new>") == len(stock)
+
+
+def test_what_is_opened_meanwhile_has_the_library(
+    repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class may open another tokenizer for itself: that one is stock, its backend too."""
+    init = PreTrainedTokenizerFast.__init__
+
+    def nested(self: Any, *arguments: Any, **named: Any) -> None:
+        init(self, *arguments, **named)
+        if str(named.get("name_or_path", "")).endswith("bert"):
+            self.inner = AutoTokenizer.from_pretrained(repositories["byte_level"])
+
+    monkeypatch.setattr(PreTrainedTokenizerFast, "__init__", nested)
+    ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"])
+    assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
+    assert isinstance(ours.inner._tokenizer, construction.reference_class())
 
 
 @before_1("scores that Python reads")

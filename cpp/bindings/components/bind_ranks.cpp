@@ -76,7 +76,7 @@ void bind_ranks(py::module_& m) {
     m.def("read_rank_file", &read_rank_file, py::arg("data"),
           "The tokens of a rank file and their ranks; None unless it is as `rank_file` writes one.");
     m.def("rank_file", &rank_file, py::arg("tokens"), py::arg("ranks"),
-          "A rank file; None for what are no bytes and ints of 64 bits.");
+          "The text of a rank file; None unless the ranks are bytes and ints of 64 bits.");
     m.def("vocabulary_of_ranks", &vocabulary_of_ranks, py::arg("tokens"), py::arg("ids"), py::arg("specials"),
           "The members \"vocab\" and \"merges\" of a tokenizer.json, of tokens in the order of their ids, and special "
           "tokens in that of theirs.");

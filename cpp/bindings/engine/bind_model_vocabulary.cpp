@@ -3,14 +3,13 @@
 #include <vector>
 
 #include "bindings/inputs.h"
+#include "crayon/support/error.h"
 #include "unicode/byte_level.h"
 
 namespace crayon::python {
 namespace {
 
-constexpr uint64_t kNoPair = ~uint64_t(0);
-
-// What a call of Python's gave, which owns it; its error where it gave nothing.
+// Takes over a new reference. Raises Python's error if it is null.
 py::object owned(PyObject* made) {
     if (made == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(made);
@@ -30,19 +29,16 @@ std::vector<py::object> strings_of(const Cartridge& c) {
     return strings;
 }
 
-// The pair of each rank. Empty where one has none, since the file lists a pair again.
+// The pair of each rank.
 std::vector<uint64_t> pairs_of(const Cartridge& c) {
-    std::vector<uint64_t> pairs(c.merge_products.size, kNoPair);
+    std::vector<uint64_t> pairs(c.merge_products.size);
     for (const uint64_t slot : c.pair_table)
-        if (slot != kEmptyPair && size_t(slot & kMaxMerges) < pairs.size())
-            pairs[size_t(slot & kMaxMerges)] = slot >> kRankBits;
-    const bool lacks_one = std::find(pairs.begin(), pairs.end(), kNoPair) != pairs.end();
-    return lacks_one ? std::vector<uint64_t>() : pairs;
+        if (slot != kEmptyPair) pairs[size_t(slot & kMaxMerges)] = slot >> kRankBits;
+    return pairs;
 }
 
 py::object merges_of(const Cartridge& c, const std::vector<py::object>& strings) {
     const std::vector<uint64_t> pairs = pairs_of(c);
-    if (pairs.size() != c.merge_products.size || pairs.empty()) return py::none();
     py::list out(pairs.size());
     for (size_t rank = 0; rank < pairs.size(); ++rank) {
         PyObject* const left = strings[size_t(pairs[rank] >> kIdBits)].ptr();
@@ -69,12 +65,20 @@ py::object vocabulary_of(const Cartridge& c, const std::vector<py::object>& stri
     return out;
 }
 
+// A merge that the file lists twice has a place in the table once.
+bool has_all_that_is_read(const Cartridge& c) {
+    const auto is_pair = [](uint64_t slot) { return slot != kEmptyPair; };
+    return c.reads_alike() && (c.scores.empty() || !c.score_ulps.empty()) &&
+           size_t(std::count_if(c.pair_table.begin(), c.pair_table.end(), is_pair)) == c.merge_products.size;
+}
+
 }  // namespace
 
 void bind_model_vocabulary(EngineClass& c) {
-    c.def_property_readonly("has_nearest_scores",
-                            [](const Engine& self) { return !self.cartridge().score_ulps.empty(); });
+    c.def_property_readonly("reads_alike", [](const Engine& self) { return has_all_that_is_read(self.cartridge()); });
     c.def("model_vocabulary", [](const Engine& self) {
+        if (!has_all_that_is_read(self.cartridge()))
+            throw Error(ErrorKind::unsupported, "the cartridge lacks something that the tokenizer.json lists");
         const std::vector<py::object> strings = strings_of(self.cartridge());
         return py::make_tuple(vocabulary_of(self.cartridge(), strings), merges_of(self.cartridge(), strings));
     });

@@ -39,7 +39,7 @@ const char* section_name(uint32_t type) {
                                         "word_table",    "added_tokens",   "added_trie",       "added_trie_normalized",
                                         "components",    "raw_tokens",     "certificate",      "pair_filter",
                                         "scores",        "char_pairs",     "reachable_pilots", "reachable_slots",
-                                        "byte_cuts",     "score_ulps"};
+                                        "byte_cuts",     "score_ulps",     "reads_alike"};
     return type != 0 && type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 

@@ -201,6 +201,7 @@ std::string compile_tokenizer_json(std::string_view tokenizer_json, const Compil
     writer.add_array(Section::token_trim, tokens.trim);
     writer.add_array(Section::raw_tokens, tokens.raw);
     add_added_tokens(spec, &writer);
+    if (spec.reads_alike) writer.add(Section::reads_alike, std::string(1, '\1'), 0);
     std::string cartridge = writer.finish(options.source_digest);
     check_components(cartridge);
     return cartridge;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "crayon/json/json.h"
 #include "crayon/support/error.h"
@@ -228,6 +229,42 @@ void read_text_model(const Value& root, const Value& model, TokenizerSpec* spec,
     spec->components = components_of(root, text.options);
 }
 
+// The vocabulary by id, each token once; the pieces of a Unigram model with scores that are no integers.
+bool lists_by_id(const Value& vocab) {
+    if (vocab.is_array()) {
+        const auto& pieces = vocab.as_array("model.vocab");
+        return std::all_of(pieces.begin(), pieces.end(), [](const Value& piece) {
+            return piece.as_array("a piece")[1].type() == Value::Type::number;
+        });
+    }
+    int64_t last = -1;
+    for (const auto& [token, id] : vocab.as_object("model.vocab"))
+        if (id.as_integer("an id") <= std::exchange(last, id.as_integer("an id"))) return false;
+    return true;
+}
+
+// Each added token once, with the id that it gets and no field that is not known.
+bool lists_added(const Value* list, const TokenizerSpec& spec) {
+    if (list == nullptr || list->as_array("added_tokens").size() != spec.added.size()) return false;
+    for (size_t i = 0; i < spec.added.size(); ++i) {
+        const Value& entry = list->as_array("added_tokens")[i];
+        const Value* id = entry.find("id");
+        if (entry.as_object("an added token").size() != 7 || id_of(*id, "an id") != spec.added[i].id) return false;
+    }
+    return true;
+}
+
+bool reads_alike(const Value& root, const Value& model, const TokenizerSpec& spec) {
+    const Value *type = model.find("type"), *vocab = model.find("vocab"), *merges = model.find("merges");
+    if (!given(type) || !given(vocab) || !lists_by_id(*vocab) || !lists_added(root.find("added_tokens"), spec))
+        return false;
+    const auto& ranked = spec.text_model ? spec.text_model->merges : spec.merges;
+    if (given(merges) && merges->as_array("model.merges").size() != ranked.size()) return false;
+    return spec.text_model || std::none_of(ranked.begin(), ranked.end(), [&](const ModelSpec::Merge& merge) {
+               return spec.tokens[merge.left].raw || spec.tokens[merge.right].raw;
+           });
+}
+
 }  // namespace
 
 TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint64_t>& guesses) {
@@ -261,6 +298,7 @@ TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint6
     read_added(root.find("added_tokens"), on_bytes, &spec, index);
     for (const TokenizerSpec::Token& token : spec.tokens) spec.vocab_size += token.present;
     if (given(normalizer)) spec.normalizer = make_normalizer(*normalizer);
+    spec.reads_alike = reads_alike(root, *model, spec);
     return spec;
 }
 

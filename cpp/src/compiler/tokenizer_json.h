@@ -33,6 +33,7 @@ struct TokenizerSpec {
     std::vector<AddedTokenSpec> added;
     std::unique_ptr<Normalizer> normalizer;  // null: none
     std::string components;                  // the components section
+    bool reads_alike = false;                // see Cartridge::reads_alike
 };
 
 // Error(vocabulary) for what is malformed, Error(unsupported) for what is well-formed and not native; the message names

@@ -64,6 +64,11 @@ void check_json(Bytes text, const char* section) {
     }
 }
 
+void check_reads_alike(const Cartridge& c) {
+    const Bytes flag = c.section(Section::reads_alike);
+    check(flag.empty() || (flag.size == 1 && flag[0] == 1), "section reads_alike is not one byte of 1");
+}
+
 void check_program(const Program& p) {
     const bool is_known =
         p.flags == 0 || p.flags == kIgnoreMerges || p.flags == kTextTokens || p.flags == kLongestMatch;
@@ -364,6 +369,7 @@ void verify_cartridge(const Cartridge& cartridge, Checks checks) {
     check_json(cartridge.metadata, "metadata");
     certificate_of(cartridge);
     check_program(cartridge.program());
+    check_reads_alike(cartridge);
     check_json(cartridge.components, "components");
     check_tokens(cartridge);
     if (cartridge.has_text_tokens()) {

@@ -26,7 +26,7 @@ constexpr uint32_t kMaxSections = 256;
 constexpr uint64_t kMaxFile = uint64_t(1) << 32;    // bytes; a real one has some tens of millions
 constexpr size_t kMaxMetadata = size_t(1) << 20;    // bytes; a real one has some tens
 constexpr size_t kMaxComponents = size_t(1) << 24;  // bytes; a parsed text takes some fifty times its size
-constexpr uint32_t kSectionTypes = 26;              // one more than the largest Section
+constexpr uint32_t kSectionTypes = 27;              // one more than the largest Section
 
 struct Header {
     char magic[4];
@@ -63,8 +63,9 @@ enum class Section : uint32_t {
     char_pairs = 21,             // of a BPE model on text: pairs of neighbouring characters that merging can join
     reachable_pilots = 22,       // uint16[power of two], of BPE: see reachable_slot(); or empty
     reachable_slots = 23,        // uint64[power of two], PairSlot: the merges that happen; or empty
-    byte_cuts = 24,   // of byte-level tables with merges: what merging can join across the borders of characters
-    score_ulps = 25,  // int8[tokens of the model], of a Unigram model, optional: see moved_by()
+    byte_cuts = 24,    // of byte-level tables with merges: what merging can join across the borders of characters
+    score_ulps = 25,   // int8[tokens of the model], of a Unigram model, optional: see moved_by()
+    reads_alike = 26,  // one byte, 1; optional: see Cartridge::reads_alike
 };
 const char* section_name(uint32_t type);
 
@@ -195,8 +196,11 @@ class Cartridge {
     // Byte-level tables that merge.
     bool has_merges() const { return !(program_->flags & (kTextTokens | kLongestMatch)); }
     Bytes bytes_of(uint32_t id) const { return token_bytes.slice(token_offsets[id], token_offsets[id + 1]); }
-    // The same with the doubles nearest to the scores in the tokenizer.json, which Python reads, in place of those that
-    // the reference reads; or back. Error(unsupported) where the cartridge does not have them.
+    // Whether Python reads of the tokenizer.json just what is here: the vocabulary by id, each merge and added token
+    // once, with its id. A class of transformers that builds its model of that can be given it from here.
+    bool reads_alike() const { return !section(Section::reads_alike).empty(); }
+    // A copy whose scores are the doubles nearest to the numbers in the tokenizer.json, as Python reads them, or, if
+    // not `nearest`, those that the reference reads. Error(unsupported) for the former without a section score_ulps.
     Cartridge with_nearest_scores(bool nearest) const;
 
   private:
@@ -219,7 +223,7 @@ class Cartridge {
     std::array<Bytes, kSectionTypes> sections_{};
 };
 
-// The double that is so many farther from zero than a score.
+// Moves a score by `ulps` doubles away from zero.
 double moved_by(double score, int8_t ulps);
 
 // make(), which reads the cartridge of the file `path`: what it finds wrong is Error(cartridge), and names the file.
@@ -240,9 +244,8 @@ Cartridge open_cartridge(const std::string& path);
 // How much of a cartridge is checked before it is used.
 enum class Checks {
     header,  // what opening checks in any case
-    memory,  // every checksum, index and search: after it no use of the cartridge can read outside it or loop without
-             // end
-    whole,   // and that the tables which follow from others say what those say
+    memory,  // every checksum, index and search: no use of it can read outside it or loop without end
+    whole,   // also that each table which follows from others is what they make
 };
 
 // Reads the cartridge whole, unless `checks` is `header`. Error(cartridge) names the first fault.

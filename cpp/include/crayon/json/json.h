@@ -49,8 +49,8 @@ class Value {
     int64_t as_integer(const char* what) const;
     uint64_t as_large(const char* what) const;
     double as_number(const char* what) const;  // integers are numbers, too
-    // How many doubles as_number is away from the one nearest to the text, towards zero if less than 0; kFar for too
-    // many. 0 where numbers were read as the nearest ones.
+    // How many doubles the one nearest to the text lies farther from zero than as_number; kFar for too many. 0 where
+    // numbers were read as the nearest ones.
     int32_t ulps_to_nearest() const;
     static constexpr int32_t kFar = INT32_MIN;
     std::string_view as_string(const char* what) const;
