@@ -22,6 +22,7 @@ import crayon_hf
 from crayon_hf import _core
 from crayon_hf.formats import convert, write
 from crayon_hf.transformers import construction
+from crayon_hf.util.reference import reference_class
 from tests.support.sampling import sampled
 from tests.support.versions import before_1
 from tests.transformers.comparing import Raised, outcome, plain
@@ -303,7 +304,7 @@ def test_what_is_opened_meanwhile_has_the_library(
     monkeypatch.setattr(PreTrainedTokenizerFast, "__init__", nested)
     ours = crayon_hf.AutoTokenizer.from_pretrained(repositories["bert"])
     assert isinstance(ours._tokenizer, crayon_hf.Tokenizer)
-    assert isinstance(ours.inner._tokenizer, construction.reference_class())
+    assert isinstance(ours.inner._tokenizer, reference_class())
 
 
 @before_1("scores that Python reads")
