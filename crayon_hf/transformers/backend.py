@@ -117,6 +117,7 @@ def open_source(path: str) -> Tokenizer | None:
     The cartridge beside the file opens it. Without one it is opened from a copy in the cache, since the file may go
     while the tokenizer is used.
     """
+    path = os.path.abspath(path)  # it may be needed again when the working directory is another one
     try:
         state, refused = open_by_cartridge(path)
         if state is None:

@@ -217,6 +217,9 @@ class _StandIn:
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._stock)
 
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._stock)
+
 
 class _Library(_StandIn):
     """``tokenizers.Tokenizer``."""

@@ -32,7 +32,7 @@ COMMANDS = {
     "decode": ["decode", "300 301 302", "-t", "NAME"],
     "count": ["count", "-f", "book.txt", "-t", "NAME"],
     "truncate": ["truncate", "-f", "book.txt", "-n", "7", "-t", "NAME"],
-    "split": ["split", "-f", "book.txt", "-n", "7", "-t", "NAME"],
+    "split": ["split", "-f", "book.txt", "-n", "7", "--boundaries", "none", "-t", "NAME"],
     "inspect": ["inspect", TEXT, "-t", "NAME"],
 }
 """Commands that print the same for the same tokenizer."""

@@ -290,6 +290,15 @@ def test_a_file_that_is_rewritten_in_place(repositories: dict[str, Path], tmp_pa
     assert ours.convert_tokens_to_ids("<new>") == len(stock)
 
 
+def test_a_relative_path(repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = rewritten(repositories["bert"], tmp_path / "place", lambda document: None)
+    monkeypatch.chdir(tmp_path)
+    stock, ours = (load.from_pretrained("place") for load in (AutoTokenizer, crayon_hf.AutoTokenizer))
+    monkeypatch.chdir("/")
+    assert ours.engine_report()["cartridge"] == str(place / "tokenizer.dat")
+    assert facts(pickle.loads(pickle.dumps(ours))) == facts(ours) == facts(stock)
+
+
 def test_what_is_opened_meanwhile_has_the_library(
     repositories: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
