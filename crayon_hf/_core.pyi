@@ -394,6 +394,9 @@ class Engine:
     def reads_alike(self) -> bool:
         """Whether Python reads of the ``tokenizer.json`` just what the cartridge has: the vocabulary by id, each merge
         and added token once, with its id."""
+    @property
+    def has_model_type(self) -> bool:
+        """Whether a ``tokenizer.json`` that `reads_alike` names the type of its model: older ones leave it out."""
     def model_vocabulary(self) -> tuple[dict[str, int] | list[tuple[str, float]], list[tuple[str, str]]]:
         """The model's tokens with their ids, or of a Unigram model with the scores that Python reads, by id; and its
         merges by rank. UnsupportedError unless `reads_alike`."""

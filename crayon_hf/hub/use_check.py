@@ -38,7 +38,7 @@ class Use(NamedTuple):
 
 
 def check_use(files: Mapping[str, bytes]) -> Use:
-    """Open the files of a repository as somebody who has just downloaded them does."""
+    """Open the files of a repository as a user does who has just downloaded them."""
     if find_spec("transformers") is None:
         return Use(None, "transformers is not installed: whether AutoTokenizer uses the cartridge was not tried")
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as work:

@@ -29,7 +29,6 @@ from crayon_hf.util.reference import reference_class
 
 _home: Any = sys.modules[PreTrainedTokenizerFast.__module__]  # which is another one in transformers 4
 _MODELS = (models.BPE, models.Unigram, models.WordPiece)
-_VOCABULARY = frozenset(("vocab", "merges"))
 _thread = threading.local()
 
 
@@ -137,6 +136,8 @@ class _Source:
         if kind not in {model.__name__ for model in _MODELS} or not engine.reads_alike:
             return None
         parts = copy.deepcopy(self.vocabulary.parts)
+        if not engine.has_model_type:
+            del parts["model"]["type"]
         model = _LazyModel(parts["model"], self.vocabulary)
         return {"version": "1.0", "added_tokens": engine.added_tokens(), **parts, "model": model}
 

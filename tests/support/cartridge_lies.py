@@ -158,7 +158,7 @@ def content_cases(small: bytes, ignoring: bytes) -> dict[str, tuple[bytes, str]]
         case(f"metadata is {name}", "metadata", text)
         case(f"certificate is {name}", "certificate", text)
         case(f"components is {name}", "components", text)
-    for name, flag in {"0": b"\0", "2": b"\2", "two bytes": b"\1\1"}.items():
+    for name, flag in {"0": b"\0", "4": b"\4", "two bytes": b"\1\1"}.items():
         case(f"reads_alike is {name}", "reads_alike", flag)
     wrong = {"flavor": 2, "flags": 8}
     program_values = read_program(small)

@@ -76,6 +76,7 @@ bool has_all_that_is_read(const Cartridge& c) {
 
 void bind_model_vocabulary(EngineClass& c) {
     c.def_property_readonly("reads_alike", [](const Engine& self) { return has_all_that_is_read(self.cartridge()); });
+    c.def_property_readonly("has_model_type", [](const Engine& self) { return self.cartridge().has_model_type(); });
     c.def("model_vocabulary", [](const Engine& self) {
         if (!has_all_that_is_read(self.cartridge()))
             throw Error(ErrorKind::unsupported, "the cartridge lacks something that the tokenizer.json lists");

@@ -195,13 +195,13 @@ std::string compile_tokenizer_json(std::string_view tokenizer_json, const Compil
     if (spec.components.size() > kMaxComponents)
         throw Error(ErrorKind::unsupported, "components of more than " + std::to_string(kMaxComponents) + " bytes");
     writer.add(Section::components, spec.components);
+    if (spec.reads_alike) writer.add(Section::reads_alike, spec.has_model_type ? "\1" : "\3", 0);
     writer.add_array(Section::token_offsets, tokens.offsets);
     writer.add(Section::token_bytes, tokens.bytes);
     writer.add_array(Section::token_flags, tokens.flags);
     writer.add_array(Section::token_trim, tokens.trim);
     writer.add_array(Section::raw_tokens, tokens.raw);
     add_added_tokens(spec, &writer);
-    if (spec.reads_alike) writer.add(Section::reads_alike, std::string(1, '\1'), 0);
     std::string cartridge = writer.finish(options.source_digest);
     check_components(cartridge);
     return cartridge;

@@ -255,9 +255,8 @@ bool lists_added(const Value* list, const TokenizerSpec& spec) {
 }
 
 bool reads_alike(const Value& root, const Value& model, const TokenizerSpec& spec) {
-    const Value *type = model.find("type"), *vocab = model.find("vocab"), *merges = model.find("merges");
-    if (!given(type) || !given(vocab) || !lists_by_id(*vocab) || !lists_added(root.find("added_tokens"), spec))
-        return false;
+    const Value *vocab = model.find("vocab"), *merges = model.find("merges");
+    if (!given(vocab) || !lists_by_id(*vocab) || !lists_added(root.find("added_tokens"), spec)) return false;
     const auto& ranked = spec.text_model ? spec.text_model->merges : spec.merges;
     if (given(merges) && merges->as_array("model.merges").size() != ranked.size()) return false;
     return spec.text_model || std::none_of(ranked.begin(), ranked.end(), [&](const ModelSpec::Merge& merge) {
@@ -299,6 +298,7 @@ TokenizerSpec read_tokenizer_json(std::string_view text, const std::vector<uint6
     for (const TokenizerSpec::Token& token : spec.tokens) spec.vocab_size += token.present;
     if (given(normalizer)) spec.normalizer = make_normalizer(*normalizer);
     spec.reads_alike = reads_alike(root, *model, spec);
+    spec.has_model_type = given(model->find("type"));
     return spec;
 }
 

@@ -34,6 +34,7 @@ struct TokenizerSpec {
     std::unique_ptr<Normalizer> normalizer;  // null: none
     std::string components;                  // the components section
     bool reads_alike = false;                // see Cartridge::reads_alike
+    bool has_model_type = false;             // older files leave it out
 };
 
 // Error(vocabulary) for what is malformed, Error(unsupported) for what is well-formed and not native; the message names

@@ -66,7 +66,7 @@ void check_json(Bytes text, const char* section) {
 
 void check_reads_alike(const Cartridge& c) {
     const Bytes flag = c.section(Section::reads_alike);
-    check(flag.empty() || (flag.size == 1 && flag[0] == 1), "section reads_alike is not one byte of 1");
+    check(flag.empty() || (flag.size == 1 && (flag[0] == 1 || flag[0] == 3)), "section reads_alike is not 1 or 3");
 }
 
 void check_program(const Program& p) {

@@ -17,6 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from crayon_hf import _core
+from crayon_hf.tokenizer_json.components import COMPONENTS
+from crayon_hf.tokenizer_state.state import TokenizerState
+
 from ..inputs.byte_strings import generate_bytes
 from ..inputs.strings import generate
 from ..inputs.texts import text_documents
@@ -155,6 +159,15 @@ class Work:
         return lambda: opener(self.vocabulary)
 
 
+def _differing(state: TokenizerState) -> str | None:
+    """What a tokenizer has otherwise than its cartridge; None without one."""
+    if state.path is None:
+        return None
+    said, parts = json.loads(_core.Engine.open(state.path).components), state.without_vocabulary()
+    names = [kind for kind in (*COMPONENTS, "model") if said.get(kind) != parts[kind]]
+    return ", ".join(names) or "added tokens"
+
+
 def run_work(work: Work, emit: Callable[[Event], None]) -> None:
     """Run every suite; events are ``opened``, ``at``, ``suite``, ``skipped``, ``refused``, and ``trying`` with care."""
     vocabulary = work.vocabulary
@@ -164,8 +177,9 @@ def run_work(work: Work, emit: Callable[[Event], None]) -> None:
     report = tokenizer.engine_report() if hasattr(tokenizer, "engine_report") else {}
     facts = {"source_digest": getattr(tokenizer, "source_digest", None), "vocab_size": 0}
     state = getattr(tokenizer, "_state", None)
-    is_changed = state is not None and state.is_modified  # then other components go with its tables
-    facts |= {"cartridge": None if is_changed else report.get("cartridge"), "refused": report.get("refused")}
+    facts |= {"cartridge": report.get("cartridge"), "refused": report.get("refused")}
+    if state is not None and state.is_modified:  # then other components go with its tables
+        facts |= {"cartridge": None, "refused": facts["refused"] or _differing(state)}
     if hasattr(tokenizer, "get_vocab_size"):
         facts["vocab_size"] = tokenizer.get_vocab_size()
     emit({"event": "opened", "engine": report.get("engine", ""), "cpu": report.get("cpu") or "", **facts})

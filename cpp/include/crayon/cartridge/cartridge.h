@@ -65,7 +65,7 @@ enum class Section : uint32_t {
     reachable_slots = 23,        // uint64[power of two], PairSlot: the merges that happen; or empty
     byte_cuts = 24,    // of byte-level tables with merges: what merging can join across the borders of characters
     score_ulps = 25,   // int8[tokens of the model], of a Unigram model, optional: see moved_by()
-    reads_alike = 26,  // one byte, 1; optional: see Cartridge::reads_alike
+    reads_alike = 26,  // one byte, 1 or 3; optional: see Cartridge::reads_alike
 };
 const char* section_name(uint32_t type);
 
@@ -199,6 +199,8 @@ class Cartridge {
     // Whether Python reads of the tokenizer.json just what is here: the vocabulary by id, each merge and added token
     // once, with its id. A class of transformers that builds its model of that can be given it from here.
     bool reads_alike() const { return !section(Section::reads_alike).empty(); }
+    // Whether that file names the type of its model.
+    bool has_model_type() const { return reads_alike() && section(Section::reads_alike)[0] == 1; }
     // A copy whose scores are the doubles nearest to the numbers in the tokenizer.json, as Python reads them, or, if
     // not `nearest`, those that the reference reads. Error(unsupported) for the former without a section score_ulps.
     Cartridge with_nearest_scores(bool nearest) const;
