@@ -27,7 +27,7 @@ from crayon_hf.hub.use_check import check_use
 from crayon_hf.hub_access import client, rights, staging
 from crayon_hf.hub_access.staging import CARTRIDGE, CONFIG, JSON, MODEL_CONFIG, README, Staged
 from crayon_hf.util.extras import how_to_install
-from crayon_hf.util.files import read_source, write_atomic
+from crayon_hf.util.files import read_source
 
 if TYPE_CHECKING:
     from crayon_hf.parity.report.model import Report
@@ -152,7 +152,12 @@ def publish(
     files, notes = _build(staged, found, source is None, license, base_tokenizer, report, speed, token, say)
     if dry_run is not None:
         return Published(
-            found.place.repo, place.revision or "main", None, None, _write(os.fspath(dry_run), files), tuple(notes)
+            found.place.repo,
+            place.revision or "main",
+            None,
+            None,
+            staging.write_files(os.fspath(dry_run), files),
+            tuple(notes),
         )
     return _commit(files, found, private, token, message or MESSAGE, create_pr, tuple(notes), say)
 
@@ -391,10 +396,8 @@ def _run(staged: Staged, cartridge: bytes, found: _Found, speed: bool, say: Call
     place = found.place
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as directory:
         folder = os.path.join(directory, place.repo.rpartition("/")[2])
-        os.mkdir(folder)
-        for name, data in {**staged.files, CARTRIDGE: cartridge}.items():
-            if "/" not in name:
-                write_atomic(os.path.join(folder, name), data)
+        beside = {name: data for name, data in staged.files.items() if "/" not in name}
+        staging.write_files(folder, {**beside, CARTRIDGE: cartridge})
         target = os.path.join(folder, CARTRIDGE)
         say(f"comparing with {reference_of(staged.metadata)}")
         report: Report = make_report(target, speed=speed, progress=_seldom(say), **RUN)
@@ -500,15 +503,6 @@ def _is_same(data: bytes, digest: str | None) -> bool:
     if len(digest) == 64:
         return sha256(data).hexdigest() == digest
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
-
-
-def _write(folder: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """All files of a dry run; others in the directory stay."""
-    paths = {os.path.join(folder, *name.split("/")): data for name, data in files.items()}
-    for path, data in paths.items():
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomic(path, data)
-    return tuple(paths)
 
 
 def _compact(value: Any) -> str:

@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from crayon_hf.errors import CrayonError
-from crayon_hf.hub_access.staging import JSON
-from crayon_hf.util.files import write_atomic
+from crayon_hf.hub_access.staging import JSON, write_files
 
 _PROGRAM = """
 import json, sys
@@ -43,10 +42,7 @@ def check_use(files: Mapping[str, bytes]) -> Use:
         return Use(None, "transformers is not installed: whether AutoTokenizer uses the cartridge was not tried")
     with tempfile.TemporaryDirectory(prefix="crayon-publish-") as work:
         place = os.path.join(work, "repository")
-        for name, data in files.items():
-            path = os.path.join(place, *name.split("/"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            write_atomic(path, data, private=True)
+        write_files(place, files)
         environment = {**os.environ, "CRAYON_CACHE_DIR": os.path.join(work, "cache"), "HF_HUB_OFFLINE": "1"}
         command = [sys.executable, "-W", "ignore", "-c", _PROGRAM, json.dumps(sys.path), place]
         done = subprocess.run(command, env=environment, capture_output=True, check=False)

@@ -13,7 +13,7 @@ from crayon_hf.cartridges.source_json import REFERENCE_METADATA, compile_json
 from crayon_hf.errors import CartridgeError, CrayonError, HubError, UnsupportedError
 from crayon_hf.formats.names import NameKind, resolve
 from crayon_hf.hub_access import client
-from crayon_hf.util.files import read_source
+from crayon_hf.util.files import read_source, write_atomic
 
 JSON, CONFIG, CARTRIDGE, README = "tokenizer.json", "tokenizer_config.json", "tokenizer.dat", "README.md"
 MODEL_CONFIG = "config.json"
@@ -220,3 +220,12 @@ def config_file(config: Mapping[str, Any], existing: bytes | None) -> bytes:
         has = {}
     settings = {**_DEFAULTS, **(has if isinstance(has, dict) else {}), **config}
     return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def write_files(folder: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Write files by their names in a repository into a directory; their paths. Others in the directory stay."""
+    paths = {os.path.join(folder, *name.split("/")): data for name, data in files.items()}
+    for path, data in paths.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_atomic(path, data)
+    return tuple(paths)

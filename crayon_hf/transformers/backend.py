@@ -130,10 +130,9 @@ def open_source(path: str) -> Tokenizer | None:
 
 def with_model(tokenizer: Tokenizer, model: dict[str, Any]) -> Tokenizer:
     """A tokenizer with the vocabulary of a native one, a model with these options, and nothing else."""
-    engine = tokenizer._current_engine()
-    assert isinstance(engine, _core.Engine)
     # Adding a token asks this engine for its id, which must not be that of a token which the file adds.
-    bare = engine.with_components(engine.components, [])
+    bare = without_added_tokens(tokenizer)
+    assert bare is not None
     made = _changed(tokenizer, bare, dict.fromkeys(COMPONENTS) | {"model": model}, AddedTokens(()))
     made.no_truncation()
     made.no_padding()

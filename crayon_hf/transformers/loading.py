@@ -43,14 +43,15 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
         if found is not None:
             return found
     construction = None if inputs else Construction(partial(_fetch_cartridge, name, kwargs))
+    build = partial(_build, stock, name, inputs, kwargs, directory, keep=before is not None)
     with CollectorPause() if directory is not None else nullcontext():  # what is downloaded takes too long for a pause
         try:
-            adopted, messages = _build(stock, name, inputs, kwargs, directory, construction, keep=before is not None)
+            adopted, messages = build(construction)
         except Exception:
             if construction is None or not construction.given:
                 raise
             construction = None  # the library may say it in other words
-            adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
+            adopted, messages = build(None)
         vocabulary = None if construction is None else construction.vocabulary()
         of_file = None if vocabulary is None else vocabulary.engine
         backend = getattr(adopted, "__dict__", {}).get("_tokenizer")
@@ -59,7 +60,7 @@ def load(stock: Callable[..., Any], kind: Any, name: Any, inputs: tuple[Any, ...
             # Our engine cannot do over the vocabulary of the file what the class asks for, or it stands in a tokenizer
             # that is not ours to change: the library builds all of it.
             vocabulary = None
-            adopted, messages = _build(stock, name, inputs, kwargs, directory, None, keep=before is not None)
+            adopted, messages = build(None)
         if construction is not None and construction.has_cartridge:
             backends.note_unused(adopted, _OTHER_VOCABULARY)
         if before is not None and directory and before == snapshots.fingerprint(kind, name, directory, kwargs):
